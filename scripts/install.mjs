@@ -1,0 +1,69 @@
+// Installs what `npm start` and `npm test` need when it is missing or older than the lock file; otherwise does nothing.
+//
+// npm runs it before both with whatever Node it has, also an old one: the Node that the project
+// needs is itself one of the packages. What npm runs next finds it in node_modules/.bin.
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync, utimesSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { env, execPath, exit, platform, stderr, versions } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { isVendorStale } from './vendor.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const lock = join(root, 'package-lock.json');
+const installed = join(root, 'node_modules', '.package-lock.json');
+const ownNode = join(root, 'node_modules', '.bin', platform === 'win32' ? 'node.cmd' : 'node');
+const neededMajor = 24;
+
+/** Ends with what went wrong and what to do about it. */
+function fail(sentence) {
+  stderr.write(`exitward: ${sentence}\n`);
+  exit(1);
+}
+
+function isStale() {
+  return !existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs;
+}
+
+/** `npm ci` by the npm and the Node that run us, not by the ones that it is about to replace. */
+function install() {
+  const reason = existsSync(installed) ? 'older than package-lock.json' : 'missing';
+  stderr.write(`exitward: node_modules is ${reason}; running npm ci (about half a minute)\n`);
+  const options = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
+  const isNpm = /npm-cli\.js$/.test(env.npm_execpath ?? '');
+  const [command, first] = isNpm
+    ? [env.npm_node_execpath ?? execPath, [env.npm_execpath]]
+    : [platform === 'win32' ? 'npm.cmd' : 'npm', []];
+  const outside = (env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(join(root, 'node_modules')));
+  const run = spawnSync(command, [...first, ...options], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...env, PATH: outside.join(delimiter) },
+    maxBuffer: 64 * 1024 * 1024,
+    shell: platform === 'win32' && !isNpm,
+  });
+  if (run.status !== 0) {
+    stderr.write(`${run.stdout ?? ''}${run.stderr ?? ''}`);
+    fail(`npm ci failed (${run.error?.message ?? `exit ${run.status ?? run.signal}`}), see above.`);
+  }
+  // npm writes the two files in either order.
+  utimesSync(installed, new Date(), new Date());
+}
+
+if (isStale()) install();
+
+const node = existsSync(ownNode) ? ownNode : execPath;
+if (node === execPath && Number.parseInt(versions.node, 10) < neededMajor) {
+  fail(
+    `Node ${neededMajor} did not arrive in node_modules and this is Node ${versions.node}. If npm is set to run ` +
+      `no install scripts, run "npm rebuild --ignore-scripts=false", or install Node ${neededMajor}.`,
+  );
+}
+
+if (isVendorStale()) {
+  const vendor = fileURLToPath(new URL('vendor.mjs', import.meta.url));
+  const run = spawnSync(node, [vendor], { cwd: root, stdio: 'inherit' });
+  if (run.status !== 0) fail('the API documentation page could not be copied, see above.');
+}

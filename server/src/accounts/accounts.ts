@@ -1,0 +1,282 @@
+// Accounts: the contract (plan, period, expiry, limit), its state, and the API tokens that open it.
+import { audit } from '../audit.ts';
+import { nextId, recordChange, touch } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { badRequest, conflict, forbidden, notFound } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import { newTokenText } from '../token_text.ts';
+import { hasUsage, periodAt, periodUsage } from '../usage/usage.ts';
+import * as store from './store.ts';
+
+export type { AccountRow as Account, ApiTokenRow as ApiToken, CallerRow } from './store.ts';
+export {
+  callerByHash,
+  markTokenUsed,
+  pageByName as pageOfAccounts,
+  tokens as listApiTokens,
+} from './store.ts';
+
+export interface NewAccount {
+  name: string;
+  plan: string;
+  /** Contract start, epoch seconds; now when omitted. */
+  start?: number | undefined;
+  expiry: number;
+  /** Bytes per billing period for the whole network. */
+  limit_bytes: number;
+  detailed_billing?: boolean | undefined;
+  on_limit?: 'refuse' | 'allow' | undefined;
+  port_scheme?: string | undefined;
+  token_lifetime_seconds?: number | undefined;
+}
+
+export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & { suspended?: boolean | undefined };
+
+const year_seconds = 365 * 86_400;
+
+/** An account by id. Errors: 404. */
+export async function requireAccount(db: Reader, id: number): Promise<store.AccountRow> {
+  const account = await store.findById(db, id);
+  if (!account) throw notFound('There is no such account.');
+  return account;
+}
+
+/** An account by name. Errors: 404. */
+export async function requireAccountNamed(db: Reader, name: string): Promise<store.AccountRow> {
+  const account = await store.findByName(db, name);
+  if (!account) throw notFound(`There is no account named ${JSON.stringify(name)}.`);
+  return account;
+}
+
+/** The account, for a change by its holder. Errors: 403 when the contract is suspended or has expired. */
+export async function requireWritable(tx: Transaction, id: number): Promise<store.AccountRow> {
+  const account = await requireAccount(tx, id);
+  refuseUnlessWritable(account, tx.now);
+  return account;
+}
+
+/** Errors: 403 when a contract takes no changes: suspended, or expired. Reads stay open. */
+export function refuseUnlessWritable(
+  contract: { suspended: number | boolean; expiry: number },
+  now: number,
+): void {
+  if (contract.suspended) {
+    throw forbidden('The contract is suspended: it can be read, not changed. Ask your provider to lift the suspension.');
+  }
+  if (now >= contract.expiry) {
+    throw forbidden('The contract has expired: it can be read, not changed. Renew it with your provider.');
+  }
+}
+
+/**
+ * Creates an account with its first API token. Answers both; the token's text is shown here, and
+ * later only where the operator's setting keeps it viewable. Errors: 409 when the name is taken.
+ */
+export async function createAccount(
+  tx: Transaction,
+  secrets: Secrets,
+  viewable: boolean,
+  body: NewAccount,
+): Promise<{ account: store.AccountRow; api_token: string }> {
+  const account: store.AccountRow = {
+    id: await nextId(tx, 0, 'accounts'),
+    name: body.name,
+    plan: body.plan,
+    start: body.start ?? tx.now,
+    expiry: body.expiry,
+    limit_bytes: body.limit_bytes,
+    detailed_billing: body.detailed_billing ? 1 : 0,
+    suspended: 0,
+    over_limit: 0,
+    on_limit: body.on_limit ?? 'refuse',
+    port_scheme_id: (await requirePortScheme(tx, body.port_scheme ?? 'default')).id,
+    token_lifetime_seconds: body.token_lifetime_seconds ?? year_seconds,
+    created_at: tx.now,
+  };
+  if (account.start >= account.expiry) {
+    throw badRequest('expiry: expected a time after the contract\'s start.');
+  }
+  if (!(await store.insert(tx, account))) {
+    throw conflict(`name: an account named ${JSON.stringify(body.name)} exists already.`);
+  }
+  const token = await createApiToken(tx, secrets, viewable, account, { name: 'default' });
+  await recordChange(tx, { kind: 'contract', account_id: account.id, server_id: null, record_id: null });
+  await audit(tx, { account_id: account.id, action: 'account.create', target: account.name, after: account });
+  return { account, api_token: token.text };
+}
+
+/** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold. */
+export async function changeAccount(
+  tx: Transaction,
+  account: store.AccountRow,
+  changes: AccountChanges,
+): Promise<store.AccountRow> {
+  const { detailed_billing, suspended, port_scheme, ...plain } = changes;
+  const after: store.AccountRow = { ...account, ...defined(plain) };
+  if (detailed_billing !== undefined) after.detailed_billing = detailed_billing ? 1 : 0;
+  if (suspended !== undefined) after.suspended = suspended ? 1 : 0;
+  if (port_scheme !== undefined) after.port_scheme_id = (await requirePortScheme(tx, port_scheme)).id;
+  if (after.port_scheme_id !== account.port_scheme_id) {
+    if (await store.listsAddresses(tx, account.id)) throw conflict('port_scheme: the account lists addresses on its present port scheme; clear its authlist first.');
+    const [deaf, ...others] = await store.serversWithoutScheme(tx, account.id, after.port_scheme_id);
+    if (deaf) throw conflict(`port_scheme: ${[deaf, ...others].slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(port_scheme)}.`);
+  }
+  if (after.start >= after.expiry) {
+    throw badRequest('expiry: expected a time after the contract\'s start.');
+  }
+  if (after.start !== account.start) {
+    if (await hasUsage(tx, account.id)) throw conflict('start: the contract has usage, and its billing periods are counted from its start.');
+  }
+  after.over_limit = (await isOverLimit(tx, after)) ? 1 : 0;
+  await store.update(tx, after);
+  await recordChange(tx, { kind: 'contract', account_id: account.id, server_id: null, record_id: null });
+  await audit(tx, { account_id: account.id, action: 'account.change', target: account.name, before: account, after });
+  return after;
+}
+
+/** The members of `changes` that were sent. */
+function defined<T extends object>(changes: T): T {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as T;
+}
+
+async function isOverLimit(tx: Transaction, account: store.AccountRow): Promise<boolean> {
+  const { total } = await periodUsage(tx, account.id, periodAt(account.start, tx.now).start);
+  return total >= account.limit_bytes;
+}
+
+/** Judges an account's limit anew, after usage came in or a period ended. Answers whether it changed. */
+export async function judgeLimit(tx: Transaction, account: store.AccountRow): Promise<boolean> {
+  const over_limit = (await isOverLimit(tx, account)) ? 1 : 0;
+  if (over_limit === account.over_limit) return false;
+  await store.update(tx, { ...account, over_limit });
+  await recordChange(tx, { kind: 'contract', account_id: account.id, server_id: null, record_id: null });
+  return true;
+}
+
+/** Sets accounts free whose new billing period has begun. Answers how many. */
+export async function sweepLimits(tx: Transaction): Promise<number> {
+  let freed = 0;
+  for (const account of await store.overLimit(tx)) {
+    if (await judgeLimit(tx, account)) freed += 1;
+  }
+  return freed;
+}
+
+/**
+ * Creates an API token: `ewa_` text, stored as a keyed hash and, where viewable, sealed.
+ * Errors: 409 when the account has one of that name.
+ */
+export async function createApiToken(
+  tx: Transaction,
+  secrets: Secrets,
+  viewable: boolean,
+  account: store.AccountRow,
+  body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
+): Promise<{ token: store.ApiTokenRow; text: string }> {
+  const others = await store.tokens(tx, account.id);
+  if (others.some((other) => other.name === body.name)) {
+    throw conflict(`name: the account has an API token named ${JSON.stringify(body.name)} already.`);
+  }
+  const text = newTokenText('ewa_');
+  const id = await nextId(tx, account.id, 'api_tokens');
+  const token: store.ApiTokenRow = {
+    account_id: account.id,
+    id,
+    name: body.name,
+    read_only: body.read_only ? 1 : 0,
+    hash: secrets.hashToken(text),
+    sealed: viewable ? secrets.seal(text, sealContext(account.id, id)) : null,
+    expiry: body.expiry ?? null,
+    created_at: tx.now,
+    last_used_at: null,
+  };
+  await store.insertToken(tx, token);
+  await touch(tx, account.id);
+  await audit(tx, { account_id: account.id, action: 'api_token.create', target: `token/${id}`, after: withoutSecrets(token) });
+  return { token, text };
+}
+
+const sealContext = (account_id: number, id: number) => `api_token ${account_id} ${id}`;
+
+/** What may be shown and logged of an API token. */
+export function withoutSecrets({ hash: _, sealed, ...shown }: store.ApiTokenRow) {
+  return { ...shown, viewable: sealed !== null };
+}
+
+/** The text of an API token, audited. Errors: 404; 409 when the operator's setting made it view-once. */
+export async function viewApiToken(
+  tx: Transaction,
+  secrets: Secrets,
+  account: store.AccountRow,
+  id: number,
+): Promise<string> {
+  const token = await store.findToken(tx, account.id, id);
+  if (!token) throw notFound(`The account has no API token ${id}.`);
+  if (token.sealed === null) throw conflict('This API token was shown once, when it was created, and is not kept.');
+  await audit(tx, { account_id: account.id, action: 'api_token.view', target: `token/${id}` });
+  return secrets.unseal(token.sealed, sealContext(account.id, id));
+}
+
+/** Revokes an API token; requests that carry it get 401 from then on. Errors: 404. */
+export async function removeApiToken(
+  tx: Transaction,
+  account: store.AccountRow,
+  id: number,
+): Promise<void> {
+  const token = await store.findToken(tx, account.id, id);
+  if (!token) throw notFound(`The account has no API token ${id}.`);
+  await store.removeToken(tx, account.id, id);
+  await touch(tx, account.id);
+  await audit(tx, { account_id: account.id, action: 'api_token.remove', target: `token/${id}`, before: withoutSecrets(token) });
+}
+
+export interface PortScheme {
+  id: number;
+  name: string;
+  bases: Array<{ base: number; service: 'proxy' | 'proxy-https' }>;
+}
+
+/** The default scheme: 10000 and 11000 plain, 12000 over TLS. */
+export const defaultBases: PortScheme['bases'] = [
+  { base: 10000, service: 'proxy' },
+  { base: 11000, service: 'proxy' },
+  { base: 12000, service: 'proxy-https' },
+];
+
+/** All port schemes, in the order of their ids. */
+export async function listPortSchemes(db: Reader): Promise<PortScheme[]> {
+  const rows = await store.portSchemes(db);
+  return rows.map((row) => ({ ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] }));
+}
+
+/** Errors: 409 when there is none of that name. */
+export async function requirePortScheme(db: Reader, name: string): Promise<PortScheme> {
+  const row = await store.findPortScheme(db, name);
+  if (!row) throw conflict(`port_scheme: there is no port scheme named ${JSON.stringify(name)}.`);
+  return { ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] };
+}
+
+/** An exit IP is reached at base + port_base (0 to 499), its override port at 500 more. */
+export const ports_per_base = 1000;
+
+/** Whether two lists of bases lead to a port in common. */
+export function sharePorts(one: PortScheme['bases'], other: PortScheme['bases']): boolean {
+  return one.some((a) => other.some((b) => Math.abs(a.base - b.base) < ports_per_base));
+}
+
+/** Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken. */
+export async function createPortScheme(
+  tx: Transaction,
+  body: { name: string; bases: PortScheme['bases'] },
+): Promise<PortScheme> {
+  if (body.bases.some((base, at) => sharePorts([base], body.bases.slice(at + 1)))) {
+    throw badRequest(`bases: two of them are less than ${ports_per_base} apart, so that they would share ports.`);
+  }
+  const id = await nextId(tx, 0, 'port_schemes');
+  if (!(await store.insertPortScheme(tx, { id, name: body.name, bases: JSON.stringify(body.bases) }))) {
+    throw conflict(`name: a port scheme named ${JSON.stringify(body.name)} exists already.`);
+  }
+  await touch(tx, 0);
+  await audit(tx, { account_id: null, action: 'port_scheme.create', target: body.name, after: body });
+  return { id, ...body };
+}

@@ -1,0 +1,115 @@
+// /admin/usage and /admin/accounts/{account}/usage: how much traffic was made, when, where, by whom.
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Context } from '../context.ts';
+import { badRequest } from '../errors.ts';
+import { AccountPath, sendJson } from '../http/admin.ts';
+import { errors, Integer, Strict, Timestamp } from '../http/fields.ts';
+import { limitIn, PageQuery, pageOf, wholeIn } from '../http/paging.ts';
+import { nextHour, periodAt, periodUsage, reportUsage, safeBytes, type UsageBy } from '../usage/usage.ts';
+import { pageOfAccounts, requireAccountNamed } from './accounts.ts';
+
+const AccountUsage = Strict({
+  account: Type.String({ description: 'Account name.' }),
+  period: Strict({
+    start: Timestamp('Start of the running billing period.'),
+    end: Timestamp('Its end.'),
+  }),
+  usage: Integer('Bytes of the whole network in the period.'),
+  limit: Integer('Bytes that the contract allows in a period.'),
+  over_limit: Type.Boolean({ description: 'Whether the limit is used up.' }),
+});
+
+const bytes = {
+  up: Integer('Bytes from the client.'),
+  down: Integer('Bytes to the client.'),
+  total: Integer('Both together.'),
+};
+const Report = Strict({
+  from: Timestamp('Hours from here on are counted.'),
+  to: Timestamp('Hours before here are counted.'),
+  by: Type.String({ description: 'What the rows are.' }),
+  rows: Type.Array(
+    Strict({
+      hour: Type.Optional(Timestamp('Start of the hour.')),
+      day: Type.Optional(Timestamp('Start of the day, UTC.')),
+      server: Type.Optional(Type.String({ description: 'Server name; #id of a removed one.' })),
+      user: Type.Optional(Type.String({ description: 'User name.' })),
+      ...bytes,
+    }),
+  ),
+  ...bytes,
+});
+const ReportQuery = Strict({
+  from: Type.Optional(
+    Type.String({ description: 'Epoch seconds; the start of the billing period when omitted.' }),
+  ),
+  to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
+  by: Type.Optional(
+    Type.Union(
+      ['hour', 'day', 'server', 'user'].map((by) => Type.Literal(by)),
+      { description: 'One row for each hour, day (the default), server or user.' },
+    ),
+  ),
+});
+
+export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Operator: usage'];
+
+  app.get<{ Querystring: { after?: string; limit?: string } }>(
+    '/admin/usage',
+    {
+      schema: {
+        summary: 'Usage of all accounts in their running billing periods',
+        tags,
+        querystring: Strict(PageQuery),
+        response: { 200: Type.Array(AccountUsage), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const limit = limitIn(request.query.limit);
+      const found = await pageOfAccounts(ctx.db, request.query.after ?? '', limit + 1);
+      const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
+      const now = ctx.clock.now();
+      const rows = page.map(async ({ id, name, start, limit_bytes, over_limit }) => {
+        const period = periodAt(start, now);
+        const { total } = await periodUsage(ctx.db, id, period.start);
+        return { account: name, period, usage: total, limit: limit_bytes, over_limit: over_limit === 1 };
+      });
+      return sendJson(reply, await Promise.all(rows));
+    },
+  );
+
+  app.get<{ Params: AccountPath; Querystring: Static<typeof ReportQuery> }>(
+    '/admin/accounts/:account/usage',
+    {
+      schema: {
+        summary: 'Usage of an account by hour, day, server or user',
+        tags,
+        params: AccountPath,
+        querystring: ReportQuery,
+        response: { 200: Report, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const account = await requireAccountNamed(ctx.db, request.params.account);
+      const now = ctx.clock.now();
+      const from = wholeIn('from', request.query.from, periodAt(account.start, now).start);
+      const to = wholeIn('to', request.query.to, nextHour(now));
+      if (from >= to) throw badRequest(`from: ${from} is not before to, ${to}.`);
+      const by = (request.query.by ?? 'day') as UsageBy;
+      const rows = (await reportUsage(ctx.db, account.id, from, to, by)).map(({ key, up, down }) => ({
+        [by]: key,
+        ...inAll([{ up, down }]),
+      }));
+      return sendJson(reply, { from, to, by, rows, ...inAll(rows) });
+    },
+  );
+}
+
+/** The sums of some rows; never more than JSON can tell exactly. */
+function inAll(rows: Array<{ up: number; down: number }>) {
+  const up = safeBytes(rows.reduce((sum, row) => sum + row.up, 0));
+  const down = safeBytes(rows.reduce((sum, row) => sum + row.down, 0));
+  return { up, down, total: safeBytes(up + down) };
+}

@@ -1,0 +1,213 @@
+// Puts the rooms together: one app for each listener, with the parts that it serves.
+import http, { type IncomingMessage, type RequestListener } from 'node:http';
+import https from 'node:https';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { accountAdminRoutes } from './accounts/admin.ts';
+import { accountRoutes } from './accounts/routes.ts';
+import { addressInNetworks } from './address.ts';
+import { authlistAdminRoutes } from './authlist/admin.ts';
+import { authlistRoutes } from './authlist/routes.ts';
+import type { Context } from './context.ts';
+import { forbidden, notFound, Refusal } from './errors.ts';
+import { addAdminChecks } from './http/admin.ts';
+import { authenticate } from './http/auth.ts';
+import { addV0Checks, collectMethods, isV0 } from './http/contract.ts';
+import { docsRoutes } from './http/docs.ts';
+import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
+import { healthRoutes } from './http/health.ts';
+import { parseJson } from './http/json.ts';
+
+import { RateLimiter } from './http/rate_limit.ts';
+import { nodeAdminRoutes } from './nodes/admin.ts';
+import { nodeRoutes } from './nodes/routes.ts';
+import { operatorRoutes } from './operators/routes.ts';
+import { overrideAdminRoutes } from './overrides/admin.ts';
+import { overrideRoutes } from './overrides/routes.ts';
+import { serverAdminRoutes } from './servers/admin.ts';
+import { serverRoutes } from './servers/routes.ts';
+import { userAdminRoutes } from './users/admin.ts';
+import { userRoutes } from './users/routes.ts';
+
+/** Which audiences an app serves. */
+export interface Parts {
+  customers: boolean;
+  operators: boolean;
+  nodes: boolean;
+}
+
+export interface AppOptions {
+  /** Certificate and key; without them plain HTTP. */
+  tls?: { cert: Buffer; key: Buffer } | undefined;
+  /** Runs before the routes are added; the OpenAPI document is made this way. */
+  prepare?: (app: FastifyInstance) => Promise<void>;
+}
+
+const bodyLimit = 64 * 1024;
+
+/** Request ids: unique across processes, cheap to make. */
+function requestIds(): () => string {
+  const start = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
+  let count = 0;
+  return () => `${start}-${(++count).toString(36)}`;
+}
+
+/** An app that is ready to listen. The caller closes it. */
+export async function createApp(
+  ctx: Context,
+  parts: Parts,
+  options: AppOptions = {},
+): Promise<FastifyInstance> {
+  const nextRequestId = requestIds();
+  const limiter =
+    ctx.config.rate_limit_per_minute > 0
+      ? new RateLimiter(ctx.clock, ctx.config.rate_limit_per_minute)
+      : undefined;
+
+  const app = Fastify({
+    serverFactory: (route) => listener(ctx, parts, options, nextRequestId, limiter, route as RequestListener),
+    genReqId: nextRequestId,
+    requestIdHeader: false,
+    logger: false,
+    bodyLimit,
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false, caseSensitive: true },
+    trustProxy: (address: string) => addressInNetworks(address, ctx.config.trusted_proxies),
+    exposeHeadRoutes: true,
+    forceCloseConnections: 'idle',
+    ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: false } },
+    frameworkErrors: (error, request, reply) => {
+      void refuseBrokenPath(ctx, request as FastifyRequest).then(
+        () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
+        (refusal) => errorHandler(ctx)(refusal, request as FastifyRequest, reply as never),
+      );
+    },
+    clientErrorHandler,
+  });
+  for (const method of http.METHODS) {
+    if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
+  }
+  app.decorateRequest('session', null as never);
+  app.setErrorHandler(errorHandler(ctx));
+  app.setNotFoundHandler(async (request) => {
+    throw notFound(`There is nothing at ${request.method} ${request.url.split('?')[0]}.`);
+  });
+  app.setSerializerCompiler(() => JSON.stringify);
+  addBodyParser(app);
+  addSafetyHooks(app, ctx);
+  await options.prepare?.(app);
+
+  const add405Routes = collectMethods(app);
+  healthRoutes(app, ctx);
+  if (parts.customers) {
+    addV0Checks(app, ctx, limiter);
+    docsRoutes(app);
+    accountRoutes(app, ctx);
+    serverRoutes(app, ctx);
+    userRoutes(app, ctx);
+    authlistRoutes(app, ctx);
+    overrideRoutes(app, ctx);
+  }
+  if (parts.operators) {
+    addAdminChecks(app, ctx);
+    operatorRoutes(app, ctx);
+    accountAdminRoutes(app, ctx);
+    serverAdminRoutes(app, ctx);
+    userAdminRoutes(app, ctx);
+    authlistAdminRoutes(app, ctx);
+    overrideAdminRoutes(app, ctx);
+    nodeAdminRoutes(app, ctx);
+  }
+  if (parts.nodes) nodeRoutes(app, ctx);
+  add405Routes();
+  return app;
+}
+
+/** The HTTP(S) server of an app, with kept answers served ahead of its router. */
+function listener(
+  ctx: Context,
+  parts: Parts,
+  { tls }: AppOptions,
+  nextRequestId: () => string,
+  limiter: RateLimiter | undefined,
+  route: RequestListener,
+): http.Server {
+  const handle: RequestListener = (request, response) => {
+    if (!parts.customers) return route(request, response);
+    ctx.cache.serve(
+      request,
+      response,
+      nextRequestId,
+      (_, session, status) => {
+        // With a limit set every request takes the slow way: it needs its own headers.
+        if (limiter || ctx.config.log_requests === 'all') return false;
+        ctx.noteTokenUse(session.caller);
+        ctx.metrics.cacheHits.inc({ status });
+        return true;
+      },
+      () => route(request, response),
+    );
+  };
+  const limits = { requestTimeout: 10_000, headersTimeout: 8_000, maxHeaderSize: 16 * 1024 };
+  const server = tls
+    ? (https.createServer({ ...limits, ...tls }, handle) as unknown as http.Server)
+    : http.createServer(limits, handle);
+  server.keepAliveTimeout = 72_000;
+  return server;
+}
+
+/** The only bodies are JSON; a DELETE may come with a content type and nothing in it. */
+function addBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      const empty = body.length === 0 && request.method === 'DELETE';
+      done(null, empty ? undefined : parseJson(body as Buffer));
+    } catch (error) {
+      done(error as Error, undefined);
+    }
+  });
+}
+
+/** What holds for every audience: one Host, no cross-site requests, headers, metrics and the log. */
+function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('cache-control', 'private, no-cache');
+    reply.header('vary', 'authorization');
+    if (!hasOneHost(request.raw)) {
+      reply.header('connection', 'close');
+      throw new Refusal(400, 'Host: expected exactly one Host header.');
+    }
+    if (request.headers['sec-fetch-site'] === 'cross-site' && request.method !== 'GET' && request.method !== 'HEAD') {
+      // Browsers send remembered Basic credentials along; another site must not use them.
+      throw forbidden('A web page of another site may not make changes here.');
+    }
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none';
+    const status = reply.statusCode;
+    ctx.metrics.requests.inc({ route, method: request.method, status });
+    ctx.metrics.latency.observe({ route }, reply.elapsedTime / 1000);
+    const quiet = status < 400 && (request.method === 'GET' || request.method === 'HEAD');
+    if (quiet && ctx.config.log_requests === 'changes') return;
+    ctx.log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route,
+        status,
+        milliseconds: Math.round(reply.elapsedTime * 10) / 10,
+        address: request.ip,
+        ...(request.session ? { account: request.session.caller.account_name, token: request.session.caller.token_name } : {}),
+      },
+      'request',
+    );
+  });
+}
+
+/** A path that cannot be read still needs a token first, as every path under /v0. */
+async function refuseBrokenPath(ctx: Context, request: FastifyRequest): Promise<void> {
+  if (isV0((request.raw as IncomingMessage).url)) {
+    await authenticate(ctx, request.headers.authorization);
+  }
+}

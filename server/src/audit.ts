@@ -1,0 +1,75 @@
+// The audit log: who changed what, when, from where, with the record before and after.
+import { nextId } from './changes.ts';
+import type { Reader, Row, Transaction } from './db/database.ts';
+
+export interface AuditEntry {
+  account_id: number | null;
+  /** The verb and the record in words: `override.create`. */
+  action: string;
+  /** What was changed, as a person would name it: `authlist/12`. */
+  target: string;
+  /** The record before and after; never a secret. */
+  before?: unknown;
+  after?: unknown;
+}
+
+/** Adds to the audit log, in the same transaction as the change that it tells of. */
+export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
+  tx.touched();
+  const rows = await tx.group.share('audit', async () => {
+    const waiting: Row[] = [];
+    tx.group.beforeCommit((last) => last.insertMany('audit', waiting));
+    return waiting;
+  });
+  rows.push({
+    id: await nextId(tx, 0, 'audit'),
+    at: tx.now,
+    actor_kind: tx.actor.kind,
+    actor: tx.actor.name,
+    address: tx.actor.address,
+    request_id: tx.actor.request_id,
+    account_id: entry.account_id,
+    action: entry.action,
+    target: entry.target,
+    before: entry.before === undefined ? null : JSON.stringify(entry.before),
+    after: entry.after === undefined ? null : JSON.stringify(entry.after),
+  });
+}
+
+export interface AuditRecord {
+  id: number;
+  at: number;
+  actor_kind: string;
+  actor: string;
+  address: string;
+  request_id: string;
+  account_id: number | null;
+  action: string;
+  target: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** Newest first; of one account, or of all when `account_id` is null; older than `before_id` when given. */
+export function listAudit(
+  db: Reader,
+  account_id: number | null,
+  before_id: number | null,
+  most: number,
+): Promise<AuditRecord[]> {
+  const older = before_id ?? Number.MAX_SAFE_INTEGER;
+  return account_id === null
+    ? db.all('select * from audit where id < $1 order by id desc limit $2', [older, most])
+    : db.all(
+        'select * from audit where account_id = $1 and id < $2 order by id desc limit $3',
+        [account_id, older, most],
+      );
+}
+
+/** Removes records older than the operator's setting, a batch at a time. */
+export function removeOldAudit(tx: Transaction, older_than: number, most: number): Promise<number> {
+  return tx.run(
+    'delete from audit where id in (select id from (select id, at from audit order by id limit $2) a where at < $1)',
+    [older_than, most],
+  );
+}

@@ -1,0 +1,247 @@
+// The IP authlist: a connection from a listed address needs no password and counts as the named user.
+import { type Account, requireWritable } from '../accounts/accounts.ts';
+import { canonicalAddress, parseAddress } from '../address.ts';
+import { audit } from '../audit.ts';
+import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { badRequest, conflict, notFound } from '../errors.ts';
+import { keepRemoved, takeRemoved } from '../removals.ts';
+import { findUserNamed, isProxyUser, type User } from '../users/users.ts';
+import * as store from './store.ts';
+
+export type { AuthlistEntry, AuthlistRow } from './store.ts';
+export { findAny as findAuthlistRow, pageOfAccount as authlistPage } from './store.ts';
+
+export interface NewEntry {
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
+/** What the operator's settings say of this list. */
+export interface AuthlistRules {
+  addresses: 'any' | 'public';
+  max_authlist_entries: number;
+}
+
+/** True when connections from the entry's address are taken: its user is an active proxy user. */
+export function userIsActive(entry: store.AuthlistEntry): boolean {
+  return isProxyUser(entry);
+}
+
+/** One entry, as long as it holds. Errors: 404. */
+export async function requireEntry(
+  db: Reader,
+  account_id: number,
+  id: number | undefined,
+  now: number,
+): Promise<store.AuthlistEntry> {
+  const entry = id === undefined ? undefined : await store.find(db, account_id, id, now);
+  if (!entry) throw notFound('There is no such entry on your list; it may have expired or been removed.');
+  return entry;
+}
+
+/**
+ * The entries that hold, by id. `ip`: a full address matches in any spelling, anything else as a part
+ * of the canonical address. `users`: names of users of the account.
+ */
+export async function listEntries(
+  db: Reader,
+  account_id: number,
+  filter: { ip?: string | undefined; users?: string[] | undefined },
+  now: number,
+): Promise<store.AuthlistEntry[]> {
+  const { ip, users } = filter;
+  const full = ip === undefined ? undefined : canonicalAddress(ip);
+  const found = full
+    ? await store.findByIp(db, account_id, full, now)
+    : await store.all(db, account_id, now);
+  const part = full ? undefined : ip?.toLowerCase();
+  if (part === undefined && !users) return found;
+  return found.filter(
+    (entry) =>
+      (part === undefined || entry.ip.includes(part)) && (!users || users.includes(entry.user)),
+  );
+}
+
+/**
+ * Lists an address for a user. Errors: 403 for a contract that takes no changes; 400 for an address
+ * that is none; 409 when the address is listed already (by anyone, on this port scheme), the user is
+ * not part of the account, or the account's list is full.
+ */
+export async function createEntry(
+  tx: Transaction,
+  account_id: number,
+  body: NewEntry,
+  rules: AuthlistRules,
+): Promise<store.AuthlistEntry> {
+  const ip = parseAddress('ip', body.ip, rules);
+  // Asked together: on PostgreSQL they share one round trip.
+  const [account, user, held] = await Promise.all([
+    requireWritable(tx, account_id),
+    findUserNamed(tx, account_id, body.user),
+    heldCount(tx, account_id, 'authlist'),
+  ]);
+  if (!user) throw unknownUser(body.user);
+  if (held >= rules.max_authlist_entries) {
+    throw conflict(`The list holds ${held} entries, as many as an account may have; remove some first.`);
+  }
+  const row: store.AuthlistRow = {
+    account_id,
+    id: await nextId(tx, account_id, 'authlist'),
+    port_scheme_id: account.port_scheme_id,
+    ip,
+    user_id: user.id,
+    expiry: body.expiry,
+    revision: 0,
+  };
+  if (!(await store.insert(tx, row))) {
+    await freeClaim(tx, account.port_scheme_id, ip);
+    await store.insert(tx, row);
+  }
+  await countHeld(tx, account_id, 'authlist', 1);
+  const entry = await entryChanged(tx, row, user);
+  await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${row.id}`, after: body });
+  return entry;
+}
+
+function unknownUser(name: string) {
+  return conflict(`user: ${JSON.stringify(name)} is not part of the account.`);
+}
+
+async function entryChanged(
+  tx: Transaction,
+  row: store.AuthlistRow,
+  user: User,
+): Promise<store.AuthlistEntry> {
+  const revision = await recordChange(tx, {
+    kind: 'authlist', account_id: row.account_id, server_id: null, record_id: row.id,
+  });
+  return { ...row, revision, user: user.name, active: user.active, proxy: user.proxy };
+}
+
+/** Ends the claim of an expired entry on an address. Errors: 409 while the claim holds, whoever's it is. */
+async function freeClaim(tx: Transaction, port_scheme_id: number, ip: string): Promise<void> {
+  const holder = await store.claimOn(tx, port_scheme_id, ip);
+  if (!holder) return;
+  if (tx.now < holder.expiry) throw addressTaken(ip);
+  await removeRow(tx, holder);
+}
+
+/** One message for an own and a foreign claim: an answer tells nothing about another account. */
+function addressTaken(ip: string) {
+  return conflict(`ip: ${ip} is already on the authlist.`);
+}
+
+async function removeRow(tx: Transaction, row: store.AuthlistRow): Promise<void> {
+  await store.remove(tx, row.account_id, row.id);
+  await countHeld(tx, row.account_id, 'authlist', -1);
+  await recordChange(tx, {
+    kind: 'authlist', account_id: row.account_id, server_id: null, record_id: row.id,
+  });
+}
+
+/**
+ * Changes any of ip, user and expiry. Errors: 404; 403; 400 for nothing to change; 409 as on create.
+ */
+export async function changeEntry(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+  changes: Partial<NewEntry>,
+  rules: AuthlistRules,
+  requireMatch: (before: store.AuthlistEntry) => void,
+): Promise<store.AuthlistEntry> {
+  const before = await requireEntry(tx, account_id, id, tx.now);
+  const account = await requireWritable(tx, account_id);
+  requireMatch(before);
+  if (changes.ip === undefined && changes.user === undefined && changes.expiry === undefined) {
+    throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
+  }
+  const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
+  const name = changes.user ?? before.user;
+  const user = await findUserNamed(tx, account_id, name);
+  if (!user) throw unknownUser(name);
+  if (ip !== before.ip) await freeClaim(tx, account.port_scheme_id, ip);
+  const row = { ...toRow(before), ip, user_id: user.id, expiry: changes.expiry ?? before.expiry };
+  await store.update(tx, row);
+  const entry = await entryChanged(tx, row, user);
+  await audit(tx, {
+    account_id, action: 'authlist.change', target: `authlist/${before.id}`,
+    before: { ip: before.ip, user: before.user, expiry: before.expiry },
+    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry },
+  });
+  return entry;
+}
+
+function toRow({ user: _, active: __, proxy: ___, ...row }: store.AuthlistEntry): store.AuthlistRow {
+  return row;
+}
+
+/** Removes an entry. Errors: 404; 403. */
+export async function removeEntry(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+  requireMatch: (before: store.AuthlistEntry) => void,
+): Promise<void> {
+  const before = await requireEntry(tx, account_id, id, tx.now);
+  await requireWritable(tx, account_id);
+  requireMatch(before);
+  await removeRow(tx, before);
+  await audit(tx, {
+    account_id, action: 'authlist.remove', target: `authlist/${before.id}`,
+    before: { ip: before.ip, user: before.user, expiry: before.expiry },
+  });
+}
+
+/** Removes all entries of the account; the operator can undo it for seven days. Answers how many. */
+export async function removeAllEntries(
+  tx: Transaction,
+  account_id: number,
+  requireMatch: (before: store.AuthlistEntry[]) => void,
+): Promise<number> {
+  await requireWritable(tx, account_id);
+  const entries = await store.all(tx, account_id, tx.now);
+  requireMatch(entries);
+  const removed = await store.removeAll(tx, account_id);
+  if (removed === 0) return 0;
+  await countHeld(tx, account_id, 'authlist', -removed);
+  const removal_id = await keepRemoved(tx, account_id, 'authlist', entries.map(toRow));
+  await recordChange(tx, { kind: 'authlist_cleared', account_id, server_id: null, record_id: null });
+  await audit(tx, {
+    account_id, action: 'authlist.remove_all', target: 'authlist',
+    before: { entries: entries.length, removal_id },
+  });
+  return entries.length;
+}
+
+/**
+ * Undoes a "remove all": puts back the entries that still hold and whose address is free, under their
+ * old ids. Answers how many came back, and how many did not.
+ */
+export async function restoreEntries(
+  tx: Transaction,
+  account: Account,
+  removal_id: number,
+): Promise<{ restored: number; left_out: number }> {
+  const rows = await takeRemoved<store.AuthlistRow>(tx, account.id, removal_id, 'authlist');
+  if (rows.length === 0) throw notFound(`The account has no authlist removal ${removal_id} that can be undone.`);
+  let restored = 0;
+  for (const row of rows) {
+    if (row.expiry <= tx.now || !(await store.insert(tx, { ...row, port_scheme_id: account.port_scheme_id }))) continue;
+    restored += 1;
+    await recordChange(tx, { kind: 'authlist', account_id: account.id, server_id: null, record_id: row.id });
+  }
+  await countHeld(tx, account.id, 'authlist', restored);
+  const outcome = { restored, left_out: rows.length - restored };
+  await audit(tx, { account_id: account.id, action: 'authlist.restore', target: 'authlist', after: { removal_id, ...outcome } });
+  return outcome;
+}
+
+/** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */
+export async function sweepEntries(tx: Transaction, most: number): Promise<number> {
+  const rows = await store.expired(tx, tx.now, most);
+  for (const row of rows) await removeRow(tx, row);
+  return rows.length;
+}

@@ -1,0 +1,108 @@
+// The SQL of the IP authlist.
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface AuthlistRow {
+  account_id: number;
+  id: number;
+  port_scheme_id: number;
+  ip: string;
+  user_id: number;
+  expiry: number;
+  revision: number;
+}
+
+/** An entry with what the answer shows of its user. */
+export interface AuthlistEntry extends AuthlistRow {
+  user: string;
+  active: number;
+  proxy: number;
+}
+
+const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
+  join users u on u.account_id = a.account_id and u.id = a.user_id`;
+
+/** The entries of an account that hold at `now`, by id. */
+export function all(db: Reader, account_id: number, now: number): Promise<AuthlistEntry[]> {
+  return db.all(`${select} where a.account_id = $1 and a.expiry > $2 order by a.id`, [account_id, now]);
+}
+
+export function findByIp(
+  db: Reader,
+  account_id: number,
+  ip: string,
+  now: number,
+): Promise<AuthlistEntry[]> {
+  // Through the claim's index: an address is listed once per port scheme.
+  return db.all(
+    `${select} where a.port_scheme_id = (select port_scheme_id from accounts where id = $1)
+       and a.ip = $2 and a.account_id = $1 and a.expiry > $3`,
+    [account_id, ip, now],
+  );
+}
+
+export function find(
+  db: Reader,
+  account_id: number,
+  id: number,
+  now: number,
+): Promise<AuthlistEntry | undefined> {
+  return db.one(`${select} where a.account_id = $1 and a.id = $2 and a.expiry > $3`, [
+    account_id, id, now,
+  ]);
+}
+
+/** False when the address is claimed on this port scheme. */
+export async function insert(tx: Transaction, row: AuthlistRow): Promise<boolean> {
+  const rows = await tx.put(
+    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, revision)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id`,
+    [row.account_id, row.id, row.port_scheme_id, row.ip, row.user_id, row.expiry, row.revision],
+  );
+  return rows.length > 0;
+}
+
+export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
+  return tx.run(
+    'update authlist set ip = $3, user_id = $4, expiry = $5, revision = $6 where account_id = $1 and id = $2',
+    [row.account_id, row.id, row.ip, row.user_id, row.expiry, row.revision],
+  );
+}
+
+/** Who holds the claim on an address, of whichever account. */
+export function claimOn(
+  db: Reader,
+  port_scheme_id: number,
+  ip: string,
+): Promise<AuthlistRow | undefined> {
+  return db.one('select * from authlist where port_scheme_id = $1 and ip = $2', [port_scheme_id, ip]);
+}
+
+export function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
+  return tx.run('delete from authlist where account_id = $1 and id = $2', [account_id, id]);
+}
+
+export function removeAll(tx: Transaction, account_id: number): Promise<number> {
+  return tx.run('delete from authlist where account_id = $1', [account_id]);
+}
+
+export function expired(db: Reader, now: number, most: number): Promise<AuthlistRow[]> {
+  return db.all('select * from authlist where expiry <= $1 order by expiry limit $2', [now, most]);
+}
+
+/** A page of the entries of an account as the nodes need them, in the order of their ids. */
+export function pageOfAccount(
+  db: Reader,
+  account_id: number,
+  after_id: number,
+  now: number,
+  most: number,
+): Promise<AuthlistRow[]> {
+  return db.all(
+    'select * from authlist where account_id = $1 and id > $2 and expiry > $3 order by id limit $4',
+    [account_id, after_id, now, most],
+  );
+}
+
+export function findAny(db: Reader, account_id: number, id: number): Promise<AuthlistRow | undefined> {
+  return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
+}

@@ -1,0 +1,131 @@
+// Revisions: every change gets the next number, the log that nodes follow, and a stamp on what it touched.
+import type { Transaction } from './db/database.ts';
+
+export type ChangeKind =
+  | 'server'
+  | 'keys'
+  | 'account'
+  | 'contract'
+  | 'user'
+  | 'authlist'
+  | 'authlist_cleared'
+  | 'override'
+  | 'overrides_cleared';
+
+export interface Change {
+  kind: ChangeKind;
+  /** Whose record; null for a record of the network. */
+  account_id: number | null;
+  /** The one server that needs it; null: every server that the account is on. */
+  server_id: number | null;
+  /** The record within its account and kind; null when the kind alone names it. */
+  record_id: number | null;
+}
+
+/** A change as the log keeps it. */
+export interface LoggedChange extends Change {
+  revision: number;
+  at: number;
+}
+
+/** The stamp of the network itself: servers, exit IPs, health. Accounts count from 1. */
+export const networkStamp = 0;
+
+class Ledger {
+  revision: number;
+  readonly logged: LoggedChange[] = [];
+  readonly stamps = new Map<number, number>();
+
+  constructor(revision: number) {
+    this.revision = revision;
+  }
+}
+
+function ledgerOf(tx: Transaction): Promise<Ledger> {
+  return tx.group.share('ledger', async () => {
+    const row = await tx.one<{ revision: number }>('select revision from network');
+    const ledger = new Ledger(row?.revision ?? 0);
+    tx.group.beforeCommit(async (last) => {
+      await Promise.all([
+        last.insertMany('changes', ledger.logged as never),
+        last.insertMany(
+          'stamps',
+          Array.from(ledger.stamps, ([account_id, revision]) => ({ account_id, revision })),
+          'on conflict (account_id) do update set revision = excluded.revision',
+        ),
+        last.run('update network set revision = $1, newest_time = $2', [ledger.revision, last.now]),
+      ]);
+    });
+    return ledger;
+  });
+}
+
+/**
+ * Logs a change for the nodes, stamps its account (or the network), and answers its revision.
+ * Revisions commit in their order on both engines: only one group writes at a time.
+ */
+export async function recordChange(tx: Transaction, change: Change): Promise<number> {
+  tx.touched();
+  const ledger = await ledgerOf(tx);
+  ledger.revision += 1;
+  ledger.logged.push({ revision: ledger.revision, ...change, at: tx.now });
+  ledger.stamps.set(change.account_id ?? networkStamp, ledger.revision);
+  return ledger.revision;
+}
+
+/** Stamps an account (0: the network) whose answers change without anything for the nodes to apply. */
+export async function touch(tx: Transaction, account_id: number): Promise<void> {
+  tx.touched();
+  const ledger = await ledgerOf(tx);
+  ledger.revision += 1;
+  ledger.stamps.set(account_id, ledger.revision);
+}
+
+/** A number kept per account (0: the network) and name; written once per group, however often it moved. */
+async function counterOf(tx: Transaction, account_id: number, list: string) {
+  const counters = await tx.group.share('counters', async () => {
+    const used = new Map<string, { account_id: number; list: string; last: number }>();
+    tx.group.beforeCommit((last) =>
+      last.insertMany(
+        'counters',
+        Array.from(used.values(), (counter) => ({ ...counter })),
+        'on conflict (account_id, list) do update set last = excluded.last',
+      ),
+    );
+    return used;
+  });
+  const key = `${account_id} ${list}`;
+  let counter = counters.get(key);
+  if (!counter) {
+    const row = await tx.one<{ last: number }>(
+      'select last from counters where account_id = $1 and list = $2',
+      [account_id, list],
+    );
+    counter = { account_id, list, last: row?.last ?? 0 };
+    counters.set(key, counter);
+  }
+  return counter;
+}
+
+/** The next number of a list of an account (0: of the network). Gaps may occur; none is used twice. */
+export async function nextId(tx: Transaction, account_id: number, list: string): Promise<number> {
+  const counter = await counterOf(tx, account_id, list);
+  counter.last += 1;
+  return counter.last;
+}
+
+/** How many records of a list an account holds. */
+export async function heldCount(tx: Transaction, account_id: number, list: string): Promise<number> {
+  return (await counterOf(tx, account_id, `${list} held`)).last;
+}
+
+/** Counts records added to a list of an account, or removed from it (negative). */
+export async function countHeld(
+  tx: Transaction,
+  account_id: number,
+  list: string,
+  added: number,
+): Promise<void> {
+  tx.touched();
+  (await counterOf(tx, account_id, `${list} held`)).last += added;
+}

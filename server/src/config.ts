@@ -1,0 +1,152 @@
+// Settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
+import { resolve } from 'node:path';
+import { type Network, parseNetworks } from './address.ts';
+
+export interface ListenAddress {
+  host: string;
+  port: number;
+}
+
+export interface Config {
+  listen: ListenAddress;
+  admin_listen: ListenAddress;
+  /** Same object as `listen` unless set: then agents have a listener of their own. */
+  node_listen: ListenAddress;
+  metrics_listen: ListenAddress | undefined;
+  data_dir: string;
+  database_url: string;
+  keys_file: string;
+  admin_token_file: string;
+  tls: { cert_file: string; key_file: string } | undefined;
+  tls_terminated: boolean;
+  trusted_proxies: Network[];
+  variants: 'both' | 'current' | 'earlier';
+  addresses: 'any' | 'public';
+  api_tokens: 'viewable' | 'once';
+  max_authlist_entries: number;
+  max_overrides: number;
+  foreign_conflicts_per_hour: number;
+  rate_limit_per_minute: number;
+  health_stale_seconds: number;
+  node_lost_seconds: number;
+  changes_kept_seconds: number;
+  audit_kept_seconds: number;
+  cache_bytes: number;
+  stop_seconds: number;
+  log_level: string;
+  log_requests: 'all' | 'changes';
+  test_acknowledge_early: boolean;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/**
+ * Reads the settings (all in docs/configuration.md). An empty environment is fine.
+ * Errors: one Error whose message lists every fault, a line each.
+ */
+export function readConfig(env: Environment): Config {
+  const faults: string[] = [];
+  const text = (name: string, fallback: string) => env[name] || fallback;
+  const fault = (name: string, expected: string) =>
+    faults.push(`${name}: ${JSON.stringify(env[name])} is not valid; expected ${expected}.`);
+
+  const choice = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
+    const value = text(name, fallback);
+    if ((allowed as readonly string[]).includes(value)) return value as T;
+    fault(name, `one of ${allowed.join(', ')}`);
+    return fallback;
+  };
+  const flag = (name: string) => choice(name, ['yes', 'no'] as const, 'no') === 'yes';
+  const whole = (name: string, fallback: number, least: number) => {
+    const value = text(name, String(fallback));
+    if (/^\d{1,15}$/.test(value) && Number(value) >= least) return Number(value);
+    fault(name, `a whole number of at least ${least}`);
+    return fallback;
+  };
+  const address = (name: string, fallback: string): ListenAddress => {
+    const value = text(name, fallback);
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(value);
+    const port = Number(match?.[3]);
+    if (match && port <= 65535) return { host: match[1] ?? match[2] ?? '', port };
+    fault(name, 'an address and a port such as 127.0.0.1:8080 or [::1]:8080');
+    return { host: '127.0.0.1', port: 0 };
+  };
+
+  const data_dir = resolve(text('EXITWARD_DATA_DIR', 'data'));
+  const database_url = text('EXITWARD_DATABASE_URL', `sqlite:${resolve(data_dir, 'exitward.db')}`);
+  if (!/^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(database_url)) {
+    // The value may hold a password: it is not repeated.
+    faults.push('EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.');
+  }
+  const cert_file = text('EXITWARD_TLS_CERT', '');
+  const key_file = text('EXITWARD_TLS_KEY', '');
+  if ((cert_file === '') !== (key_file === '')) {
+    faults.push('EXITWARD_TLS_CERT and EXITWARD_TLS_KEY: set both or neither.');
+  }
+  let trusted_proxies: Network[] = [];
+  try {
+    trusted_proxies = parseNetworks(text('EXITWARD_TRUSTED_PROXIES', ''));
+  } catch (error) {
+    faults.push(`EXITWARD_TRUSTED_PROXIES: ${(error as Error).message}`);
+  }
+  const listen = address('EXITWARD_LISTEN', '127.0.0.1:8080');
+  const admin_listen = address('EXITWARD_ADMIN_LISTEN', '127.0.0.1:8081');
+  const node_listen = env.EXITWARD_NODE_LISTEN ? address('EXITWARD_NODE_LISTEN', '') : listen;
+  const metrics_listen =
+    text('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464') === 'off'
+      ? undefined
+      : address('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464');
+  const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
+  const test_acknowledge_early = flag('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT');
+  const open = [listen, admin_listen, node_listen].filter((one) => !isLoopback(one.host));
+  for (const one of new Set(open)) {
+    if (cert_file === '' && !tls_terminated) {
+      faults.push(
+        `${one.host}:${one.port} is reachable from other machines and would carry tokens in the clear: set EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
+      );
+    }
+    if (test_acknowledge_early) {
+      faults.push('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.');
+    }
+  }
+  const config: Config = {
+    listen,
+    admin_listen,
+    node_listen,
+    metrics_listen,
+    data_dir,
+    database_url,
+    keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
+    admin_token_file: resolve(
+      text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token')),
+    ),
+    tls: cert_file === '' ? undefined : { cert_file, key_file },
+    tls_terminated,
+    trusted_proxies,
+    variants: choice('EXITWARD_VARIANTS', ['both', 'current', 'earlier'] as const, 'both'),
+    addresses: choice('EXITWARD_ADDRESSES', ['any', 'public'] as const, 'any'),
+    api_tokens: choice('EXITWARD_API_TOKENS', ['viewable', 'once'] as const, 'viewable'),
+    max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
+    max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
+    foreign_conflicts_per_hour: whole('EXITWARD_FOREIGN_CONFLICTS_PER_HOUR', 100, 1),
+    rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
+    health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
+    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 60, 5),
+    changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
+    audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
+    cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
+    stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0),
+    log_level: choice('EXITWARD_LOG_LEVEL', logLevels, 'info'),
+    log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),
+    test_acknowledge_early,
+  };
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return config;
+}
+
+/** True for an address that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

@@ -1,0 +1,95 @@
+// What the rooms know of storage: read, write in a transaction, and one URL that says where.
+import type { Clock } from '../clock.ts';
+
+export type Value = string | number | bigint | null;
+export type Row = Record<string, Value>;
+
+/** Statements use `$1`, `$2`, … on both engines. Counters beyond 2^53 come back as bigint. */
+export interface Reader {
+  one<R = Row>(sql: string, values?: readonly Value[]): Promise<R | undefined>;
+  all<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
+}
+
+/** Who makes a change: ends up in the audit log. */
+export interface Actor {
+  kind: 'account' | 'operator' | 'node' | 'system';
+  name: string;
+  address: string;
+  request_id: string;
+}
+
+/**
+ * One action's view of the transaction that it runs in. Several actions that arrive together share
+ * one transaction and one commit (a group); each sees what those before it wrote. An action may run
+ * twice: keep side effects out of it.
+ */
+export interface Transaction extends Reader {
+  /** Epoch seconds, stamped once for the whole action. */
+  readonly now: number;
+  readonly actor: Actor;
+  /** What the actions of one group share. Lost with the group. */
+  readonly group: Group;
+  /** A statement that writes; answers how many rows it changed. */
+  run(sql: string, values?: readonly Value[]): Promise<number>;
+  /** A statement that writes and answers rows (`returning`). No row answered must mean nothing written. */
+  put<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
+  /** Inserts rows in one go; all rows have the same columns. `suffix` is an `on conflict` clause. */
+  insertMany(table: string, rows: readonly Row[], suffix?: string): Promise<void>;
+  /** Says that this action has an effect which must go if it fails. `run` and `put` say so themselves. */
+  touched(): void;
+}
+
+export interface Group {
+  /** The group's own thing under `key`, made on first use. */
+  share<T>(key: string, make: () => Promise<T>): Promise<T>;
+  /** Runs once, after the group's last action and before its commit. */
+  beforeCommit(flush: (tx: Transaction) => Promise<void>): void;
+}
+
+export type Engine = 'sqlite' | 'postgres';
+
+export interface Database extends Reader {
+  readonly engine: Engine;
+  /**
+   * Runs `action` in a transaction and resolves when its commit is durable. Write transactions
+   * follow one another in the whole network, so an action checks and writes without a race.
+   * A `Refusal` from the action undoes it alone. Errors: 503 when the database does not answer or
+   * cannot store; then nothing is acknowledged and the outcome is unknown.
+   */
+  write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Reads that all see the same moment, on a connection of their own, a page at a time. */
+  snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
+  /** SQLite: a number that moves when any connection has committed. PostgreSQL has none: undefined. */
+  dataVersion?(): number;
+  /** Calls `heard` after each commit of this process and soon after one of another; answers a function that stops it. */
+  listen(heard: () => void): () => void;
+  /** DDL and everything else that migrations need, outside of groups. */
+  script(statements: readonly string[]): Promise<void>;
+  /** Writes a consistent copy to a file (SQLite only). */
+  backup(file: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  clock: Clock;
+  /** Test-only: resolve writes before the commit. The durability test's control. */
+  acknowledge_early?: boolean;
+  /** Called once for each group with its size and seconds; feeds the metrics. */
+  onGroup?: (actions: number, seconds: number) => void;
+}
+
+/**
+ * Opens the database that `url` names: `sqlite:PATH` or `postgres://…`.
+ * Errors: a plain Error with one sentence when it cannot be opened.
+ */
+export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
+  if (url.startsWith('sqlite:')) {
+    const { openSqlite } = await import('./sqlite.ts');
+    return openSqlite(url.slice('sqlite:'.length), options);
+  }
+  if (url.startsWith('postgres://') || url.startsWith('postgresql://')) {
+    const { openPostgres } = await import('./postgres.ts');
+    return openPostgres(url, options);
+  }
+  throw new Error('The database URL must start with sqlite: or postgres://.');
+}

@@ -1,0 +1,188 @@
+// Group commit: actions that wait at the same time share one transaction, one commit and one fsync.
+import type { Actor, DatabaseOptions, Group, Row, Transaction, Value } from './database.ts';
+import { Refusal, unavailable } from '../errors.ts';
+
+/** The connection that writes, as an engine offers it. */
+export interface WriteConnection {
+  /** Starts the transaction and makes every other writer of the network wait. */
+  begin(): Promise<void>;
+  all<R>(sql: string, values: readonly Value[]): Promise<R[]>;
+  run(sql: string, values: readonly Value[]): Promise<number>;
+  insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void>;
+  /** Resolves when the transaction is durable. */
+  commit(): Promise<void>;
+  /** Undoes the transaction; reopens the connection when its state is unknown. Never throws. */
+  rollback(): Promise<void>;
+}
+
+interface Waiting {
+  actor: Actor;
+  action: (tx: Transaction) => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+const largestGroup = 512;
+
+/** Thrown inside a group when one action failed after it had written: the group starts again without it. */
+class Again extends Error {}
+
+class SharedGroup implements Group {
+  readonly flushes: Array<(tx: Transaction) => Promise<void>> = [];
+  readonly #things = new Map<string, Promise<unknown>>();
+
+  share<T>(key: string, make: () => Promise<T>): Promise<T> {
+    let thing = this.#things.get(key) as Promise<T> | undefined;
+    if (!thing) {
+      thing = make();
+      this.#things.set(key, thing);
+    }
+    return thing;
+  }
+  beforeCommit(flush: (tx: Transaction) => Promise<void>): void {
+    this.flushes.push(flush);
+  }
+}
+
+class GroupTransaction implements Transaction {
+  readonly now: number;
+  readonly actor: Actor;
+  readonly group: SharedGroup;
+  dirty = false;
+  readonly #connection: WriteConnection;
+
+  constructor(connection: WriteConnection, group: SharedGroup, actor: Actor, now: number) {
+    this.#connection = connection;
+    this.group = group;
+    this.actor = actor;
+    this.now = now;
+  }
+  async one<R>(sql: string, values: readonly Value[] = []): Promise<R | undefined> {
+    return (await this.#connection.all<R>(sql, values))[0];
+  }
+  all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    return this.#connection.all<R>(sql, values);
+  }
+  run(sql: string, values: readonly Value[] = []): Promise<number> {
+    this.dirty = true;
+    return this.#connection.run(sql, values);
+  }
+  async put<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    const rows = await this.#connection.all<R>(sql, values);
+    if (rows.length > 0) this.dirty = true;
+    return rows;
+  }
+  insertMany(table: string, rows: readonly Row[], suffix = ''): Promise<void> {
+    this.dirty = true;
+    return this.#connection.insertMany(table, rows, suffix);
+  }
+  touched(): void {
+    this.dirty = true;
+  }
+}
+
+const nobody: Actor = { kind: 'system', name: 'commit', address: '', request_id: '' };
+
+/** The queue of waiting actions and the loop that runs them, one group after another. */
+export class GroupWriter {
+  readonly #connection: WriteConnection;
+  readonly #options: DatabaseOptions;
+  readonly #committed: () => void;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(connection: WriteConnection, options: DatabaseOptions, committed: () => void) {
+    this.#connection = connection;
+    this.#options = options;
+    this.#committed = committed;
+  }
+
+  write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ actor, action, resolve: resolve as (value: unknown) => void, reject });
+      // setImmediate: every request that this turn of the event loop reads joins the same group.
+      this.#running ??= new Promise((done) => setImmediate(() => this.#drain().finally(done)));
+    });
+  }
+
+  /** Resolves when nothing waits any more. */
+  async settled(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        await this.#commitTogether(this.#waiting.splice(0, largestGroup));
+      }
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #commitTogether(actions: Waiting[]): Promise<void> {
+    const started = this.#options.clock.steady();
+    const failed = new Set<Waiting>();
+    try {
+      await this.#runGroup(actions, failed);
+      this.#committed();
+    } catch (error) {
+      await this.#connection.rollback();
+      const rest = actions.filter((one) => !failed.has(one));
+      if (error instanceof Again) {
+        // One by one, so that a second failure costs nobody else a third try.
+        for (const one of rest) await this.#commitTogether([one]);
+      } else {
+        for (const one of rest) one.reject(error instanceof Refusal ? error : storageFault(error));
+      }
+    }
+    this.#options.onGroup?.(actions.length, this.#options.clock.steady() - started);
+  }
+
+  async #runGroup(actions: Waiting[], failed: Set<Waiting>): Promise<void> {
+    const { clock, acknowledge_early } = this.#options;
+    const connection = this.#connection;
+    const group = new SharedGroup();
+    const answers: Array<[Waiting, unknown]> = [];
+    await connection.begin();
+    for (const one of actions) {
+      const tx = new GroupTransaction(connection, group, one.actor, clock.now());
+      try {
+        answers.push([one, await one.action(tx)]);
+      } catch (error) {
+        if (isStorageFault(error)) throw error;
+        failed.add(one);
+        one.reject(error);
+        // A failed statement leaves PostgreSQL's transaction unusable, so only a clean refusal may stay.
+        if (tx.dirty || !(error instanceof Refusal)) throw new Again();
+      }
+    }
+    if (acknowledge_early) for (const [one, answer] of answers) one.resolve(answer);
+    const last = new GroupTransaction(connection, group, nobody, clock.now());
+    for (const flush of group.flushes) await flush(last);
+    await connection.commit();
+    for (const [one, answer] of answers) one.resolve(answer);
+  }
+}
+
+/** Set on errors that come from the engine itself: disk full, connection lost, a failed statement. */
+const storageFaults = new WeakSet<object>();
+
+/** Marks an engine's error, so that it is answered 503 and never taken for an action's own. */
+export function markStorageFault(error: unknown): unknown {
+  if (typeof error === 'object' && error !== null) storageFaults.add(error);
+  return error;
+}
+
+export function isStorageFault(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && storageFaults.has(error);
+}
+
+/** The 503 that a caller sees for an engine's error; the cause stays with it for the log. */
+export function storageFault(error: unknown): Refusal {
+  const refusal = unavailable(
+    'The database cannot take this request now; whether the change was made is unknown. Read it back, or send it again with an Idempotency-Key.',
+  );
+  refusal.cause = error;
+  return refusal;
+}

@@ -1,0 +1,62 @@
+// Brings a database to the schema of this version. Migrations are numbered and never edited.
+import { randomUUID } from 'node:crypto';
+import type { Database, Engine } from './database.ts';
+import { network } from './migrations/0001_network.ts';
+
+interface Migration {
+  id: number;
+  name: string;
+  statements: (engine: Engine) => string[];
+}
+
+/** In order, imported by hand: what runs is what stands here. */
+const migrations: Migration[] = [{ id: 1, name: 'network', statements: network }];
+
+/**
+ * Runs the migrations that are missing, each in a transaction of its own, and answers their names.
+ * Several processes may call it at once. Errors: a plain Error when the database is newer than this program.
+ */
+export async function migrate(db: Database): Promise<string[]> {
+  await db.script([
+    'create table if not exists migrations (id bigint primary key, name text not null)',
+  ]);
+  const ran: string[] = [];
+  for (const migration of migrations) {
+    const version = await schemaVersion(db);
+    if (version > migrations.length) {
+      throw new Error(
+        `The database has schema ${version}; this program knows ${migrations.length}. Start the newer Exitward.`,
+      );
+    }
+    if (version >= migration.id) continue;
+    try {
+      await db.script([
+        `insert into migrations (id, name) values (${migration.id}, '${migration.name}')`,
+        ...migration.statements(db.engine),
+        ...(migration.id === 1
+          ? [`insert into network (id, epoch, revision) values (1, '${randomUUID()}', 1)`]
+          : []),
+      ]);
+      ran.push(migration.name);
+    } catch (error) {
+      // Another process was first: its row stands now. Anything else is a fault.
+      if ((await schemaVersion(db)) < migration.id) throw error;
+    }
+  }
+  return ran;
+}
+
+/** The number of the newest migration that this database has; 0 when it is empty. */
+export async function schemaVersion(db: Database): Promise<number> {
+  const row = await db.one<{ version: number | null }>('select max(id) as version from migrations');
+  return row?.version ?? 0;
+}
+
+/** True when every migration of this program has run. */
+export async function schemaIsCurrent(db: Database): Promise<boolean> {
+  try {
+    return (await schemaVersion(db)) === migrations.length;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,52 @@
+// Hostnames as callers write them: one canonical spelling each, and which of them are acceptable.
+import { toASCII } from 'tr46';
+import { badRequest } from './errors.ts';
+import { quoted } from './quoted.ts';
+
+const longestName = 253;
+const longestLabel = 63;
+/** Far above any name that could still fit once mapped; bounds the work that a caller can ask for. */
+const longestText = 1024;
+
+const plain = /^[\w.-]+$/;
+const label = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/;
+/** A last label that makes browsers and C libraries read the whole name as an IPv4 address. */
+const numeric = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
+const localhost = /(?:^|\.)localhost$/;
+
+/**
+ * The canonical spelling of a hostname: lower case, A-labels, no trailing dot.
+ * @throws 400 naming the field, for what is no hostname, a wildcard, address-like, or localhost.
+ */
+export function parseHostname(field: string, text: string): string {
+  const refuse = (why: string) =>
+    badRequest(
+      `${field}: ${quoted(text)} ${why}; expected one full hostname such as www.example.com`,
+    );
+  if (text === '') throw refuse('is empty');
+  if (text.length > longestText) throw refuse(`is longer than ${longestName} characters`);
+  const ascii = asciiName(text);
+  if (ascii === null) throw refuse('is not a valid internationalised name');
+  const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
+  if (name.includes('*')) throw refuse('is a wildcard');
+  for (const part of name.split('.')) {
+    if (part === '') throw refuse('has an empty label');
+    if (part.length > longestLabel) {
+      throw refuse(`has a label longer than ${longestLabel} characters`);
+    }
+    if (!label.test(part)) throw refuse('is not a hostname');
+  }
+  if (name.length > longestName) throw refuse(`is longer than ${longestName} characters`);
+  if (numeric.test(name)) throw refuse('reads as an IP address');
+  if (localhost.test(name)) throw refuse('always means the machine itself');
+  return name;
+}
+
+/** Lower case with A-labels (UTS #46, non-transitional), or null where a label cannot be one. */
+function asciiName(text: string): string | null {
+  if (plain.test(text)) {
+    const folded = text.toLowerCase();
+    if (!folded.includes('xn--')) return folded;
+  }
+  return toASCII(text, { checkBidi: true, checkJoiners: true });
+}

@@ -1,0 +1,88 @@
+// Who is calling: HTTP Basic pair -> API token -> account and variant, for every path under /v0.
+import { type CallerRow, callerByHash } from '../accounts/accounts.ts';
+import type { Context } from '../context.ts';
+import { unauthorized } from '../errors.ts';
+import type { Stamp } from '../stamps.ts';
+import { tokenTextIsPlausible } from '../token_text.ts';
+
+export type Variant = 'current' | 'earlier';
+
+/** The account, token and variant behind a request, as of its stamp. */
+export interface Caller {
+  account_id: number;
+  account_name: string;
+  variant: Variant;
+  token_id: number;
+  token_name: string;
+  read_only: boolean;
+  token_expiry: number | null;
+  contract_expiry: number;
+  suspended: boolean;
+}
+
+/** What is remembered of a caller while its account's stamp stands. */
+export interface Session {
+  caller: Caller;
+  stamp: Stamp;
+}
+
+const advice =
+  'Obtain an API token from your account (Account > API token) and send it with HTTP Basic authentication: as the password with an empty username (current interface), or as the username with an empty password (earlier interface).';
+
+/** The two halves of a Basic pair; undefined when the header is no such pair. */
+export function parseBasic(header: string | undefined): { user: string; password: string } | undefined {
+  const match = header && /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header);
+  if (!match?.[1]) return undefined;
+  const pair = Buffer.from(match[1], 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) return undefined;
+  return { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
+}
+
+/**
+ * Finds the caller of a request.
+ * Errors: 401 with the reason and where to obtain a token.
+ */
+export async function authenticate(ctx: Context, header: string | undefined): Promise<Session> {
+  const pair = parseBasic(header);
+  if (!header || !pair) throw unauthorized(`This request carries no API token. ${advice}`);
+  if ((pair.user === '') === (pair.password === '')) {
+    throw unauthorized(
+      `Exactly one half of the Basic pair must hold the API token; ${pair.user === '' ? 'both are empty' : 'both are filled'}. ${advice}`,
+    );
+  }
+  const variant: Variant = pair.user === '' ? 'current' : 'earlier';
+  if (ctx.config.variants !== 'both' && ctx.config.variants !== variant) {
+    throw unauthorized(
+      `This server speaks the ${ctx.config.variants} interface only: send the API token as the ${ctx.config.variants === 'current' ? 'password, with an empty username' : 'username, with an empty password'}.`,
+    );
+  }
+  const known = ctx.cache.session(header);
+  if (known) {
+    const stamp = await ctx.stamps.current(known.caller.account_id);
+    if (stamp.account === known.stamp.account && tokenHolds(known.caller, ctx.clock.now())) {
+      return { caller: known.caller, stamp };
+    }
+  }
+  const token = pair.user || pair.password;
+  const row = tokenTextIsPlausible(token)
+    ? await callerByHash(ctx.db, ctx.secrets.hashToken(token))
+    : undefined;
+  if (!row) throw unauthorized(`The API token was not recognised. ${advice}`);
+  if (!tokenHolds(row, ctx.clock.now())) throw unauthorized(`The API token has expired. ${advice}`);
+  const session = toSession(row, variant);
+  ctx.cache.remember(header, session);
+  return session;
+}
+
+function toSession(row: CallerRow, variant: Variant): Session {
+  const { account_stamp, network_stamp, maintenance, read_only, suspended, ...caller } = row;
+  return {
+    caller: { ...caller, variant, read_only: read_only === 1, suspended: suspended === 1 },
+    stamp: { account: account_stamp, network: network_stamp, maintenance: maintenance === 1 },
+  };
+}
+
+function tokenHolds(token: { token_expiry: number | null }, now: number): boolean {
+  return token.token_expiry === null || now < token.token_expiry;
+}

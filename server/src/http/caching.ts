@@ -1,0 +1,159 @@
+// Answers kept as ready bytes, by caller and URL, and served ahead of the router while their stamps stand.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+import type { Stamp, Stamps } from '../stamps.ts';
+import type { Session } from './auth.ts';
+
+/** A 200 answer to a GET. It holds while the account's stamp stands, and until `valid_until`. */
+interface Page {
+  body: Buffer;
+  etag: string;
+  headers: string[];
+  headersUnchanged: string[];
+  account: number;
+  /** Undefined: nothing of the network shows in this answer. */
+  network: number | undefined;
+  valid_until: number;
+}
+
+interface Remembered extends Session {
+  pages: Map<string, Page>;
+  bytes: number;
+  used: boolean;
+}
+
+const sessionBytes = 1200;
+const pageBytes = 1000;
+const never = Number.MAX_SAFE_INTEGER;
+
+export const jsonType = 'application/json; charset=UTF-8';
+
+/** What each served hit is told to: log, metrics, rate limit. Answers false to refuse and let the router answer. */
+export type HitWatcher = (request: IncomingMessage, session: Session, status: number) => boolean;
+
+export class AnswerCache {
+  readonly #stamps: Stamps;
+  readonly #clock: Clock;
+  readonly #mostBytes: number;
+  readonly #sessions = new Map<string, Remembered>();
+  #bytes = 0;
+  hits = 0;
+
+  constructor(stamps: Stamps, clock: Clock, mostBytes: number) {
+    this.#stamps = stamps;
+    this.#clock = clock;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** What is remembered of the caller with this Authorization header; may be stale. */
+  session(authorization: string): Session | undefined {
+    return this.#sessions.get(authorization);
+  }
+
+  remember(authorization: string, session: Session): void {
+    this.forget(authorization);
+    this.#sessions.set(authorization, { ...session, pages: new Map(), bytes: sessionBytes, used: true });
+    this.#bytes += sessionBytes;
+    this.#makeRoom();
+  }
+
+  forget(authorization: string): void {
+    const old = this.#sessions.get(authorization);
+    if (!old) return;
+    this.#sessions.delete(authorization);
+    this.#bytes -= old.bytes;
+  }
+
+  /** Keeps the answer to a GET. `stamp` was read before the answer's data. */
+  keep(
+    authorization: string,
+    url: string,
+    answer: { body: string; etag: string; valid_until?: number | undefined; network: boolean },
+    stamp: Stamp,
+  ): void {
+    const session = this.#sessions.get(authorization);
+    if (!session || answer.body.length > this.#mostBytes / 8) return;
+    const body = Buffer.from(answer.body);
+    const common = [
+      'etag', answer.etag, 'cache-control', 'private, no-cache', 'vary', 'authorization',
+      'x-content-type-options', 'nosniff', 'x-request-id', '',
+    ];
+    const page: Page = {
+      body,
+      etag: answer.etag,
+      headers: [
+        'content-type', jsonType, 'content-length', String(body.length), ...common,
+      ],
+      headersUnchanged: common,
+      account: stamp.account,
+      network: answer.network ? stamp.network : undefined,
+      valid_until: Math.min(answer.valid_until ?? never, session.caller.token_expiry ?? never),
+    };
+    const bytes = body.length + url.length * 2 + pageBytes;
+    const old = session.pages.get(url);
+    const oldBytes = old ? old.body.length + url.length * 2 + pageBytes : 0;
+    session.pages.set(url, page);
+    session.bytes += bytes - oldBytes;
+    this.#bytes += bytes - oldBytes;
+    this.#makeRoom();
+  }
+
+  /** Second chance: a session that was used since the last round goes to the back once. */
+  #makeRoom(): void {
+    for (const [authorization, session] of this.#sessions) {
+      if (this.#bytes <= this.#mostBytes) return;
+      if (session.used) {
+        session.used = false;
+        this.#sessions.delete(authorization);
+        this.#sessions.set(authorization, session);
+      } else {
+        this.forget(authorization);
+      }
+    }
+  }
+
+  /**
+   * Answers a GET ahead of the router where a kept answer still holds; else calls `miss`.
+   * Everything that is not a plain hit falls through.
+   */
+  serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: () => string,
+    watch: HitWatcher,
+    miss: () => void,
+  ): void {
+    const { authorization } = request.headers;
+    const session =
+      request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
+    const page = session?.pages.get(request.url as string);
+    if (!session || !page || request.headers['if-match'] !== undefined) return miss();
+    const ifNoneMatch = request.headers['if-none-match'];
+    // A list of tags, a weak one or `*`: the slow way knows them all.
+    if (ifNoneMatch !== undefined && !/^"[^",]*"$/.test(ifNoneMatch)) return miss();
+
+    const finish = (stamp: Stamp) => {
+      if (
+        stamp.account !== page.account ||
+        (page.network !== undefined && stamp.network !== page.network) ||
+        stamp.maintenance ||
+        this.#clock.now() >= page.valid_until
+      ) {
+        return miss();
+      }
+      const unchanged = ifNoneMatch === page.etag;
+      const status = unchanged ? 304 : 200;
+      if (!watch(request, session, status)) return miss();
+      session.used = true;
+      this.hits += 1;
+      const headers = unchanged ? page.headersUnchanged : page.headers;
+      headers[headers.length - 1] = requestId();
+      response.writeHead(status, headers);
+      if (unchanged) response.end();
+      else response.end(page.body);
+    };
+    const stamp = this.#stamps.current(session.caller.account_id);
+    if (stamp instanceof Promise) stamp.then(finish, miss);
+    else finish(stamp);
+  }
+}

@@ -1,0 +1,31 @@
+// Whether the entity tags of If-Match and If-None-Match name the version that we have (RFC 9110, 8.8.3).
+
+/** One element of the list, which may be empty, up to its comma or the end. A tag may hold commas. */
+const element = /[\t ]*(?:(W\/)?("[!\x23-\x7e\x80-\xff]*")[\t ]*)?(?:,|$)/y;
+
+/**
+ * Whether the header's list of tags, or its `*`, matches `etag`.
+ * `weak` comparison (If-None-Match) ignores `W/`; `strong` (If-Match) takes no weak tag on either
+ * side. An absent or malformed header matches nothing.
+ */
+export function etagMatches(
+  header: string | undefined,
+  etag: string,
+  strength: 'weak' | 'strong',
+): boolean {
+  if (header === undefined) return false;
+  if (header === '*') return true;
+  const isWeak = etag.startsWith('W/');
+  if (strength === 'strong' && isWeak) return false;
+  if (header === etag) return true;
+  const wanted = isWeak ? etag.slice(2) : etag;
+  let matches = false;
+  element.lastIndex = 0;
+  while (element.lastIndex < header.length) {
+    const found = element.exec(header);
+    if (!found) return false;
+    const [, weak, tag] = found;
+    if (tag === wanted && (strength === 'weak' || !weak)) matches = true;
+  }
+  return matches;
+}

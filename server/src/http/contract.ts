@@ -1,0 +1,115 @@
+// The /v0 half of a request before its handler: the checks of the spec in their order, and the 405s.
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { refuseUnlessWritable } from '../accounts/accounts.ts';
+import type { Context } from '../context.ts';
+import { forbidden, methodNotAllowed, notFound, tooManyRequests, unavailable } from '../errors.ts';
+import { authenticate, type Variant } from './auth.ts';
+import type { RateLimiter } from './rate_limit.ts';
+
+/** What a /v0 route says of itself beside its schema. */
+export interface V0Config {
+  /** The variant whose path this is; both when absent. */
+  variant?: Variant;
+  /** This path's counterpart in the other variant, for the message of its 404. */
+  counterpart?: string;
+  /** Throws 404 (or 403) when the record that the path names is not there; runs before the body is read. */
+  find?: (request: FastifyRequest) => Promise<unknown>;
+  /** Set by `add405Routes`. */
+  allow?: string;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends V0Config {}
+}
+
+const reads = new Set(['GET', 'HEAD']);
+
+/** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the body's 400. */
+export function addV0Checks(app: FastifyInstance, ctx: Context, limiter: RateLimiter | undefined): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isV0(request.raw.url)) return;
+    const session = await authenticate(ctx, request.headers.authorization);
+    request.session = session;
+    if (session.stamp.maintenance) throw maintenance();
+    const verdict = limiter?.take(session.caller);
+    if (verdict) {
+      reply.headers(verdict.headers);
+      if (!verdict.allowed) {
+        throw tooManyRequests('Too many requests with this API token; wait until the limit resets.', {
+          'retry-after': verdict.headers['ratelimit-reset'],
+        });
+      }
+    }
+    ctx.noteTokenUse(session.caller);
+    if (request.is404) return;
+    const { variant, counterpart, allow, find } = request.routeOptions.config;
+    if (variant && variant !== session.caller.variant) throw otherVariant(variant, counterpart);
+    if (allow) throw methodNotAllowed(request.method, allow);
+    await find?.(request);
+    if (!reads.has(request.method)) requireWriteAccess(ctx, request);
+  });
+}
+
+/** True for a path under /v0, however it is spelled or broken behind that. */
+export function isV0(url: string | undefined): boolean {
+  return url !== undefined && /^\/v0(?:[/?]|$)/.test(url);
+}
+
+/** 503 while the operator works on the service. */
+export function maintenance() {
+  return unavailable('The service is down for maintenance; try again later.', 60);
+}
+
+function otherVariant(variant: Variant, counterpart: string | undefined) {
+  const half = variant === 'current' ? 'password, with an empty username' : 'username, with an empty password';
+  return notFound(
+    `This path belongs to the ${variant} interface, and your API token came in the other's half of the Basic pair. ${
+      counterpart ? `Use ${counterpart}, or send` : 'Send'
+    } the API token as the ${half}.`,
+  );
+}
+
+function requireWriteAccess(ctx: Context, request: FastifyRequest): void {
+  const { caller } = request.session;
+  if (caller.read_only) {
+    throw forbidden(`The API token ${JSON.stringify(caller.token_name)} is read-only; use one with full access.`);
+  }
+  refuseUnlessWritable(
+    { suspended: caller.suspended, expiry: caller.contract_expiry },
+    ctx.clock.now(),
+  );
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
+
+/**
+ * Answers 405 with `Allow` where a path exists and the method does not. Call before any route is
+ * added; answers the function that adds the 405 routes, to be called after the last.
+ */
+export function collectMethods(app: FastifyInstance): () => void {
+  const paths = new Map<string, { allowed: Set<string>; config: V0Config }>();
+  let collecting = true;
+  app.addHook('onRoute', (route: RouteOptions) => {
+    if (!collecting) return;
+    const path = paths.get(route.url) ?? { allowed: new Set(), config: route.config ?? {} };
+    for (const method of [route.method].flat()) path.allowed.add(method);
+    paths.set(route.url, path);
+  });
+  return () => {
+    collecting = false;
+    for (const [url, { allowed, config }] of paths) {
+      const { find: _, ...rest } = config;
+      const allow = Array.from(allowed).sort().join(', ');
+      const others = methods.filter((method) => !allowed.has(method));
+      app.route({
+        url,
+        method: others,
+        schema: { hide: true },
+        config: { ...rest, allow },
+        handler: async (request) => {
+          throw methodNotAllowed(request.method, allow);
+        },
+      });
+    }
+  };
+}

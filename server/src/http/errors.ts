@@ -1,0 +1,73 @@
+// How errors leave: always `{"message"}`, always the right status, never a secret or a stack.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../context.ts';
+import { badRequest, Refusal } from '../errors.ts';
+import { jsonType } from './caching.ts';
+import { faultSentence } from './fields.ts';
+
+/** What Fastify itself refuses, in our words. */
+const sentences: Record<string, [number, string]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [400, 'Content-Type: expected application/json.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [400, 'The body is larger than 64 KB.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Content-Length: does not match the body.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty; expected a JSON object.'],
+  FST_ERR_BAD_URL: [400, 'The path is not valid: a percent escape is broken.'],
+  FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing at this path.'],
+};
+
+/** Any error as a refusal: 500 with a fixed sentence for what nobody foresaw. */
+export function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const { validation, validationContext, code } = error as FastifyError;
+  const fault = validation?.[0];
+  if (fault) {
+    const where = validationContext === 'querystring' ? 'query' : (validationContext ?? 'body');
+    return badRequest(faultSentence(fault as never, where));
+  }
+  const known = code && sentences[code];
+  if (known) return new Refusal(known[0], known[1]);
+  return new Refusal(500, 'Something went wrong on our side; it has been logged. Try again, or tell your provider the x-request-id of this answer.');
+}
+
+export function errorHandler(ctx: Context) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const refusal = toRefusal(error);
+    if (refusal.status === 500) ctx.log.error({ request_id: request.id, err: error }, 'request failed');
+    else if (refusal.cause) {
+      ctx.log.error({ request_id: request.id, err: refusal.cause }, 'the database did not answer');
+    }
+    reply
+      .code(refusal.status)
+      .headers(refusal.headers)
+      .type(jsonType)
+      .send(JSON.stringify({ message: refusal.message }));
+  };
+}
+
+/** What is no HTTP at all: one plain answer, then the connection is closed. */
+export function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const tooSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
+  const status = tooSlow ? '408 Request Timeout' : tooLarge ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const message = tooSlow
+    ? 'The request took too long to arrive.'
+    : tooLarge
+      ? 'The request headers are too large.'
+      : 'This is not a valid HTTP request.';
+  const body = JSON.stringify({ message });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** Two Host headers, or none in HTTP/1.1, make a request that two parties could read differently. */
+export function hasOneHost(request: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    if (request.rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
+}

@@ -1,0 +1,125 @@
+// The fields of the wire: one schema for each kind of value, in the spec's words.
+import { type Static, type TSchema, Type } from 'typebox';
+import { badRequest } from '../errors.ts';
+
+declare module 'fastify' {
+  /** What the OpenAPI document shows of a route beside its shapes. */
+  interface FastifySchema {
+    summary?: string;
+    description?: string;
+    tags?: string[];
+    hide?: boolean;
+    security?: Array<Record<string, string[]>>;
+  }
+}
+
+export const Integer = (description: string, minimum = 0, maximum = Number.MAX_SAFE_INTEGER) =>
+  Type.Integer({ description, minimum, maximum });
+
+export const Timestamp = (description: string) =>
+  Type.Integer({ description, minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+export const Text = (description: string, maxLength = 255, minLength = 1) =>
+  Type.String({ description, minLength, maxLength });
+
+/** A short name that stands in paths and filters. */
+export const Name = (description: string) =>
+  Type.String({ description, pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$' });
+
+export const Strict = <T extends Record<string, TSchema>>(properties: T, description?: string) =>
+  Type.Object(properties, { additionalProperties: false, ...(description ? { description } : {}) });
+
+export const Message = Type.Object(
+  { message: Type.String({ description: 'What is wrong, for a person.' }) },
+  { additionalProperties: false, description: 'An error.' },
+);
+
+export const Location = Type.Object(
+  {
+    city: Type.String({ description: 'City that houses the server.' }),
+    country: Type.String({ description: 'ISO-3166-1 alpha-2 country code.' }),
+    latitude: Type.Number({ description: 'Latitude.' }),
+    longitude: Type.Number({ description: 'Longitude.' }),
+  },
+  { additionalProperties: false },
+);
+
+/** The error answers that a route documents. */
+export function errors(...statuses: number[]): Record<number, typeof Message> {
+  return Object.fromEntries(statuses.map((status) => [status, Message]));
+}
+
+/** Bytes. Inventories and usage batches are larger than what a customer sends. */
+export const largeBodyLimit = 8 * 1024 * 1024;
+
+export const EmptyQuery = Strict({});
+
+export const NoContent = Type.Null({ description: 'Empty body.' });
+
+export const IdPath = Type.Object({ id: Type.String({ description: 'Integer entry id from the list.' }) });
+export type IdPath = Static<typeof IdPath>;
+
+/** The integer of an `{id}` path, or undefined when it is none: then no record has it. */
+export function idOf(text: string): number | undefined {
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+}
+
+/** The words of a comma-separated query parameter. Errors: 400 for an empty word. */
+export function words(field: string, text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const list = text.split(',');
+  if (list.some((word) => word === '')) {
+    throw badRequest(`${field}: expected names separated by commas, without empty ones.`);
+  }
+  return list;
+}
+
+const longest_seconds = 10 * 365.25 * 86_400;
+
+/** An entry's expiry: now < expiry <= now + 10 years. Errors: 400. */
+export function checkExpiry(expiry: number, now: number): void {
+  if (expiry > now && expiry <= now + longest_seconds) return;
+  if (expiry > now && expiry / 1000 <= now + longest_seconds) {
+    throw badRequest(
+      `expiry: ${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
+    );
+  }
+  throw badRequest(
+    expiry <= now
+      ? `expiry: ${expiry} is not in the future; expected epoch seconds after ${now}.`
+      : `expiry: ${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,
+  );
+}
+
+interface Fault {
+  instancePath: string;
+  keyword: string;
+  params: Record<string, unknown>;
+  message?: string;
+}
+
+/** A sentence that names the field and what was expected, for the first fault of a schema check. */
+export function faultSentence(fault: Fault, where: string): string {
+  const path = fault.instancePath.slice(1).replaceAll('/', '.');
+  const inner = (name: unknown) => (path ? `${path}.${name}` : String(name));
+  switch (fault.keyword) {
+    case 'required':
+      return `${inner(fault.params.missingProperty)}: is missing from the ${where}.`;
+    case 'additionalProperties':
+      return `${inner(fault.params.additionalProperty)}: is not a ${where === 'query' ? 'query parameter' : 'field'} of this request.`;
+    case 'type':
+      return `${path || `The ${where}`}: expected ${article(String(fault.params.type))}.`;
+    case 'pattern':
+      return `${path}: is not in the expected form ${fault.params.pattern}.`;
+    case 'enum':
+      return `${path}: expected one of ${(fault.params.allowedValues as unknown[]).join(', ')}.`;
+    case 'const':
+      return `${path}: expected ${JSON.stringify(fault.params.allowedValue)}.`;
+    default:
+      return `${path || `The ${where}`}: ${fault.message ?? 'is not valid'}.`;
+  }
+}
+
+function article(type: string): string {
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}

@@ -1,0 +1,140 @@
+// Reads a JSON body strictly: what two readers could understand differently is refused with 400.
+import { isUtf8 } from 'node:buffer';
+import { badRequest } from '../errors.ts';
+import { quoted } from '../quoted.ts';
+
+const deepest = 16;
+/** A string, and the colon behind it when it is a name. */
+const stringToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
+const stringOrBrace = new RegExp(`${stringToken.source}|[{}]`, 'g');
+const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
+
+/**
+ * The value of a JSON text in UTF-8.
+ * @throws 400 for what is not JSON, nests more than 16 levels, gives a field twice, holds a NUL or
+ * half a surrogate pair (the databases would not keep them alike) or a number beyond 2^53 - 1 either
+ * way (it would be rounded), or names a field `__proto__`, `constructor` or with quotes, backslashes
+ * or control characters.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw badRequest('body: not valid UTF-8; expected JSON encoded as UTF-8');
+  const text = bytes.toString('utf8');
+  const parsed = parse(text);
+  const plain = text.includes('\\') ? withPlainNames(text) : text;
+  const value = plain === text ? parsed : JSON.parse(plain);
+  // JSON.parse keeps the last of equal names, so a name given twice leaves fewer than were written.
+  if (countFields(value, 1, 'body') !== countColons(plain)) {
+    throw badRequest(`${shown(repeatedName(plain))}: given twice; expected each field once`);
+  }
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`body: ${syntaxFault(text, (error as Error).message)}`);
+  }
+}
+
+/** The engine's message without the pieces of the body that it quotes: they may end up in a log. */
+function syntaxFault(text: string, message: string): string {
+  if (text.trim() === '') return 'empty; expected JSON';
+  if (text.startsWith('\ufeff')) return 'starts with a byte order mark; expected JSON without one';
+  const [, line, column] = /\(line (\d+) column (\d+)\)$/.exec(message) ?? [];
+  const place = line ? ` at line ${line}, column ${column}` : '';
+  const cause = message.replace(/^".*|, (?:\.\.\.)?".*| (?:in|after) JSON.*/s, '');
+  return `not valid JSON${place}${cause && `: ${cause}`}`;
+}
+
+/**
+ * A valid JSON text with its names spelled without escapes. V8 13 and 14 read an escaped name wrongly
+ * once an earlier text, of any caller, had a name like its raw spelling (nodejs/node#63785): after
+ * `{"a":0,"us\\u":0}` the second name of `{"a":0,"us\u0065r":0}` comes out as `us\u`.
+ */
+function withPlainNames(text: string): string {
+  return text.replace(stringToken, (token: string, spelling: string, colon: string | undefined) => {
+    if (!colon || !spelling.includes('\\')) return token;
+    const name = JSON.parse(spelling) as string;
+    checkText(name, name);
+    const plain = JSON.stringify(name);
+    if (plain.includes('\\')) {
+      throw badRequest(
+        `${quoted(name)}: not a field; a quote, backslash or control character is in its name`,
+      );
+    }
+    return plain + colon;
+  });
+}
+
+/** Counts the fields of all objects, and checks depth, names, strings and numbers on the way. */
+function countFields(value: unknown, depth: number, field: string): number {
+  if (typeof value === 'string') checkText(value, field);
+  if (typeof value === 'number') checkNumber(value, field);
+  if (typeof value !== 'object' || value === null) return 0;
+  if (depth > deepest) {
+    throw badRequest(`${shown(field)}: nested too deep; expected at most ${deepest} levels`);
+  }
+  let fields = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) fields += countFields(item, depth + 1, field);
+    return fields;
+  }
+  for (const [name, item] of Object.entries(value)) {
+    if (name === '__proto__' || name === 'constructor') {
+      throw badRequest(`${name}: not a field that can be given`);
+    }
+    fields += 1 + countFields(item, depth + 1, name);
+  }
+  return fields;
+}
+
+function checkText(text: string, field: string): void {
+  if (text.includes('\0') || !text.isWellFormed()) {
+    throw badRequest(
+      `${shown(field)}: holds a NUL or half a surrogate pair; expected Unicode text without them`,
+    );
+  }
+}
+
+function checkNumber(number: number, field: string): void {
+  if (Math.abs(number) > Number.MAX_SAFE_INTEGER) {
+    throw badRequest(
+      `${shown(field)}: number out of range; expected at most ${Number.MAX_SAFE_INTEGER} either way`,
+    );
+  }
+}
+
+/** A field's name as messages begin with it; in quotes where it is not a plain word. */
+function shown(field: string): string {
+  return /^\w{1,64}$/.test(field) ? field : quoted(field);
+}
+
+/** How many names a valid JSON text writes: its colons outside strings. */
+function countColons(text: string): number {
+  let colons = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) inString = !inString;
+    else if (code === backslash) at++;
+    else if (code === colon && !inString) colons += 1;
+  }
+  return colons;
+}
+
+/** The first name that an object of a valid JSON text with plain names gives twice. */
+function repeatedName(text: string): string {
+  const open: Set<string>[] = [];
+  for (const [token, spelling, colon] of text.matchAll(stringOrBrace)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (spelling && colon) {
+      const name = spelling.slice(1, -1);
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return '';
+}

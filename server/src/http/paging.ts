@@ -1,0 +1,60 @@
+// Lists that come in pages: `?limit=` and where to go on, answered with a Link to the next page.
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { badRequest } from '../errors.ts';
+
+const usual = 100;
+const most = 1000;
+
+/** The query fields of a list that goes on after a name. */
+export const PageQuery = {
+  after: Type.Optional(
+    Type.String({ description: 'Only what comes after this name; the Link of an answer has it.' }),
+  ),
+  limit: Type.Optional(
+    Type.String({ description: `Entries in a page: 1 to ${most}, ${usual} when omitted.` }),
+  ),
+};
+
+/**
+ * A whole number in a query string; `fallback` where it is not given.
+ * Errors: 400 naming the field, for anything but digits between `least` and `greatest`.
+ */
+export function wholeIn<T extends number | null>(
+  field: string,
+  text: string | undefined,
+  fallback: T,
+  least = 0,
+  greatest = Number.MAX_SAFE_INTEGER,
+): number | T {
+  if (text === undefined) return fallback;
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= greatest) return number;
+  throw badRequest(`${field}: expected a whole number from ${least} to ${greatest}.`);
+}
+
+/** The entries that a page may hold. Errors: 400. */
+export function limitIn(text: string | undefined): number {
+  return wholeIn('limit', text, usual, 1, most);
+}
+
+/**
+ * Cuts `found`, which was read with one entry more than `limit`, to the page; says with a Link
+ * header where the next one is when there is more.
+ */
+export function pageOf<T>(
+  reply: FastifyReply,
+  found: T[],
+  limit: number,
+  next: (last: T) => Record<string, string | number>,
+): T[] {
+  if (found.length <= limit) return found;
+  const page = found.slice(0, limit);
+  const [path, query] = reply.request.url.split('?');
+  const parameters = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(next(page.at(-1) as T))) {
+    parameters.set(name, String(value));
+  }
+  reply.header('link', `<${path}?${parameters}>; rel="next"`);
+  return page;
+}

@@ -1,0 +1,147 @@
+// What happens by itself: expiries, purges, new billing periods, lost nodes, token use written down.
+import { markTokenUsed, sweepLimits } from './accounts/accounts.ts';
+import { removeOldAudit } from './audit.ts';
+import { sweepEntries } from './authlist/authlist.ts';
+import type { Context } from './context.ts';
+import type { Actor, Transaction } from './db/database.ts';
+import { removeOldAnswers } from './http/idempotency.ts';
+import { pruneChanges, sweepLostNodes } from './nodes/nodes.ts';
+import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
+import { purgeRemoved } from './removals.ts';
+import { sweepServerLimits } from './servers/servers.ts';
+import { removeOldBatches } from './usage/usage.ts';
+
+interface Job {
+  name: string;
+  every_seconds: number;
+  /** Purges destroy: they are held back while the wall clock cannot be trusted. */
+  purges: boolean;
+  /** Does one batch; answers how many records it took. */
+  run: (tx: Transaction, ctx: Context) => Promise<number>;
+}
+
+/** Small batches: a sweep never holds other writers up for long. */
+const batch = 500;
+const usage_batches_kept_seconds = 45 * 86_400;
+
+const jobs: Job[] = [
+  { name: 'end overrides', every_seconds: 1, purges: false, run: (tx) => sweepOverrides(tx, batch) },
+  { name: 'lost nodes', every_seconds: 5, purges: false, run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds) },
+  { name: 'limits', every_seconds: 30, purges: false, run: sweepAllLimits },
+  { name: 'expired authlist', every_seconds: 5, purges: true, run: (tx) => sweepEntries(tx, batch) },
+  { name: 'purge overrides', every_seconds: 60, purges: true, run: (tx) => purgeOverrides(tx, batch) },
+  { name: 'purge removed entries', every_seconds: 600, purges: true, run: (tx) => purgeRemoved(tx, batch) },
+  { name: 'purge kept answers', every_seconds: 600, purges: true, run: (tx) => removeOldAnswers(tx, batch) },
+  { name: 'purge usage batches', every_seconds: 600, purges: true, run: (tx) => removeOldBatches(tx, tx.now - usage_batches_kept_seconds, batch) },
+  { name: 'prune changes', every_seconds: 60, purges: true, run: (tx, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, batch) },
+  { name: 'purge audit', every_seconds: 3600, purges: true, run: (tx, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, batch) },
+];
+
+async function sweepAllLimits(tx: Transaction): Promise<number> {
+  await sweepServerLimits(tx);
+  return sweepLimits(tx);
+}
+
+const system: Actor = { kind: 'system', name: 'sweep', address: '', request_id: '' };
+const furthestJump_seconds = 3600;
+
+/**
+ * Tells whether the wall clock can be trusted to destroy by: it moved with the steady clock since the
+ * start, and the newest write in the database is not far in its future.
+ */
+export class ClockGuard {
+  readonly #ctx: Context;
+  readonly #wall: number;
+  readonly #steady: number;
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx;
+    this.#wall = ctx.clock.now();
+    this.#steady = ctx.clock.steady();
+  }
+  async trusts(): Promise<boolean> {
+    const { clock, db } = this.#ctx;
+    const expected = this.#wall + (clock.steady() - this.#steady);
+    if (Math.abs(clock.now() - expected) > furthestJump_seconds) return false;
+    const row = await db.one<{ newest_time: number }>('select newest_time from network');
+    const newest = row?.newest_time ?? 0;
+    return newest === 0 || newest <= clock.now() + furthestJump_seconds;
+  }
+}
+
+/** Runs a job to its end, a batch at a time; resumable at any point. Answers how many records it took. */
+export async function runJob(ctx: Context, job: Job): Promise<number> {
+  let all = 0;
+  for (;;) {
+    const taken = await ctx.db.write(system, (tx) => job.run(tx, ctx));
+    all += taken;
+    if (taken < batch) return all;
+    // Others first: a large purge goes on beside the traffic.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Runs every job once; tests drive time with it. */
+export async function runAllJobs(ctx: Context): Promise<void> {
+  for (const job of jobs) await runJob(ctx, job);
+}
+
+/** Starts the jobs, and the writing down of token use; answers what stops them. */
+export function startJobs(ctx: Context, tokenUse: TokenUse): () => Promise<void> {
+  const guard = new ClockGuard(ctx);
+  let running: Promise<void> = Promise.resolve();
+  let stopped = false;
+  const due = async (job: Job) => {
+    if (stopped) return;
+    try {
+      if (job.purges && !(await guard.trusts())) {
+        ctx.metrics.sweeps.inc({ job: job.name, outcome: 'held back' });
+        ctx.log.warn({ job: job.name }, 'the wall clock jumped; nothing is purged until it can be trusted');
+        return;
+      }
+      const taken = await runJob(ctx, job);
+      ctx.metrics.sweeps.inc({ job: job.name, outcome: 'ok' });
+      if (taken > 0) ctx.metrics.swept.inc({ job: job.name }, taken);
+    } catch (error) {
+      ctx.metrics.sweeps.inc({ job: job.name, outcome: 'failed' });
+      ctx.log.warn({ job: job.name, err: error }, 'a sweep failed and will be tried again');
+    }
+  };
+  // One after another: a slow disk must not pile them up.
+  const enqueue = (work: () => Promise<void>) => {
+    running = running.then(work, work);
+  };
+  const timers = jobs.map((job) => setInterval(() => enqueue(() => due(job)), job.every_seconds * 1000));
+  timers.push(setInterval(() => enqueue(() => tokenUse.writeDown(ctx)), 60_000));
+  for (const timer of timers) timer.unref();
+  return async () => {
+    stopped = true;
+    for (const timer of timers) clearInterval(timer);
+    await running;
+    await tokenUse.writeDown(ctx);
+  };
+}
+
+/** Remembers when API tokens were used, in memory, and writes it down once a minute. */
+export class TokenUse {
+  #used = new Map<string, { account_id: number; token_id: number; at: number }>();
+
+  note(caller: { account_id: number; token_id: number }, now: number): void {
+    const key = `${caller.account_id} ${caller.token_id}`;
+    const known = this.#used.get(key);
+    if (known) known.at = now;
+    else this.#used.set(key, { account_id: caller.account_id, token_id: caller.token_id, at: now });
+  }
+  async writeDown(ctx: Context): Promise<void> {
+    const used = Array.from(this.#used.values());
+    this.#used = new Map();
+    if (used.length === 0) return;
+    try {
+      await ctx.db.write(system, async (tx) => {
+        for (const { account_id, token_id, at } of used) await markTokenUsed(tx, account_id, token_id, at);
+      });
+    } catch (error) {
+      ctx.log.warn({ err: error }, 'the use of API tokens could not be written down');
+    }
+  }
+}

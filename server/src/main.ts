@@ -1,0 +1,243 @@
+// Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
+import { accessSync, constants, mkdirSync, readFileSync, watchFile, unwatchFile } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { FastifyInstance } from 'fastify';
+import { type Logger, pino } from 'pino';
+import { createApp, type Parts } from './app.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { type Config, type Environment, type ListenAddress, readConfig } from './config.ts';
+import type { Context } from './context.ts';
+import { type Actor, type Database, openDatabase } from './db/database.ts';
+import { migrate } from './db/migrate.ts';
+import { AnswerCache } from './http/caching.ts';
+import { startJobs, TokenUse } from './jobs.ts';
+import { Metrics, metricsServer } from './metrics.ts';
+import { appliedWatch, listNodes, nodeLag } from './nodes/nodes.ts';
+import { ensureOperatorToken } from './operators/operators.ts';
+import { ensureNetwork } from './network.ts';
+import { loadSecrets } from './secrets.ts';
+import { openStamps } from './stamps.ts';
+
+export interface Running {
+  ctx: Context;
+  base_url: string;
+  admin_url: string;
+  node_url: string;
+  metrics_url: string | undefined;
+  /** Takes no new connections, finishes the requests in flight, writes down what is in memory, closes. */
+  stop(): Promise<void>;
+}
+
+/** What tests put in place of the real thing. */
+export interface Overrides {
+  clock?: Clock;
+  log?: Logger;
+  /** False: nothing happens by itself. */
+  jobs?: boolean;
+}
+
+const starting: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
+
+/** Makes the data folder and checks that it can be written. Errors: one sentence. */
+function prepareDataDir(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new Error(`The data folder ${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set EXITWARD_DATA_DIR.`);
+  }
+}
+
+/** The log: no header, body, token or cookie ever reaches it. */
+function openLog(config: Config): Logger {
+  return pino({
+    level: config.log_level,
+    redact: ['*.authorization', '*.cookie', '*.token', '*.api_token', '*.password', 'authorization', 'token'],
+  });
+}
+
+/** Opens the database and brings it to this schema. The caller closes it. */
+export async function openStorage(config: Config, clock: Clock, metrics?: Metrics): Promise<Database> {
+  const db = await openDatabase(config.database_url, {
+    clock,
+    acknowledge_early: config.test_acknowledge_early,
+    onGroup: (actions, seconds) => {
+      metrics?.groups.observe(seconds);
+      metrics?.groupActions.inc(actions);
+    },
+  });
+  try {
+    await migrate(db);
+    return db;
+  } catch (error) {
+    await db.close().catch(() => {});
+    throw error;
+  }
+}
+
+/** Everything that requests work with, on an open database. */
+export function createContext(config: Config, db: Database, overrides: Overrides, metrics: Metrics): { ctx: Context; tokenUse: TokenUse } {
+  const clock = overrides.clock ?? systemClock;
+  const tokenUse = new TokenUse();
+  const stamps = openStamps(db);
+  const ctx: Context = {
+    config,
+    clock,
+    db,
+    secrets: loadSecrets(config.keys_file),
+    stamps,
+    cache: new AnswerCache(stamps, clock, config.cache_bytes),
+    metrics,
+    log: overrides.log ?? openLog(config),
+    noteTokenUse: (caller) => tokenUse.note(caller, clock.now()),
+    whenApplied: appliedWatch(db, () => clock.steady()),
+  };
+  return { ctx, tokenUse };
+}
+
+/**
+ * Runs the server until it is stopped. Errors: an Error whose message is one clear sentence (or a line
+ * for each fault of the settings) when it cannot start.
+ */
+export async function serve(env: Environment, overrides: Overrides = {}): Promise<Running> {
+  const config = readConfig(env);
+  prepareDataDir(config.data_dir);
+  const metrics = new Metrics();
+  const db = await openStorage(config, overrides.clock ?? systemClock, metrics);
+  const closers: Array<() => Promise<void>> = [() => db.close()];
+  const stop = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const { ctx, tokenUse } = createContext(config, db, overrides, metrics);
+    await ensureNetwork(ctx);
+    await ensureOperatorToken(db, ctx.secrets, config.admin_token_file, starting);
+    if (overrides.jobs !== false) closers.push(startJobs(ctx, tokenUse));
+    const urls = await listenAll(ctx, closers);
+    ctx.log.info({ ...urls }, 'Exitward is listening');
+    return { ctx, ...urls, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
+  const { listen, admin_listen, node_listen, metrics_listen } = ctx.config;
+  const parts = new Map<string, Parts & { at: ListenAddress }>();
+  const add = (at: ListenAddress, part: Partial<Parts>) => {
+    // Port 0 asks for any free port: such listeners are never the same one.
+    const key = at.port === 0 && at !== listen ? `${at.host}:0 ${parts.size}` : `${at.host}:${at.port}`;
+    parts.set(key, { customers: false, operators: false, nodes: false, at, ...parts.get(key), ...part });
+    return key;
+  };
+  const keys = {
+    customers: add(listen, { customers: true }),
+    operators: add(admin_listen, { operators: true }),
+    nodes: add(node_listen, { nodes: true }),
+  };
+  const urls = new Map<string, string>();
+  for (const [key, { at, ...served }] of parts) {
+    const tls = readTls(ctx.config);
+    const app = await createApp(ctx, served, { tls });
+    closers.push(() => closeApp(app, ctx.config.stop_seconds));
+    if (ctx.config.tls) closers.push(watchTls(ctx, app));
+    urls.set(key, await listenOn(app, at, tls !== undefined));
+  }
+  let metrics_url: string | undefined;
+  if (metrics_listen) {
+    const server = metricsServer(ctx.metrics, () => refreshLag(ctx));
+    closers.push(() => new Promise((done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    }));
+    metrics_url = `${await listenPlain(server, metrics_listen)}/metrics`;
+  }
+  return {
+    base_url: urls.get(keys.customers) as string,
+    admin_url: urls.get(keys.operators) as string,
+    node_url: urls.get(keys.nodes) as string,
+    metrics_url,
+  };
+}
+
+async function listenOn(app: FastifyInstance, at: ListenAddress, tls: boolean): Promise<string> {
+  try {
+    await app.listen({ host: at.host, port: at.port });
+  } catch (error) {
+    throw listenFault(error, at);
+  }
+  return urlOf(app.server, tls);
+}
+
+function listenPlain(server: Server, at: ListenAddress): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(listenFault(error, at)));
+    server.listen(at.port, at.host, () => resolve(urlOf(server, false)));
+  });
+}
+
+function urlOf(server: Server, tls: boolean): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The listener has no address.');
+  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `${tls ? 'https' : 'http'}://${host}:${address.port}`;
+}
+
+function listenFault(error: unknown, at: ListenAddress): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  const why: Record<string, string> = {
+    EADDRINUSE: 'another program listens there already',
+    EACCES: 'this user may not listen there',
+    EADDRNOTAVAIL: 'this machine does not have that address',
+    ENOTFOUND: 'that name has no address',
+  };
+  return new Error(`Cannot listen on ${at.host}:${at.port}: ${why[code ?? ''] ?? (error as Error).message}.`);
+}
+
+/** Lets requests in flight finish; after the grace time their connections are cut. */
+async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), stop_seconds * 1000);
+  await app.close();
+  clearTimeout(cut);
+}
+
+function readTls({ tls }: Config): { cert: Buffer; key: Buffer } | undefined {
+  if (!tls) return undefined;
+  try {
+    return { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) };
+  } catch (error) {
+    throw new Error(`The TLS certificate or key cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+/** Takes a renewed certificate without a restart; a broken one is reported and the old one stays. */
+function watchTls(ctx: Context, app: FastifyInstance): () => Promise<void> {
+  const { cert_file, key_file } = ctx.config.tls as NonNullable<Config['tls']>;
+  const reload = () => {
+    try {
+      const tls = readTls(ctx.config);
+      if (tls) (app.server as unknown as TlsServer).setSecureContext(tls);
+      ctx.log.info('the TLS certificate was reloaded');
+    } catch (error) {
+      ctx.log.error({ err: error }, 'the new TLS certificate is not usable; the old one stays');
+    }
+  };
+  const files = [cert_file, key_file];
+  for (const file of files) watchFile(file, { interval: 1000 }, reload);
+  return async () => {
+    for (const file of files) unwatchFile(file, reload);
+  };
+}
+
+const mostLagCounted = 10_000;
+
+async function refreshLag(ctx: Context): Promise<void> {
+  ctx.metrics.streamLag.reset();
+  for (const node of await listNodes(ctx.db)) {
+    if (node.revoked_at !== null) continue;
+    const lag = await nodeLag(ctx.db, node.server_id, node.applied_revision, mostLagCounted);
+    ctx.metrics.streamLag.set({ server: node.server, node: String(node.id) }, lag);
+  }
+}

@@ -1,0 +1,84 @@
+// What the server counts about itself, in Prometheus' format, on a listener of its own.
+import { createServer, type Server } from 'node:http';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+export class Metrics {
+  readonly registry = new Registry();
+  readonly requests = new Counter({
+    name: 'exitward_http_requests_total',
+    help: 'Requests by route, method and status.',
+    labelNames: ['route', 'method', 'status'],
+    registers: [this.registry],
+  });
+  readonly latency = new Histogram({
+    name: 'exitward_http_request_seconds',
+    help: 'Time from the request line to the last byte of the answer, for requests that reach the router.',
+    labelNames: ['route'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [this.registry],
+  });
+  readonly cacheHits = new Counter({
+    name: 'exitward_cache_hits_total',
+    help: 'GETs answered with kept bytes, by status.',
+    labelNames: ['status'],
+    registers: [this.registry],
+  });
+  readonly groups = new Histogram({
+    name: 'exitward_database_group_seconds',
+    help: 'Time of a group of writes, from begin to durable commit.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+    registers: [this.registry],
+  });
+  readonly groupActions = new Counter({
+    name: 'exitward_database_actions_total',
+    help: 'Write actions; divided by groups it tells how many share a commit.',
+    registers: [this.registry],
+  });
+  readonly streamLag = new Gauge({
+    name: 'exitward_node_lag_revisions',
+    help: 'Revisions that a node has not yet acknowledged of those that concern it.',
+    labelNames: ['server', 'node'],
+    registers: [this.registry],
+  });
+  readonly sweeps = new Counter({
+    name: 'exitward_sweeps_total',
+    help: 'Sweeps by job and outcome.',
+    labelNames: ['job', 'outcome'],
+    registers: [this.registry],
+  });
+  readonly swept = new Counter({
+    name: 'exitward_swept_records_total',
+    help: 'Records that sweeps ended or purged, by job.',
+    labelNames: ['job'],
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  /** Shows how many change streams are open on this process. */
+  countStreams(size: () => number): void {
+    new Gauge({
+      name: 'exitward_node_streams',
+      help: 'Change streams that are open on this process.',
+      registers: [this.registry],
+      collect() {
+        this.set(size());
+      },
+    });
+  }
+}
+
+/** Serves the metrics at `/metrics`; nothing else. `refresh` runs before each reading. */
+export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): Server {
+  return createServer(async (request, response) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    await refresh().catch(() => {});
+    const text = await metrics.registry.metrics();
+    response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
+  });
+}

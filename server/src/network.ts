@@ -1,0 +1,30 @@
+// What a new network starts with, and the check that this database and these keys belong together.
+import { createPortScheme, defaultBases, listPortSchemes } from './accounts/accounts.ts';
+import { recordChange } from './changes.ts';
+import type { Context } from './context.ts';
+import type { Actor } from './db/database.ts';
+
+const system: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
+
+/**
+ * Gives a new database its default port scheme and remembers which keys it lives with.
+ * Errors: one sentence when the database lives with other keys: its sealed tokens could not be read,
+ * and no API token would be recognised.
+ */
+export async function ensureNetwork(ctx: Context): Promise<void> {
+  const { key_id } = ctx.secrets;
+  const known = await ctx.db.one<{ key_id: string | null }>('select key_id from network');
+  if (known?.key_id && known.key_id !== key_id) {
+    throw new Error(`The keys file ${ctx.config.keys_file} is not the one that this database was used with; restore the right one, or set EXITWARD_KEYS_FILE.`);
+  }
+  if (known?.key_id) return;
+  await ctx.db.write(system, async (tx) => {
+    const row = await tx.one<{ key_id: string | null }>('select key_id from network');
+    if (row?.key_id) return;
+    await tx.run('update network set key_id = $1', [key_id]);
+    if ((await listPortSchemes(tx)).length === 0) {
+      await createPortScheme(tx, { name: 'default', bases: defaultBases });
+    }
+    await recordChange(tx, { kind: 'keys', account_id: null, server_id: null, record_id: null });
+  });
+}

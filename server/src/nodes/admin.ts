@@ -1,0 +1,111 @@
+// /admin/nodes and /admin/invites: which machines serve, how far behind they are, who may join.
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Context } from '../context.ts';
+import { notFound } from '../errors.ts';
+import { operatorWrite, sendCreated, sendJson, sendNothing } from '../http/admin.ts';
+import {
+  EmptyQuery,
+  errors,
+  Integer,
+  idOf,
+  Name,
+  NoContent,
+  Strict,
+  Timestamp,
+} from '../http/fields.ts';
+import { requireServerNamed } from '../servers/servers.ts';
+import { createInvite, listNodes, nodeLag, revokeNode } from './nodes.ts';
+
+/** Counting stops here: a node that is farther behind takes a while in any case. */
+const mostLagCounted = 10_000;
+
+const NodeRecord = Strict({
+  id: Integer('Names it in paths.', 1),
+  server: Type.String({ description: 'The server that it serves.' }),
+  name: Type.String({ description: 'What the machine calls itself.' }),
+  version: Type.String({ description: 'Version of its agent.' }),
+  live: Type.Boolean({ description: 'Whether it was heard of lately.' }),
+  joined_at: Timestamp('When it joined.'),
+  seen_at: Timestamp('When it was last heard of.'),
+  applied_revision: Integer('Every change up to it is applied.'),
+  lag: Integer(
+    `Changes that concern its server and are not applied; ${mostLagCounted} stands for that many or more.`,
+  ),
+});
+
+const invite_days = 30;
+const NewInvite = Strict({
+  server: Name('The server that the node will serve.'),
+  lifetime_seconds: Type.Optional(
+    Integer('How long the code can be used; a day when omitted.', 60, invite_days * 86_400),
+  ),
+});
+const Invite = Strict({
+  code: Type.String({ description: 'The one-time code (ewi_…), shown only here.' }),
+  expiry: Timestamp('Until when it can be used.'),
+});
+
+export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Operator: nodes'];
+
+  app.get(
+    '/admin/nodes',
+    {
+      schema: {
+        summary: 'List nodes with how far behind they are',
+        tags,
+        querystring: EmptyQuery,
+        response: { 200: Type.Array(NodeRecord), ...errors(400, 401) },
+      },
+    },
+    async (_request, reply) => {
+      const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
+      const records = nodes.map(async ({ server_id, hash: _, revoked_at: __, live, ...node }) => ({
+        ...node,
+        live: live === 1,
+        lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
+      }));
+      return sendJson(reply, await Promise.all(records));
+    },
+  );
+
+  app.delete<{ Params: { id: string } }>(
+    '/admin/nodes/:id',
+    {
+      schema: {
+        summary: 'Revoke a node: its token stops working and its stream closes',
+        tags,
+        params: Type.Object({ id: Type.String({ description: 'Id of the node.' }) }),
+        querystring: EmptyQuery,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const id = idOf(request.params.id);
+      if (id === undefined) throw notFound(`There is no node ${request.params.id}.`);
+      await operatorWrite(ctx, request, (tx) => revokeNode(tx, id));
+      return sendNothing(reply);
+    },
+  );
+
+  app.post<{ Body: Static<typeof NewInvite> }>(
+    '/admin/invites',
+    {
+      schema: {
+        summary: 'Invite a node: a code with which one machine may join, once',
+        tags,
+        querystring: EmptyQuery,
+        body: NewInvite,
+        response: { 201: Invite, ...errors(400, 401, 409) },
+      },
+    },
+    async (request, reply) => {
+      const { server, lifetime_seconds } = request.body;
+      const invite = await operatorWrite(ctx, request, async (tx) =>
+        createInvite(tx, ctx.secrets, await requireServerNamed(tx, server), lifetime_seconds),
+      );
+      return sendCreated(reply, '/admin/nodes', invite);
+    },
+  );
+}

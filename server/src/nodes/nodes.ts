@@ -1,0 +1,272 @@
+// Nodes: how an agent joins, what it acknowledges, and the usage and health that it reports.
+import {
+  judgeLimit,
+  requireAccount,
+} from '../accounts/accounts.ts';
+import { audit } from '../audit.ts';
+import { nextId, recordChange, touch } from '../changes.ts';
+import type { Database, Reader, Transaction } from '../db/database.ts';
+import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import {
+  accountsOfServer,
+  findServer,
+  judgeServerLimit,
+  type Server,
+  setAppliedRevision,
+} from '../servers/servers.ts';
+import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
+import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
+import { findUser } from '../users/users.ts';
+import * as store from './store.ts';
+
+export type { NodeRow as Node } from './store.ts';
+export { all as listNodes, lag as nodeLag, position as networkPosition, pruneChanges } from './store.ts';
+
+const invite_seconds = 86_400;
+
+/** Makes a one-time code with which one node may join for this server. The code is shown only here. */
+export async function createInvite(
+  tx: Transaction,
+  secrets: Secrets,
+  server: Server,
+  lifetime_seconds = invite_seconds,
+): Promise<{ code: string; expiry: number }> {
+  const code = newTokenText('ewi_');
+  const expiry = tx.now + lifetime_seconds;
+  await store.insertInvite(tx, { hash: secrets.hashToken(code), server_id: server.id, expiry, used_at: null });
+  await audit(tx, { account_id: null, action: 'node.invite', target: server.name, after: { expiry } });
+  return { code, expiry };
+}
+
+/**
+ * A machine joins as a node of the server that its code names; the code works once. Answers the node
+ * and its token, shown only here. Errors: 401 for a code that is unknown, used or over.
+ */
+export async function joinNode(
+  tx: Transaction,
+  secrets: Secrets,
+  body: { code: string; name: string; version: string },
+): Promise<{ node: store.NodeRow; server: Server; token: string }> {
+  const server_id = tokenTextIsPlausible(body.code)
+    ? await store.useInvite(tx, secrets.hashToken(body.code))
+    : undefined;
+  const server = server_id === undefined ? undefined : await findServer(tx, server_id);
+  if (!server) {
+    throw unauthorized('code: the invitation is not known, was used, or is over; ask for a new one.', 'Bearer');
+  }
+  const token = newTokenText('ewn_');
+  const node: store.NodeRow = {
+    id: await nextId(tx, 0, 'nodes'),
+    server_id: server.id,
+    name: body.name,
+    hash: secrets.hashToken(token),
+    version: body.version,
+    applied_revision: 0,
+    live: 0,
+    joined_at: tx.now,
+    seen_at: tx.now,
+    revoked_at: null,
+  };
+  await store.insert(tx, node);
+  await audit(tx, { account_id: null, action: 'node.join', target: `${server.name}/${body.name}`, after: { id: node.id } });
+  return { node, server, token };
+}
+
+/** The node behind a token. Errors: 401, also for one that was revoked. */
+export async function authenticateNode(
+  db: Reader,
+  secrets: Secrets,
+  token: string | undefined,
+): Promise<store.NodeRow> {
+  const node =
+    token && tokenTextIsPlausible(token)
+      ? await store.findByHash(db, secrets.hashToken(token))
+      : undefined;
+  if (!node) throw unauthorized('The node token is not known or was revoked; join again with a new invitation.', 'Bearer');
+  return node;
+}
+
+/** The node again, in the transaction that changes it. Errors: 401 when it was revoked meanwhile. */
+async function requireNode(tx: Transaction, id: number): Promise<store.NodeRow> {
+  const node = await store.findById(tx, id);
+  if (!node || node.revoked_at !== null) throw unauthorized('The node was revoked.', 'Bearer');
+  return node;
+}
+
+/** Revokes a node: its token stops working, its stream closes, its server no longer waits for it. Errors: 404. */
+export async function revokeNode(tx: Transaction, id: number): Promise<void> {
+  const node = await store.findById(tx, id);
+  if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
+  await store.update(tx, { ...node, live: 0, revoked_at: tx.now });
+  await refreshApplied(tx, node.server_id);
+  // Wakes the streams of the server: each looks whether its node may go on.
+  await recordChange(tx, { kind: 'server', account_id: null, server_id: node.server_id, record_id: null });
+  await audit(tx, { account_id: null, action: 'node.revoke', target: `node/${id}`, before: { name: node.name } });
+}
+
+/**
+ * Keeps what a node has applied: all changes of `epoch` up to `revision`. A node that starts again
+ * from an older state says so here, and its entries are pending again: that is the truth.
+ * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
+ */
+export async function acknowledge(
+  tx: Transaction,
+  node_id: number,
+  epoch: string,
+  revision: number,
+): Promise<void> {
+  const node = await requireNode(tx, node_id);
+  const now = await store.position(tx);
+  if (epoch !== now.epoch || revision > now.revision) {
+    throw conflict('The history of changes is another one now (a backup was restored); take a new snapshot.');
+  }
+  const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
+  await store.update(tx, heard);
+  if (node.live === 1 && node.applied_revision === revision) return;
+  await refreshApplied(tx, node.server_id);
+}
+
+/** Remembers that these nodes are connected. Answers those that may not be any more. */
+export async function noteConnected(tx: Transaction, node_ids: number[]): Promise<number[]> {
+  const gone: number[] = [];
+  for (const id of node_ids) {
+    const node = await store.findById(tx, id);
+    if (!node || node.revoked_at !== null) {
+      gone.push(id);
+      continue;
+    }
+    await store.update(tx, { ...node, live: 1, seen_at: tx.now });
+    if (node.live === 0) await refreshApplied(tx, node.server_id);
+  }
+  return gone;
+}
+
+/** Nodes that were not heard of for `lost_seconds` no longer hold their server's entries back. Answers how many. */
+export async function sweepLostNodes(tx: Transaction, lost_seconds: number): Promise<number> {
+  const nodes = await store.lost(tx, tx.now - lost_seconds);
+  for (const node of nodes) {
+    await store.update(tx, { ...node, live: 0 });
+    await refreshApplied(tx, node.server_id);
+  }
+  return nodes.length;
+}
+
+const mostRevisionsToSearch = 20_000;
+
+/**
+ * What every node of a server has applied: of its live nodes, or of all where none is live (they
+ * serve on what they had). Stamps the accounts whose entries change their status by it.
+ */
+async function refreshApplied(tx: Transaction, server_id: number): Promise<void> {
+  const server = await findServer(tx, server_id);
+  if (!server) return;
+  const nodes = await store.ofServer(tx, server_id);
+  const live = nodes.filter((node) => node.live === 1);
+  const counted = live.length > 0 ? live : nodes;
+  const applied = counted.length > 0 ? Math.min(...counted.map((node) => node.applied_revision)) : 0;
+  if (applied === server.applied_revision) return;
+  await setAppliedRevision(tx, server_id, applied);
+  const from = Math.min(applied, server.applied_revision);
+  const to = Math.max(applied, server.applied_revision);
+  const accounts =
+    to - from > mostRevisionsToSearch
+      ? await accountsOfServer(tx, server_id)
+      : await store.accountsChanged(tx, server_id, from, to);
+  for (const { account_id } of accounts) await touch(tx, account_id);
+}
+
+export interface UsageReport {
+  /** One run of the agent's journal; with `seq` it names the batch for ever. */
+  boot: string;
+  seq: number;
+  rows: Array<{ account: number; user: number; at: number; up: number; down: number }>;
+}
+
+const oldest_usage_seconds = 40 * 86_400;
+
+/**
+ * Counts a batch of measured traffic once, however often it is sent: the batch's number and its
+ * counters go in one transaction. Rows of accounts or users that the server does not serve are
+ * left out and told. Limits act at once. Errors: 400 for a row that is too old.
+ */
+export async function reportUsage(
+  tx: Transaction,
+  node_id: number,
+  report: UsageReport,
+): Promise<{ counted: boolean; left_out: number[] }> {
+  const node = await requireNode(tx, node_id);
+  const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
+  if (tooOld >= 0) throw badRequest(`rows.${tooOld}.at: older than 40 days; usage that old is not counted any more.`);
+  if (!(await claimBatch(tx, node.id, report.boot, report.seq))) return { counted: false, left_out: [] };
+  const served = new Map<string, boolean>();
+  const isServed = async (account: number, user: number) => {
+    const key = `${account} ${user}`;
+    const known = served.get(key);
+    if (known !== undefined) return known;
+    const yes =
+      (await store.hasServed(tx, node.server_id, account)) &&
+      (await findUser(tx, account, user)) !== undefined;
+    served.set(key, yes);
+    return yes;
+  };
+  const buckets: UsageBucket[] = [];
+  const left_out: number[] = [];
+  for (const [at, row] of report.rows.entries()) {
+    if (!(await isServed(row.account, row.user))) {
+      left_out.push(at);
+      continue;
+    }
+    // A node whose clock runs ahead counts in the running hour.
+    const hour = Math.min(row.at, tx.now);
+    buckets.push({
+      account_id: row.account, server_id: node.server_id, user_id: row.user, hour, up: row.up, down: row.down,
+    });
+  }
+  const accounts = new Map(
+    await Promise.all(
+      Array.from(new Set(buckets.map((bucket) => bucket.account_id)), async (id) =>
+        [id, await requireAccount(tx, id)] as const,
+      ),
+    ),
+  );
+  await recordUsage(tx, buckets, (id) => accounts.get(id)?.start ?? 0);
+  for (const account of accounts.values()) {
+    await judgeLimit(tx, account);
+    await judgeServerLimit(tx, account, node.server_id);
+    await touch(tx, account.id);
+  }
+  return { counted: true, left_out };
+}
+
+/** Waits for nodes; see `Context.whenApplied`. `sleep` resolves at the next commit, or after the seconds. */
+export function appliedWatch(
+  db: Database,
+  steady: () => number,
+): (account_id: number, server_id: number | null, revision: number, wait_seconds: number) => Promise<void> {
+  const waiting = new Set<() => void>();
+  db.listen(() => {
+    for (const wake of waiting) wake();
+  });
+  return async (account_id, server_id, revision, wait_seconds) => {
+    const until = steady() + wait_seconds;
+    for (;;) {
+      let wake = () => {};
+      // Listening before looking: a commit in between is not missed.
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      waiting.add(wake);
+      try {
+        if (!(await store.isBehind(db, account_id, server_id ?? 0, revision))) return;
+        const left = until - steady();
+        if (left <= 0) return;
+        const timer = setTimeout(wake, left * 1000);
+        await woken;
+        clearTimeout(timer);
+      } finally {
+        waiting.delete(wake);
+      }
+    }
+  };
+}

@@ -1,0 +1,143 @@
+// What a node is sent: every record as `{kind, account, id, value}`, where a null value means gone.
+import { type Account, listPortSchemes, requireAccount } from '../accounts/accounts.ts';
+import { type AuthlistRow, authlistPage, findAuthlistRow } from '../authlist/authlist.ts';
+import type { ChangeKind, LoggedChange } from '../changes.ts';
+import type { Reader } from '../db/database.ts';
+import type { PublicKey } from '../secrets.ts';
+import { findOverrideRow, type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
+import {
+  exitIpsOfServer,
+  findContractServer,
+  findServer,
+  portSchemesOfServer,
+} from '../servers/servers.ts';
+import { findUser, listUsers, type User } from '../users/users.ts';
+
+export interface NodeRecord {
+  kind: ChangeKind;
+  account?: number;
+  id?: number;
+  value: unknown;
+}
+
+const page = 1000;
+
+/** The server itself: where it listens, and from which addresses it leaves. */
+export async function serverRecord(db: Reader, server_id: number): Promise<NodeRecord> {
+  const server = await findServer(db, server_id);
+  if (!server) return { kind: 'server', value: null };
+  const exits = await exitIpsOfServer(db, server_id);
+  const schemes = await portSchemesOfServer(db, server_id);
+  return {
+    kind: 'server',
+    value: {
+      name: server.name,
+      hostname: server.hostname,
+      services: JSON.parse(server.services) as string[],
+      port_schemes: schemes.map(({ name, bases }) => ({ name, bases })),
+      exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),
+    },
+  };
+}
+
+export function keysRecord(keys: PublicKey[]): NodeRecord {
+  return { kind: 'keys', value: keys };
+}
+
+/** A contract as one of its servers needs it. `blocked`: over a limit that the contract enforces. */
+async function contractRecord(db: Reader, account_id: number, server_id: number): Promise<NodeRecord> {
+  const on = await findContractServer(db, account_id, server_id);
+  if (!on) return { kind: 'account', account: account_id, value: null };
+  const account = await requireAccount(db, account_id);
+  return { kind: 'contract', account: account_id, value: await contractValue(db, account, on.over_limit) };
+}
+
+async function contractValue(db: Reader, account: Account, server_over_limit: number) {
+  const over = account.over_limit === 1 || server_over_limit === 1;
+  const schemes = await listPortSchemes(db);
+  return {
+    name: account.name,
+    expiry: account.expiry,
+    suspended: account.suspended === 1,
+    blocked: over && account.on_limit === 'refuse',
+    port_scheme: schemes.find(({ id }) => id === account.port_scheme_id)?.name,
+  };
+}
+
+function userRecord(user: User): NodeRecord {
+  const { account_id, id, name, active, proxy, token_version } = user;
+  return {
+    kind: 'user',
+    account: account_id,
+    id,
+    value: { name, active: active === 1, proxy: proxy === 1, token_version },
+  };
+}
+
+function authlistRecord({ account_id, id, ip, user_id, expiry }: AuthlistRow): NodeRecord {
+  return { kind: 'authlist', account: account_id, id, value: { ip, user: user_id, expiry } };
+}
+
+function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): NodeRecord {
+  return { kind: 'override', account: account_id, id, value: { hostname, ip, expiry } };
+}
+
+/** Everything of one account that a server needs, the contract first. */
+export async function* accountRecords(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+  now: number,
+): AsyncGenerator<NodeRecord> {
+  yield await contractRecord(db, account_id, server_id);
+  for (const user of await listUsers(db, account_id)) yield userRecord(user);
+  for (let after = 0; ; ) {
+    const rows = await authlistPage(db, account_id, after, now, page);
+    for (const row of rows) yield authlistRecord(row);
+    const last = rows.at(-1);
+    if (!last || rows.length < page) break;
+    after = last.id;
+  }
+  for (const row of await overridesOfAccount(db, account_id, server_id, now)) yield overrideRecord(row);
+}
+
+/**
+ * The records that a change stands for, as one server needs them, with the values of now: a record
+ * that changed again since shows its newest state, and its later change repeats it.
+ */
+export async function recordsOfChange(
+  db: Reader,
+  change: LoggedChange,
+  server_id: number,
+  keys: PublicKey[],
+  now: number,
+): Promise<NodeRecord[]> {
+  const { kind, account_id: account, record_id: id } = change;
+  if (kind === 'server') return [await serverRecord(db, server_id)];
+  if (kind === 'keys') return [keysRecord(keys)];
+  if (account === null) return [];
+  if (kind === 'contract') return [await contractRecord(db, account, server_id)];
+  if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
+    return [{ kind, account, value: null }];
+  }
+  if (kind === 'account') {
+    const gone: NodeRecord = { kind: 'account', account, value: null };
+    if (!(await findContractServer(db, account, server_id))) return [gone];
+    const records = [gone];
+    for await (const record of accountRecords(db, account, server_id, now)) records.push(record);
+    return records;
+  }
+  if (id === null) return [];
+  const none: NodeRecord = { kind, account, id, value: null };
+  if (kind === 'user') {
+    const user = await findUser(db, account, id);
+    return [user ? userRecord(user) : none];
+  }
+  if (kind === 'authlist') {
+    const row = await findAuthlistRow(db, account, id);
+    return [row && now < row.expiry ? authlistRecord(row) : none];
+  }
+  const row = await findOverrideRow(db, account, id);
+  const wanted = row && row.server_id === server_id && row.removed_revision === null && now < row.expiry;
+  return [wanted ? overrideRecord(row) : none];
+}

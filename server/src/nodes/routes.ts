@@ -1,0 +1,231 @@
+// /node: what agents call. Join once, then snapshot, change stream, acknowledgements, usage, health.
+import { PassThrough } from 'node:stream';
+import { once } from 'node:events';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { canonicalAddress } from '../address.ts';
+import type { Context } from '../context.ts';
+import type { Actor } from '../db/database.ts';
+import { badRequest, conflict, methodNotAllowed } from '../errors.ts';
+import { jsonType } from '../http/caching.ts';
+import { EmptyQuery, errors, Integer, largeBodyLimit, NoContent, Strict, Text } from '../http/fields.ts';
+import { accountsOfServer, type HealthStatus, recordHealth } from '../servers/servers.ts';
+import { Feed } from './feed.ts';
+import {
+  acknowledge,
+  authenticateNode,
+  joinNode,
+  type Node,
+  networkPosition,
+  reportUsage,
+  type UsageReport,
+} from './nodes.ts';
+import { accountRecords, keysRecord, serverRecord } from './records.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    node: Node;
+  }
+}
+
+const Join = Strict({
+  code: Text('The one-time code of an invitation.', 64),
+  name: Text('What the operator sees: usually the machine\'s name.', 128),
+  version: Text('Version of the agent.', 64),
+});
+const Ack = Strict({
+  epoch: Text('The history that the revision belongs to.', 64),
+  revision: Integer('Every change up to it is applied by all workers of the engine.'),
+});
+const UsageBatch = Strict({
+  boot: Text('One run of the agent\'s journal.', 64),
+  seq: Integer('Number of the batch in that run.'),
+  rows: Type.Array(
+    Strict({
+      account: Integer('Account id.', 1),
+      user: Integer('User id.', 1),
+      at: Integer('When the traffic was, epoch seconds.', 1),
+      up: Integer('Bytes from the client.', 0, 2 ** 50),
+      down: Integer('Bytes to the client.', 0, 2 ** 50),
+    }),
+    { maxItems: 20_000 },
+  ),
+});
+const Health = Strict({
+  exit_ips: Type.Array(
+    Strict({
+      ip: Text('Exit IP address of this server.', 64),
+      status: Type.Union(['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status))),
+      checked_at: Integer('Epoch seconds of the check.', 1),
+    }),
+    { maxItems: 1000 },
+  ),
+});
+const FromQuery = Strict({
+  since: Type.Optional(Text('`EPOCH:REVISION` to resume after; the Last-Event-ID header wins.', 100)),
+});
+
+const tags = ['Nodes'];
+
+export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
+  const feed = new Feed(ctx);
+  ctx.metrics.countStreams(() => feed.size);
+  app.addHook('preClose', async () => feed.close());
+  app.decorateRequest('node', null as never);
+  app.addHook('onRequest', async (request) => {
+    const { url } = request.raw;
+    if (!/^\/node(?:[/?]|$)/.test(url ?? '') || request.routeOptions.url === '/node/join') return;
+    const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    request.node = await authenticateNode(ctx.db, ctx.secrets, token);
+    const { allow } = request.routeOptions.config;
+    if (allow) throw methodNotAllowed(request.method, allow);
+  });
+  const actorOf = (request: FastifyRequest): Actor => ({
+    kind: 'node',
+    name: request.node?.name ?? 'joining',
+    address: request.ip,
+    request_id: request.id,
+  });
+
+  app.post<{ Body: Static<typeof Join> }>(
+    '/node/join',
+    {
+      schema: {
+        summary: 'Join with a one-time code', tags, security: [], querystring: EmptyQuery, body: Join,
+        response: {
+          201: Type.Object({
+            node: Integer('Node id.'), server: Type.String(), token: Type.String({ description: 'Bearer token of this node; shown only here.' }),
+          }),
+          ...errors(400, 401),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { node, server, token } = await ctx.db.write(actorOf(request), (tx) =>
+        joinNode(tx, ctx.secrets, request.body),
+      );
+      return reply.code(201).type(jsonType).send(JSON.stringify({ node: node.id, server: server.name, token }));
+    },
+  );
+
+  app.get(
+    '/node/snapshot',
+    {
+      schema: {
+        summary: 'Everything that this server needs, as of one revision: newline-delimited JSON', tags, querystring: EmptyQuery,
+        response: { 200: Type.String({ description: 'One record per line; the first names epoch and revision, the last is {"kind":"end"}.' }), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const lines = new PassThrough();
+      void writeSnapshot(ctx, request.node.server_id, lines).catch((error) => lines.destroy(error));
+      return reply.type('application/x-ndjson').send(lines);
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof FromQuery> }>(
+    '/node/changes',
+    {
+      schema: {
+        summary: 'The ordered stream of changes, as server-sent events', tags, querystring: FromQuery,
+        response: { 200: Type.String({ description: '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.' }), ...errors(400, 401, 409) },
+      },
+    },
+    async (request, reply) => {
+      const from = String(request.headers['last-event-id'] ?? request.query.since ?? '');
+      const match = /^([\w-]{1,64}):(\d{1,16})$/.exec(from);
+      if (!match?.[1]) throw badRequest('Last-Event-ID: expected EPOCH:REVISION, as in the snapshot and in event ids.');
+      const [epoch, revision] = [match[1], Number(match[2])];
+      await ctx.db.write(actorOf(request), (tx) => acknowledge(tx, request.node.id, epoch, revision));
+      reply.raw.setTimeout(0);
+      request.raw.socket.setNoDelay(true);
+      const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-request-id': request.id, 'x-accel-buffering': 'no' };
+      if (!(await feed.reaches(epoch, revision))) {
+        throw conflict('The log of changes no longer reaches back to this revision; take a new snapshot.');
+      }
+      reply.hijack();
+      reply.raw.writeHead(200, headers);
+      reply.raw.flushHeaders();
+      feed.open(request.node, reply.raw, epoch, revision);
+      return reply;
+    },
+  );
+
+  app.post<{ Body: Static<typeof Ack> }>(
+    '/node/acks',
+    {
+      schema: { summary: 'Acknowledge what is applied', tags, querystring: EmptyQuery, body: Ack, response: { 204: NoContent, ...errors(400, 401, 409) } },
+    },
+    async (request, reply) => {
+      const { epoch, revision } = request.body;
+      await ctx.db.write(actorOf(request), (tx) => acknowledge(tx, request.node.id, epoch, revision));
+      return reply.code(204).send();
+    },
+  );
+
+  app.post<{ Body: UsageReport }>(
+    '/node/usage',
+    {
+      bodyLimit: largeBodyLimit,
+      schema: {
+        summary: 'Report a batch of usage; sending it again counts nothing twice', tags, querystring: EmptyQuery, body: UsageBatch,
+        response: {
+          200: Type.Object({
+            counted: Type.Boolean({ description: 'False when this batch was counted before.' }),
+            left_out: Type.Array(Integer('Index of a row whose account or user this server does not serve.')),
+          }),
+          ...errors(400, 401),
+        },
+      },
+    },
+    async (request, reply) => {
+      const outcome = await ctx.db.write(actorOf(request), (tx) => reportUsage(tx, request.node.id, request.body));
+      return reply.type(jsonType).send(JSON.stringify(outcome));
+    },
+  );
+
+  app.post<{ Body: Static<typeof Health> }>(
+    '/node/health',
+    {
+      schema: {
+        summary: 'Report the health of exit IPs', tags, querystring: EmptyQuery, body: Health,
+        response: { 200: Type.Object({ known: Integer('How many of the exit IPs are this server\'s.') }), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const known = await ctx.db.write(actorOf(request), (tx) => {
+        const reports = request.body.exit_ips.map(({ ip, status, checked_at }) => ({
+          ip: canonicalAddress(ip) ?? ip,
+          status: status as HealthStatus,
+          status_time: Math.min(checked_at, tx.now),
+        }));
+        return recordHealth(tx, request.node.server_id, reports);
+      });
+      return reply.type(jsonType).send(JSON.stringify({ known }));
+    },
+  );
+}
+
+/** Writes what a server needs, all as of one moment, one record per line and never faster than it is read. */
+async function writeSnapshot(ctx: Context, server_id: number, lines: PassThrough): Promise<void> {
+  const now = ctx.clock.now();
+  await ctx.db.snapshot(async (db) => {
+    let records = 0;
+    const write = async (line: unknown) => {
+      records += 1;
+      if (!lines.write(`${JSON.stringify(line)}\n`) && !lines.destroyed) {
+        await Promise.race([once(lines, 'drain'), once(lines, 'close')]);
+      }
+      if (lines.destroyed) throw new Error('The node went away during its snapshot.');
+    };
+    const { epoch, revision } = await networkPosition(db);
+    await write({ kind: 'snapshot', epoch, revision });
+    await write(await serverRecord(db, server_id));
+    await write(keysRecord(ctx.secrets.publicKeys()));
+    for (const { account_id } of await accountsOfServer(db, server_id)) {
+      for await (const record of accountRecords(db, account_id, server_id, now)) await write(record);
+    }
+    await write({ kind: 'end', records: records - 1 });
+  });
+  lines.end();
+}

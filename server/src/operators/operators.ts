@@ -1,0 +1,166 @@
+// The operator's side of the network as a whole: operator tokens, maintenance, its state, its audit log.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { audit } from '../audit.ts';
+import { networkStamp, nextId, touch } from '../changes.ts';
+import type { Actor, Database, Transaction } from '../db/database.ts';
+import { schemaVersion } from '../db/migrate.ts';
+import { conflict, notFound } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
+import { version } from '../version.ts';
+import * as store from './store.ts';
+
+export type { NamedAuditRecord, OperatorTokenRow as OperatorToken } from './store.ts';
+export {
+  auditLog as listAuditLog,
+  tokenByHash as findOperator,
+  tokens as listOperatorTokens,
+} from './store.ts';
+
+/** The operator token behind a request. */
+export type Operator = store.OperatorTokenRow;
+
+const use_noted_seconds = 60;
+
+/** Remembers that an operator token was used, at most once a minute. A database that cannot write loses it. */
+export function noteOperatorUse(db: Database, operator: Operator, now: number): void {
+  if (operator.last_used_at !== null && now < operator.last_used_at + use_noted_seconds) return;
+  const actor: Actor = { kind: 'system', name: 'token-use', address: '', request_id: '' };
+  db.write(actor, (tx) => store.markTokenUsed(tx, operator.id, now)).catch(() => {});
+}
+
+/** What may be shown and logged of an operator token. */
+export function withoutHash({ hash: _, ...shown }: store.OperatorTokenRow) {
+  return shown;
+}
+
+/** Creates an operator token; its text (`ewo_…`) is shown only here. Errors: 409 when the name is taken. */
+export async function createOperatorToken(
+  tx: Transaction,
+  secrets: Secrets,
+  name: string,
+  text = newTokenText('ewo_'),
+): Promise<{ token: store.OperatorTokenRow; text: string }> {
+  const token: store.OperatorTokenRow = {
+    id: await nextId(tx, 0, 'admin_tokens'),
+    name,
+    hash: secrets.hashToken(text),
+    created_at: tx.now,
+    last_used_at: null,
+  };
+  if (!(await store.insertToken(tx, token))) {
+    throw conflict(`name: an operator token named ${JSON.stringify(name)} exists already.`);
+  }
+  await audit(tx, {
+    account_id: null,
+    action: 'operator_token.create',
+    target: name,
+    after: withoutHash(token),
+  });
+  return { token, text };
+}
+
+/** Revokes an operator token. Errors: 404; 409 for the last one, which would lock everybody out. */
+export async function removeOperatorToken(tx: Transaction, id: number | undefined): Promise<void> {
+  const token = id === undefined ? undefined : await store.findToken(tx, id);
+  if (!token) throw notFound('There is no such operator token.');
+  if ((await store.tokens(tx)).length === 1) {
+    throw conflict(
+      `${JSON.stringify(token.name)} is the last operator token; create another before you revoke it.`,
+    );
+  }
+  await store.removeToken(tx, token.id);
+  await audit(tx, {
+    account_id: null,
+    action: 'operator_token.remove',
+    target: token.name,
+    before: withoutHash(token),
+  });
+}
+
+/**
+ * Makes sure that there is an operator token. A database without any gets the one that `file` holds
+ * (another database was here before), else a new one that is written there, mode 0600. Answers the
+ * name of the token that was added. Errors: a plain Error with one sentence about the file.
+ */
+export async function ensureOperatorToken(
+  db: Database,
+  secrets: Secrets,
+  file: string,
+  actor: Actor,
+): Promise<string | undefined> {
+  return db.write(actor, async (tx) => {
+    if ((await store.tokens(tx)).length > 0) return undefined;
+    // Inside the transaction: processes that start together follow one another here. Run again, it
+    // finds the file that it has written.
+    const text = readTokenFile(file) ?? makeTokenFile(file);
+    return (await createOperatorToken(tx, secrets, 'first', text)).token.name;
+  });
+}
+
+function readTokenFile(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new Error(`The operator token file ${file} cannot be read (${code}).`);
+  }
+  if (text.startsWith('ewo_') && tokenTextIsPlausible(text)) return text;
+  throw new Error(
+    `The operator token file ${file} holds no operator token; move it away, and a new one is made.`,
+  );
+}
+
+function makeTokenFile(file: string): string {
+  const text = newTokenText('ewo_');
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  } catch (error) {
+    throw new Error(
+      `The operator token file ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
+    );
+  }
+  return text;
+}
+
+/** Turns maintenance on or off: while it is on, /v0 answers 503. */
+export async function setMaintenance(tx: Transaction, on: boolean): Promise<void> {
+  const before = (await store.network(tx)).maintenance === 1;
+  if (before === on) return;
+  await store.setMaintenance(tx, on);
+  await touch(tx, networkStamp);
+  await audit(tx, {
+    account_id: null,
+    action: on ? 'maintenance.on' : 'maintenance.off',
+    target: 'network',
+    before: { on: before },
+    after: { on },
+  });
+}
+
+export async function isInMaintenance(db: Database): Promise<boolean> {
+  return (await store.network(db)).maintenance === 1;
+}
+
+/** How the network and this server stand. Errors: 503 when the database does not answer. */
+export async function networkStatus(db: Database, now: number) {
+  const [{ epoch, revision, maintenance }, schema, { nodes, live_nodes, ...counts }, lagging_nodes] =
+    await Promise.all([
+      store.network(db),
+      schemaVersion(db),
+      store.counts(db),
+      store.laggingNodes(db),
+    ]);
+  return {
+    version,
+    now,
+    maintenance: maintenance === 1,
+    database: { engine: db.engine, schema, epoch, revision, answers: true },
+    ...counts,
+    nodes: { all: nodes, live: live_nodes, lagging: lagging_nodes },
+  };
+}

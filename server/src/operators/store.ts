@@ -1,0 +1,110 @@
+// The SQL of the operator's side: operator tokens, the audit log, and the state of the whole network.
+import type { AuditRecord } from '../audit.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface OperatorTokenRow {
+  id: number;
+  name: string;
+  hash: string;
+  created_at: number;
+  last_used_at: number | null;
+}
+
+export function tokenByHash(db: Reader, hash: string): Promise<OperatorTokenRow | undefined> {
+  return db.one('select * from admin_tokens where hash = $1', [hash]);
+}
+
+export function findToken(db: Reader, id: number): Promise<OperatorTokenRow | undefined> {
+  return db.one('select * from admin_tokens where id = $1', [id]);
+}
+
+export function tokens(db: Reader): Promise<OperatorTokenRow[]> {
+  return db.all('select * from admin_tokens order by id');
+}
+
+/** False when the name is taken. */
+export async function insertToken(tx: Transaction, row: OperatorTokenRow): Promise<boolean> {
+  const rows = await tx.put(
+    `insert into admin_tokens (id, name, hash, created_at, last_used_at)
+     values ($1, $2, $3, $4, $5) on conflict do nothing returning id`,
+    [row.id, row.name, row.hash, row.created_at, row.last_used_at],
+  );
+  return rows.length > 0;
+}
+
+export function removeToken(tx: Transaction, id: number): Promise<number> {
+  return tx.run('delete from admin_tokens where id = $1', [id]);
+}
+
+export function markTokenUsed(tx: Transaction, id: number, at: number): Promise<number> {
+  return tx.run('update admin_tokens set last_used_at = $2 where id = $1', [id, at]);
+}
+
+export interface NetworkRow {
+  epoch: string;
+  revision: number;
+  maintenance: number;
+}
+
+export async function network(db: Reader): Promise<NetworkRow> {
+  const row = await db.one<NetworkRow>('select epoch, revision, maintenance from network');
+  if (!row) throw new Error('The database has no network row.');
+  return row;
+}
+
+export function setMaintenance(tx: Transaction, on: boolean): Promise<number> {
+  return tx.run('update network set maintenance = $1', [on ? 1 : 0]);
+}
+
+export interface Counts {
+  accounts: number;
+  servers: number;
+  nodes: number;
+  live_nodes: number;
+}
+
+export async function counts(db: Reader): Promise<Counts> {
+  const row = await db.one<Counts>(
+    `select (select count(*) from accounts) as accounts, (select count(*) from servers) as servers,
+       (select count(*) from nodes where revoked_at is null) as nodes,
+       (select count(*) from nodes where revoked_at is null and live = 1) as live_nodes`,
+  );
+  return row as Counts;
+}
+
+/** How far back of the newest change a node is looked after; one that is farther back lags anyway. */
+const searched = 10_000;
+
+/** Nodes, live or not, that have not applied every change that concerns their server. */
+export async function laggingNodes(db: Reader): Promise<number> {
+  const row = await db.one<{ nodes: number }>(
+    `select count(*) as nodes from nodes n, network w where n.revoked_at is null and (
+       n.applied_revision < w.revision - ${searched} or exists (
+         select 1 from changes c where c.revision > n.applied_revision
+           and c.revision > w.revision - ${searched}
+           and (c.server_id = n.server_id or (c.server_id is null and (c.account_id is null or exists (
+             select 1 from contract_servers s where s.server_id = n.server_id and s.account_id = c.account_id))))))`,
+  );
+  return row?.nodes ?? 0;
+}
+
+/** An audit record with the name of its account. */
+export type NamedAuditRecord = AuditRecord & { account: string | null };
+
+/** Newest first; of one account, or of all when `account` is null; older than `before_id`. */
+export function auditLog(
+  db: Reader,
+  account: string | null,
+  before_id: number,
+  most: number,
+): Promise<NamedAuditRecord[]> {
+  const select =
+    'select u.*, a.name as account from audit u left join accounts a on a.id = u.account_id';
+  return account === null
+    ? db.all(`${select} where u.id < $1 order by u.id desc limit $2`, [before_id, most])
+    : db.all(
+        `${select} where u.account_id = (select id from accounts where name = $1) and u.id < $2
+         order by u.id desc limit $3`,
+        [account, before_id, most],
+      );
+}

@@ -1,0 +1,72 @@
+// /admin/accounts/{account}/overrides: the operator reads custom DNS entries, and undoes a "remove all".
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { requireAccountNamed } from '../accounts/accounts.ts';
+import type { Context } from '../context.ts';
+import { AccountPath, findAccount, operatorWrite, sendJson } from '../http/admin.ts';
+import { EmptyQuery, errors, Integer, Strict, Timestamp } from '../http/fields.ts';
+import { listOverrides, type Override, restoreOverrides, statusOf } from './overrides.ts';
+
+const Entry = Strict({
+  id: Integer('Id of the entry on this account.', 1),
+  server: Type.String({ description: 'Short name of the server where the entry is active.' }),
+  hostname: Type.String({ description: 'Hostname that is overridden.' }),
+  ip: Type.String({ description: 'IP address the hostname resolves to.' }),
+  expiry: Timestamp('When the entry expires.'),
+  status: Type.Union(['pending', 'active', 'expiring', 'expired'].map((one) => Type.Literal(one))),
+});
+const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
+const Restored = Strict({
+  restored: Integer('Entries that are back, under their old ids.'),
+  left_out: Integer('Entries that have expired since, or whose hostname is overridden anew.'),
+});
+
+function presentEntry(entry: Override, now: number) {
+  const { id, server, hostname, ip, expiry } = entry;
+  return { id, server, hostname, ip, expiry, status: statusOf(entry, now) };
+}
+
+export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Operator: authlist and custom DNS'];
+
+  app.get<{ Params: AccountPath }>(
+    '/admin/accounts/:account/overrides',
+    {
+      schema: {
+        summary: 'The custom DNS entries of an account, including expired and expiring ones',
+        tags,
+        params: AccountPath,
+        querystring: EmptyQuery,
+        response: { 200: Type.Array(Entry), ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const now = ctx.clock.now();
+      const account = await requireAccountNamed(ctx.db, request.params.account);
+      const entries = await listOverrides(ctx.db, account.id, {}, now);
+      return sendJson(reply, entries.map((entry) => presentEntry(entry, now)));
+    },
+  );
+
+  app.post<{ Params: AccountPath; Body: Static<typeof Removal> }>(
+    '/admin/accounts/:account/overrides/restore',
+    {
+      config: { find: findAccount(ctx) },
+      schema: {
+        summary: 'Undo a removal of all custom DNS entries',
+        tags,
+        params: AccountPath,
+        querystring: EmptyQuery,
+        body: Removal,
+        response: { 200: Restored, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const outcome = await operatorWrite(ctx, request, async (tx) => {
+        const account = await requireAccountNamed(tx, request.params.account);
+        return restoreOverrides(tx, account, request.body.removal_id);
+      });
+      return sendJson(reply, outcome);
+    },
+  );
+}

@@ -1,0 +1,283 @@
+// Custom DNS entries: on the override port a server resolves a hostname to an address of the account's choice.
+import { type Account, requireWritable } from '../accounts/accounts.ts';
+import { canonicalAddress, parseAddress } from '../address.ts';
+import { audit } from '../audit.ts';
+import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { badRequest, conflict, notFound } from '../errors.ts';
+import { parseHostname } from '../hostname.ts';
+import { keepRemoved, takeRemoved } from '../removals.ts';
+import { requireOnContract } from '../servers/servers.ts';
+import * as store from './store.ts';
+
+export type { Override, OverrideRow } from './store.ts';
+export { findRow as findOverrideRow, ofAccountOnServer as overridesOfAccount } from './store.ts';
+
+export type OverrideStatus = 'pending' | 'active' | 'expiring' | 'expired';
+
+/** Expiring and expired entries stay this long in the system, and in lists. */
+export const retention_seconds = 30 * 86_400;
+
+export interface NewOverride {
+  server: string;
+  hostname: string;
+  ip: string;
+  expiry: number;
+}
+
+/** What the operator's settings say of this list. */
+export interface OverrideRules {
+  addresses: 'any' | 'public';
+  max_overrides: number;
+}
+
+/**
+ * The status of an entry: wanted or not (its expiry), and applied or not (what its server's nodes
+ * have acknowledged). Nothing of it is stored.
+ */
+export function statusOf(override: store.Override, now: number): OverrideStatus {
+  const { applied_revision, contract_revision, revision, removed_revision } = override;
+  const wanted = now < override.expiry;
+  const applied =
+    contract_revision !== null &&
+    applied_revision >= Math.max(revision, contract_revision) &&
+    (removed_revision === null || applied_revision < removed_revision);
+  if (wanted) return applied ? 'active' : 'pending';
+  return applied ? 'expiring' : 'expired';
+}
+
+/** Epoch seconds from which time alone changes an entry's answer: its expiry, then its purge. */
+export function nextChangeAt(override: store.Override, now: number): number {
+  return now < override.expiry ? override.expiry : override.expiry + retention_seconds;
+}
+
+/** One entry. Errors: 404. */
+export async function requireOverride(
+  db: Reader,
+  account_id: number,
+  id: number | undefined,
+  now: number,
+): Promise<store.Override> {
+  const override =
+    id === undefined ? undefined : await store.find(db, account_id, id, now - retention_seconds);
+  if (!override) throw notFound('There is no such custom DNS entry; it may have been removed.');
+  return override;
+}
+
+/** All entries, expiring and expired ones too, by id; of an address or of servers where asked. Errors: 400. */
+export async function listOverrides(
+  db: Reader,
+  account_id: number,
+  filter: { ip?: string | undefined; servers?: string[] | undefined },
+  now: number,
+): Promise<store.Override[]> {
+  const ip = filter.ip === undefined ? undefined : canonicalAddress(filter.ip);
+  if (filter.ip !== undefined && ip === undefined) {
+    throw badRequest(`ip: ${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`);
+  }
+  const found = await store.all(db, account_id, now - retention_seconds);
+  return found.filter(
+    (one) =>
+      (ip === undefined || one.ip === ip) && (!filter.servers || filter.servers.includes(one.server)),
+  );
+}
+
+/**
+ * Overrides a hostname on a server. Errors: 400 for a bad hostname or address; 403 for a contract that
+ * takes no changes; 409 when the server is not on the account, the hostname is overridden there
+ * already, or the account's list is full.
+ */
+export async function createOverride(
+  tx: Transaction,
+  account_id: number,
+  body: NewOverride,
+  rules: OverrideRules,
+): Promise<store.Override> {
+  const hostname = parseHostname('hostname', body.hostname);
+  const ip = parseAddress('ip', body.ip, rules);
+  await requireWritable(tx, account_id);
+  const server = await requireOnContract(tx, account_id, body.server, '');
+  const held = await heldCount(tx, account_id, 'overrides');
+  if (held >= rules.max_overrides) {
+    throw conflict(`The list holds ${held} entries, as many as an account may have; remove some first.`);
+  }
+  await freeHostname(tx, account_id, server.id, hostname, body.server, '');
+  const row: store.OverrideRow = {
+    account_id,
+    id: await nextId(tx, account_id, 'overrides'),
+    server_id: server.id,
+    hostname,
+    ip,
+    expiry: body.expiry,
+    revision: 0,
+    removed_revision: null,
+  };
+  row.revision = await overrideChanged(tx, row);
+  await store.insert(tx, row);
+  await countHeld(tx, account_id, 'overrides', 1);
+  const shown = { server: body.server, hostname, ip, expiry: row.expiry };
+  await audit(tx, { account_id, action: 'override.create', target: `overrides/${row.id}`, after: shown });
+  return requireOverride(tx, account_id, row.id, tx.now);
+}
+
+function overrideChanged(tx: Transaction, row: store.OverrideRow): Promise<number> {
+  return recordChange(tx, {
+    kind: 'override', account_id: row.account_id, server_id: row.server_id, record_id: row.id,
+  });
+}
+
+/**
+ * Makes sure that no wanted entry but `own_id` holds the hostname; one that has expired unswept is
+ * ended first. Errors: 409.
+ */
+async function freeHostname(
+  tx: Transaction,
+  account_id: number,
+  server_id: number,
+  hostname: string,
+  server: string,
+  otherwise: string,
+  own_id?: number,
+): Promise<void> {
+  const holder = await store.holder(tx, account_id, server_id, hostname);
+  if (!holder || holder.id === own_id) return;
+  if (tx.now < holder.expiry) {
+    throw conflict(`hostname: ${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`);
+  }
+  await endOverride(tx, holder);
+}
+
+/** Tells the nodes that an entry is no longer wanted. */
+async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
+  await store.update(tx, { ...row, removed_revision: await overrideChanged(tx, row) });
+}
+
+/**
+ * Changes any of server, hostname, ip and expiry; the entry is pending again, and an expired one
+ * revives with a new expiry. Errors: 404; 403; 400 for nothing to change; 409 as on create, and for an
+ * expired entry without a new expiry.
+ */
+export async function changeOverride(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+  changes: Partial<NewOverride>,
+  rules: OverrideRules,
+  requireMatch: (before: store.Override) => void,
+): Promise<store.Override> {
+  const noChange = ' No changes were made.';
+  const before = await requireOverride(tx, account_id, id, tx.now);
+  await requireWritable(tx, account_id);
+  requireMatch(before);
+  if (Object.values(changes).every((value) => value === undefined)) {
+    throw badRequest('The body changes nothing; send at least one of server, hostname, ip, expiry.');
+  }
+  const hostname =
+    changes.hostname === undefined ? before.hostname : parseHostname('hostname', changes.hostname);
+  const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
+  const server = await requireOnContract(tx, account_id, changes.server ?? before.server, noChange);
+  const expiry = changes.expiry ?? before.expiry;
+  if (expiry <= tx.now) {
+    throw conflict(`expiry: the entry expired at ${before.expiry}; send a new expiry to revive it.${noChange}`);
+  }
+  await freeHostname(tx, account_id, server.id, hostname, server.name, noChange, before.id);
+  if (server.id !== before.server_id) await overrideChanged(tx, before);
+  const row = { ...toRow(before), server_id: server.id, hostname, ip, expiry, removed_revision: null };
+  row.revision = await overrideChanged(tx, row);
+  await store.update(tx, row);
+  await audit(tx, {
+    account_id, action: 'override.change', target: `overrides/${row.id}`,
+    before: { server: before.server, hostname: before.hostname, ip: before.ip, expiry: before.expiry },
+    after: { server: server.name, hostname, ip, expiry },
+  });
+  return requireOverride(tx, account_id, row.id, tx.now);
+}
+
+function toRow(override: store.Override): store.OverrideRow {
+  const { server: _, applied_revision: __, contract_revision: ___, ...row } = override;
+  return row;
+}
+
+/** Removes an entry. Errors: 404; 403. */
+export async function removeOverride(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+  requireMatch: (before: store.Override) => void,
+): Promise<void> {
+  const before = await requireOverride(tx, account_id, id, tx.now);
+  await requireWritable(tx, account_id);
+  requireMatch(before);
+  await removeRow(tx, before);
+  await audit(tx, {
+    account_id, action: 'override.remove', target: `overrides/${before.id}`,
+    before: { server: before.server, hostname: before.hostname, ip: before.ip, expiry: before.expiry },
+  });
+}
+
+async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void> {
+  await store.remove(tx, row.account_id, row.id);
+  await countHeld(tx, row.account_id, 'overrides', -1);
+  await overrideChanged(tx, row);
+}
+
+/** Removes all entries of the account; the operator can undo it for seven days. Answers how many. */
+export async function removeAllOverrides(
+  tx: Transaction,
+  account_id: number,
+  requireMatch: (before: store.Override[]) => void,
+): Promise<number> {
+  await requireWritable(tx, account_id);
+  const overrides = await store.all(tx, account_id, tx.now - retention_seconds);
+  requireMatch(overrides);
+  const removed = await store.removeAll(tx, account_id);
+  if (removed === 0) return 0;
+  await countHeld(tx, account_id, 'overrides', -removed);
+  const removal_id = await keepRemoved(tx, account_id, 'overrides', overrides.map(toRow));
+  await recordChange(tx, { kind: 'overrides_cleared', account_id, server_id: null, record_id: null });
+  await audit(tx, {
+    account_id, action: 'override.remove_all', target: 'overrides',
+    before: { entries: overrides.length, removal_id },
+  });
+  return overrides.length;
+}
+
+/**
+ * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted and whose
+ * hostname is free. Errors: 404 when there is nothing to undo.
+ */
+export async function restoreOverrides(
+  tx: Transaction,
+  account: Account,
+  removal_id: number,
+): Promise<{ restored: number; left_out: number }> {
+  const rows = await takeRemoved<store.OverrideRow>(tx, account.id, removal_id, 'overrides');
+  if (rows.length === 0) throw notFound(`The account has no removal ${removal_id} of custom DNS entries that can be undone.`);
+  let restored = 0;
+  for (const row of rows) {
+    const taken = await store.holder(tx, account.id, row.server_id, row.hostname);
+    if (row.expiry <= tx.now || taken) continue;
+    const revived = { ...row, removed_revision: null };
+    revived.revision = await overrideChanged(tx, revived);
+    await store.insert(tx, revived);
+    restored += 1;
+  }
+  await countHeld(tx, account.id, 'overrides', restored);
+  const outcome = { restored, left_out: rows.length - restored };
+  await audit(tx, { account_id: account.id, action: 'override.restore', target: 'overrides', after: { removal_id, ...outcome } });
+  return outcome;
+}
+
+/** Tells the nodes of entries whose expiry has passed, a batch at a time. Answers how many. */
+export async function sweepOverrides(tx: Transaction, most: number): Promise<number> {
+  const rows = await store.toEnd(tx, tx.now, most);
+  for (const row of rows) await endOverride(tx, row);
+  return rows.length;
+}
+
+/** Removes entries 30 days after their expiry, a batch at a time. Answers how many. */
+export async function purgeOverrides(tx: Transaction, most: number): Promise<number> {
+  const rows = await store.toPurge(tx, tx.now - retention_seconds, most);
+  for (const row of rows) await removeRow(tx, row);
+  return rows.length;
+}

@@ -1,0 +1,124 @@
+// The SQL of custom DNS entries (hostname overrides).
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface OverrideRow {
+  account_id: number;
+  id: number;
+  server_id: number;
+  hostname: string;
+  ip: string;
+  expiry: number;
+  /** The last change of the entry. */
+  revision: number;
+  /** The change that told the nodes of its end; null while it is wanted. */
+  removed_revision: number | null;
+}
+
+/** An entry with the two facts about its server that its status derives from. */
+export interface Override extends OverrideRow {
+  server: string;
+  /** Every change up to this revision is applied by every node of the server. */
+  applied_revision: number;
+  /** The change that put the server on the contract; null when it is not on it. */
+  contract_revision: number | null;
+}
+
+const select = `select o.*, s.name as server, s.applied_revision, c.revision as contract_revision
+  from overrides o join servers s on s.id = o.server_id
+  left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
+
+/** The entries of an account that expire after `since`, by id. */
+export function all(db: Reader, account_id: number, since: number): Promise<Override[]> {
+  return db.all(`${select} where o.account_id = $1 and o.expiry > $2 order by o.id`, [account_id, since]);
+}
+
+export function find(
+  db: Reader,
+  account_id: number,
+  id: number,
+  since: number,
+): Promise<Override | undefined> {
+  return db.one(`${select} where o.account_id = $1 and o.id = $2 and o.expiry > $3`, [
+    account_id, id, since,
+  ]);
+}
+
+export function findRow(db: Reader, account_id: number, id: number): Promise<OverrideRow | undefined> {
+  return db.one('select * from overrides where account_id = $1 and id = $2', [account_id, id]);
+}
+
+/** False when the account has a wanted entry for this server and hostname. */
+export async function insert(tx: Transaction, row: OverrideRow): Promise<boolean> {
+  const rows = await tx.put(
+    `insert into overrides (account_id, id, server_id, hostname, ip, expiry, revision, removed_revision)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning id`,
+    [
+      row.account_id, row.id, row.server_id, row.hostname, row.ip, row.expiry, row.revision,
+      row.removed_revision,
+    ],
+  );
+  return rows.length > 0;
+}
+
+export function update(tx: Transaction, row: OverrideRow): Promise<number> {
+  return tx.run(
+    `update overrides set server_id = $3, hostname = $4, ip = $5, expiry = $6, revision = $7, removed_revision = $8
+     where account_id = $1 and id = $2`,
+    [
+      row.account_id, row.id, row.server_id, row.hostname, row.ip, row.expiry, row.revision,
+      row.removed_revision,
+    ],
+  );
+}
+
+/** The entry that holds this server and hostname: not yet ended. */
+export function holder(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+  hostname: string,
+): Promise<OverrideRow | undefined> {
+  return db.one(
+    `select * from overrides where account_id = $1 and server_id = $2 and hostname = $3
+       and removed_revision is null`,
+    [account_id, server_id, hostname],
+  );
+}
+
+export function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
+  return tx.run('delete from overrides where account_id = $1 and id = $2', [account_id, id]);
+}
+
+export function removeAll(tx: Transaction, account_id: number): Promise<number> {
+  return tx.run('delete from overrides where account_id = $1', [account_id]);
+}
+
+/** Entries whose expiry has passed and whose nodes have not been told. */
+export function toEnd(db: Reader, now: number, most: number): Promise<OverrideRow[]> {
+  return db.all(
+    'select * from overrides where expiry <= $1 and removed_revision is null order by expiry limit $2',
+    [now, most],
+  );
+}
+
+/** Ended entries that expired at `until` or before. */
+export function toPurge(db: Reader, until: number, most: number): Promise<OverrideRow[]> {
+  return db.all(
+    'select * from overrides where expiry <= $1 and removed_revision is not null order by expiry limit $2',
+    [until, most],
+  );
+}
+
+/** The wanted entries of one account on one server. */
+export function ofAccountOnServer(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+  now: number,
+): Promise<OverrideRow[]> {
+  return db.all(
+    `select * from overrides where account_id = $1 and server_id = $2 and removed_revision is null
+       and expiry > $3 order by id`,
+    [account_id, server_id, now],
+  );
+}

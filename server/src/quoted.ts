@@ -1,0 +1,8 @@
+// How a caller's text appears in a message: in quotes, control characters escaped, cut when long.
+
+const longest = 80;
+
+/** The text in double quotes, at most 80 of its characters. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > longest ? `${text.slice(0, longest)}…` : text);
+}

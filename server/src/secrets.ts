@@ -1,0 +1,157 @@
+// The keys of this network, kept in a file beside and never inside the database: sealing, hashing, signing.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+interface KeysFile {
+  seal: string;
+  hash: string;
+  signing: Array<{ kid: string; private_key: string }>;
+}
+
+export interface ProxyTokenClaims {
+  account_id: number;
+  user_id: number;
+  token_version: number;
+  /** Epoch seconds; the token holds while now < expiry. */
+  expiry: number;
+}
+
+export interface PublicKey {
+  kid: string;
+  /** Raw Ed25519 public key, base64url (the `x` of its JWK). */
+  public_key: string;
+}
+
+export class Secrets {
+  readonly #seal: Buffer;
+  readonly #hash: Buffer;
+  readonly #signing: Array<{ kid: string; key: KeyObject }>;
+  /** Names these keys without telling anything of them; the database remembers it. */
+  readonly key_id: string;
+
+  constructor(file: KeysFile) {
+    this.#seal = Buffer.from(file.seal, 'base64url');
+    this.#hash = Buffer.from(file.hash, 'base64url');
+    this.#signing = file.signing.map(({ kid, private_key }) => ({
+      kid,
+      key: createPrivateKey({
+        key: Buffer.from(private_key, 'base64url'),
+        format: 'der',
+        type: 'pkcs8',
+      }),
+    }));
+    if (this.#seal.length !== 32 || this.#hash.length !== 32 || this.#signing.length === 0) {
+      throw new Error('a key is missing or has the wrong length');
+    }
+    this.key_id = createHash('sha256').update(this.#seal).update(this.#hash).digest('hex').slice(0, 16);
+  }
+
+  /** The keyed hash under which a token is stored and looked up. */
+  hashToken(token: string): string {
+    return createHmac('sha256', this.#hash).update(token).digest('base64url');
+  }
+
+  /** AES-256-GCM, bound to `context` so that a sealed value cannot be moved to another record. */
+  seal(text: string, context: string): string {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.#seal, nonce).setAAD(Buffer.from(context));
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
+  }
+
+  /** Errors: throws when the value was sealed by other keys or for another record. */
+  unseal(sealed: string, context: string): string {
+    const bytes = Buffer.from(sealed, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', this.#seal, bytes.subarray(0, 12))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(bytes.subarray(12, 28));
+    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+  }
+
+  /**
+   * A proxy access token: `ewt_` + base64url of `[1, kid, account, user, token_version, expiry]`
+   * + `.` + base64url of its Ed25519 signature. Nodes verify it with the public key alone.
+   */
+  signProxyToken(claims: ProxyTokenClaims): string {
+    const { kid, key } = this.#newest();
+    const { account_id, user_id, token_version, expiry } = claims;
+    const payload = Buffer.from(
+      JSON.stringify([1, kid, account_id, user_id, token_version, expiry]),
+    ).toString('base64url');
+    return `ewt_${payload}.${sign(null, Buffer.from(payload), key).toString('base64url')}`;
+  }
+
+  /** What nodes need to verify proxy access tokens. */
+  publicKeys(): PublicKey[] {
+    return this.#signing.map(({ kid, key }) => ({
+      kid,
+      public_key: createPublicKey(key).export({ format: 'jwk' }).x as string,
+    }));
+  }
+
+  #newest() {
+    const newest = this.#signing.at(-1);
+    if (!newest) throw new Error('no signing key');
+    return newest;
+  }
+}
+
+/** Fresh random keys. */
+export function newKeys(): KeysFile {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return {
+    seal: randomBytes(32).toString('base64url'),
+    hash: randomBytes(32).toString('base64url'),
+    signing: [
+      {
+        kid: randomBytes(4).toString('hex'),
+        private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url'),
+      },
+    ],
+  };
+}
+
+/**
+ * Reads the keys, or makes them (mode 0600) where there are none yet.
+ * Errors: a plain Error with one sentence; it never holds the file's content.
+ */
+export function loadSecrets(path: string): Secrets {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw new Error(`The keys file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    }
+    text = makeKeysFile(path);
+  }
+  try {
+    return new Secrets(JSON.parse(text) as KeysFile);
+  } catch {
+    throw new Error(`The keys file ${path} is damaged; restore it from where you keep it.`);
+  }
+}
+
+function makeKeysFile(path: string): string {
+  const text = `${JSON.stringify(newKeys(), null, 2)}\n`;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readFileSync(path, 'utf8');
+    throw new Error(`The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  return text;
+}

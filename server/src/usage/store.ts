@@ -1,0 +1,137 @@
+// The SQL of usage: hourly buckets, and the sums kept beside them.
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface UsageBucket {
+  account_id: number;
+  server_id: number;
+  user_id: number;
+  /** Start of the hour, epoch seconds. */
+  hour: number;
+  /** Bytes from the client. */
+  up: number;
+  /** Bytes to the client. */
+  down: number;
+}
+
+const largest = Number.MAX_SAFE_INTEGER;
+/** Counters stop at 2^53-1: past it a number could not be told exactly in JSON. */
+const add = (column: string, table: string) =>
+  `${column} = case when ${table}.${column} > ${largest} - excluded.${column}
+    then ${largest} else ${table}.${column} + excluded.${column} end`;
+
+export async function addBuckets(tx: Transaction, buckets: UsageBucket[]): Promise<void> {
+  await tx.insertMany(
+    'usage_hours',
+    buckets as never,
+    `on conflict (account_id, hour, server_id, user_id) do update set ${add('up', 'usage_hours')}, ${add('down', 'usage_hours')}`,
+  );
+}
+
+export async function addServerHours(
+  tx: Transaction,
+  rows: Array<{ account_id: number; server_id: number; hour: number; bytes: number }>,
+): Promise<void> {
+  await tx.insertMany(
+    'usage_server_hours',
+    rows,
+    `on conflict (account_id, server_id, hour) do update set ${add('bytes', 'usage_server_hours')}`,
+  );
+}
+
+export async function addPeriods(
+  tx: Transaction,
+  rows: Array<{ account_id: number; period_start: number; server_id: number; bytes: number }>,
+): Promise<void> {
+  await tx.insertMany(
+    'usage_periods',
+    rows,
+    `on conflict (account_id, period_start, server_id) do update set ${add('bytes', 'usage_periods')}`,
+  );
+}
+
+/** Bytes of one billing period by server. */
+export function periodByServer(
+  db: Reader,
+  account_id: number,
+  period_start: number,
+): Promise<Array<{ server_id: number; bytes: number }>> {
+  return db.all(
+    'select server_id, bytes from usage_periods where account_id = $1 and period_start = $2',
+    [account_id, period_start],
+  );
+}
+
+/** Bytes by server in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
+export function hoursByServer(
+  db: Reader,
+  account_id: number,
+  first_hour: number,
+): Promise<Array<{ server_id: number; bytes: number }>> {
+  return db.all(
+    `select server_id, sum(cast(bytes as double precision)) as bytes from usage_server_hours
+     where account_id = $1 and hour >= $2 group by server_id`,
+    [account_id, first_hour],
+  );
+}
+
+export async function hasUsage(db: Reader, account_id: number): Promise<boolean> {
+  return (await db.one('select bytes from usage_periods where account_id = $1 limit 1', [account_id])) !== undefined;
+}
+
+/** True when this batch is new: the row is what makes sending it again harmless. */
+export async function claimBatch(
+  tx: Transaction,
+  node_id: number,
+  boot: string,
+  seq: number,
+): Promise<boolean> {
+  const rows = await tx.put(
+    'insert into usage_batches (node_id, boot, seq, at) values ($1, $2, $3, $4) on conflict do nothing returning seq',
+    [node_id, boot, seq, tx.now],
+  );
+  return rows.length > 0;
+}
+
+export type UsageBy = 'hour' | 'day' | 'server' | 'user';
+
+/** What each grouping shows as its key, from which tables, and by which columns it groups. */
+const groups: Record<UsageBy, { key: string; join: string; by: string }> = {
+  hour: { key: 'u.hour', join: '', by: 'u.hour' },
+  day: { key: 'u.hour - u.hour % 86400', join: '', by: 'u.hour - u.hour % 86400' },
+  server: {
+    // A server may have been removed since; no name starts with "#".
+    key: "coalesce(s.name, '#' || u.server_id)",
+    join: 'left join servers s on s.id = u.server_id',
+    by: 'u.server_id, s.name',
+  },
+  user: {
+    key: "coalesce(n.name, '#' || u.user_id)",
+    join: 'left join users n on n.account_id = u.account_id and n.id = u.user_id',
+    by: 'u.user_id, n.name',
+  },
+};
+
+/** Sums of an account's buckets with from <= hour < to. The key: start of the hour or (UTC) day, or a name. */
+export function report(
+  db: Reader,
+  account_id: number,
+  from: number,
+  to: number,
+  by: UsageBy,
+): Promise<Array<{ key: number | string; up: number; down: number }>> {
+  const group = groups[by];
+  return db.all(
+    `select ${group.key} as key, sum(cast(u.up as double precision)) as up, sum(cast(u.down as double precision)) as down
+     from usage_hours u ${group.join} where u.account_id = $1 and u.hour >= $2 and u.hour < $3
+     group by ${group.by} order by 1`,
+    [account_id, from, to],
+  );
+}
+
+export function removeOldBatches(tx: Transaction, older_than: number, most: number): Promise<number> {
+  return tx.run(
+    `delete from usage_batches where (node_id, boot, seq) in
+     (select node_id, boot, seq from usage_batches where at < $1 limit $2)`,
+    [older_than, most],
+  );
+}

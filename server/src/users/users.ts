@@ -1,0 +1,153 @@
+// Users of a contract: their flags, their token_version, and the proxy access tokens made for them.
+import type { Account } from '../accounts/accounts.ts';
+import { audit } from '../audit.ts';
+import { nextId, recordChange } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { conflict, notFound } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import * as store from './store.ts';
+
+export type { UserRow as User } from './store.ts';
+export {
+  active as listActiveUsers,
+  all as listUsers,
+  findById as findUser,
+  findByName as findUserNamed,
+} from './store.ts';
+
+export interface Flags {
+  proxy: boolean;
+  billing: boolean;
+  admin: boolean;
+}
+
+export interface NewUser {
+  name: string;
+  display_name?: string | undefined;
+  flags?: Partial<Flags> | undefined;
+}
+
+export interface UserChanges {
+  display_name?: string | undefined;
+  active?: boolean | undefined;
+  flags?: Partial<Flags> | undefined;
+}
+
+/** True for a user whose connections the proxy network takes. */
+export function isProxyUser(user: Pick<store.UserRow, 'active' | 'proxy'>): boolean {
+  return user.active === 1 && user.proxy === 1;
+}
+
+/** A user by name. Errors: 404. */
+export async function requireUserNamed(
+  db: Reader,
+  account_id: number,
+  name: string,
+): Promise<store.UserRow> {
+  const user = await store.findByName(db, account_id, name);
+  if (!user) throw notFound(`The account has no user named ${JSON.stringify(name)}.`);
+  return user;
+}
+
+/** Creates an active user. Errors: 409 when the account has one of that name. */
+export async function createUser(
+  tx: Transaction,
+  account: Account,
+  body: NewUser,
+): Promise<store.UserRow> {
+  const user: store.UserRow = {
+    account_id: account.id,
+    id: await nextId(tx, account.id, 'users'),
+    name: body.name,
+    display_name: body.display_name ?? body.name,
+    active: 1,
+    proxy: body.flags?.proxy ? 1 : 0,
+    billing: body.flags?.billing ? 1 : 0,
+    admin: body.flags?.admin ? 1 : 0,
+    token_version: 1,
+  };
+  if (!(await store.insert(tx, user))) {
+    throw conflict(`name: the account has a user named ${JSON.stringify(body.name)} already.`);
+  }
+  await userChanged(tx, user);
+  await audit(tx, { account_id: account.id, action: 'user.create', target: user.name, after: user });
+  return user;
+}
+
+/** Changes a user; users are never deleted, only made inactive. */
+export async function changeUser(
+  tx: Transaction,
+  user: store.UserRow,
+  changes: UserChanges,
+): Promise<store.UserRow> {
+  const flag = (sent: boolean | undefined, now: number) => (sent === undefined ? now : sent ? 1 : 0);
+  const after: store.UserRow = {
+    ...user,
+    display_name: changes.display_name ?? user.display_name,
+    active: flag(changes.active, user.active),
+    proxy: flag(changes.flags?.proxy, user.proxy),
+    billing: flag(changes.flags?.billing, user.billing),
+    admin: flag(changes.flags?.admin, user.admin),
+  };
+  await store.update(tx, after);
+  await userChanged(tx, after);
+  await audit(tx, { account_id: user.account_id, action: 'user.change', target: user.name, before: user, after });
+  return after;
+}
+
+/** Raises token_version: every proxy access token of the user made before stops working. It only rises. */
+export async function raiseTokenVersion(
+  tx: Transaction,
+  user: store.UserRow,
+): Promise<store.UserRow> {
+  const after = { ...user, token_version: user.token_version + 1 };
+  await store.update(tx, after);
+  await userChanged(tx, after);
+  await audit(tx, {
+    account_id: user.account_id, action: 'user.raise_token_version', target: user.name,
+    before: { token_version: user.token_version }, after: { token_version: after.token_version },
+  });
+  return after;
+}
+
+function userChanged(tx: Transaction, user: store.UserRow): Promise<number> {
+  return recordChange(tx, { kind: 'user', account_id: user.account_id, server_id: null, record_id: user.id });
+}
+
+/**
+ * Makes a proxy access token. `wanted` is a user id, a name, or failing that an id in digits;
+ * `lifetime_seconds` the contract's default when undefined.
+ * Errors: 409 for a user who is unknown, inactive or without the proxy flag.
+ */
+export async function createProxyToken(
+  tx: Transaction,
+  secrets: Secrets,
+  account: Account,
+  wanted: number | string,
+  lifetime_seconds: number | undefined,
+): Promise<string> {
+  const user = await findWanted(tx, account.id, wanted);
+  const shown = JSON.stringify(wanted);
+  if (!user) throw conflict(`user: ${shown} is not a user of the account.`);
+  if (!user.active) throw conflict(`user: ${shown} is inactive.`);
+  if (!user.proxy) throw conflict(`user: ${shown} does not have the proxy flag.`);
+  const expiry = tx.now + (lifetime_seconds ?? account.token_lifetime_seconds);
+  await audit(tx, {
+    account_id: account.id, action: 'proxy_token.create', target: user.name,
+    after: { token_version: user.token_version, expiry },
+  });
+  return secrets.signProxyToken({
+    account_id: account.id, user_id: user.id, token_version: user.token_version, expiry,
+  });
+}
+
+async function findWanted(
+  db: Reader,
+  account_id: number,
+  wanted: number | string,
+): Promise<store.UserRow | undefined> {
+  if (typeof wanted === 'number') return store.findById(db, account_id, wanted);
+  const named = await store.findByName(db, account_id, wanted);
+  if (named || !/^[1-9]\d{0,14}$/.test(wanted)) return named;
+  return store.findById(db, account_id, Number(wanted));
+}

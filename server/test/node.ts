@@ -1,0 +1,162 @@
+// A small scripted node: joins, takes the snapshot, follows the stream, acknowledges when told to.
+import type { Transaction } from '../src/db/database.ts';
+import type { Running } from '../src/main.ts';
+import { createInvite } from '../src/nodes/nodes.ts';
+import type { NodeRecord } from '../src/nodes/records.ts';
+import { requireServer } from '../src/servers/servers.ts';
+
+export interface StreamEvent {
+  id: string;
+  revision: number;
+  event: string;
+  records: NodeRecord[];
+}
+
+export class TestNode {
+  readonly url: string;
+  readonly token: string;
+  readonly id: number;
+  epoch = '';
+  /** The last revision seen, by snapshot or stream. */
+  revision = 0;
+  readonly events: StreamEvent[] = [];
+  #stream: AbortController | undefined;
+  #heard: Array<() => void> = [];
+  /** Set when the server ended the stream. */
+  ended = false;
+
+  constructor(url: string, id: number, token: string) {
+    this.url = url;
+    this.id = id;
+    this.token = token;
+  }
+
+  static async join(
+    running: Running,
+    write: <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>,
+    server: string,
+    name = `${server}-node`,
+  ): Promise<TestNode> {
+    const { code } = await write(async (tx) =>
+      createInvite(tx, running.ctx.secrets, await requireServer(tx, server)),
+    );
+    const response = await fetch(`${running.node_url}/node/join`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code, name, version: 'test' }),
+    });
+    const body = (await response.json()) as { node: number; token: string; message?: string };
+    if (response.status !== 201) throw new Error(`join: ${response.status} ${body.message}`);
+    return new TestNode(running.node_url, body.node, body.token);
+  }
+
+  send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`${this.url}/node${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** Takes a snapshot; answers its records without the first and the last line. */
+  async snapshot(): Promise<NodeRecord[]> {
+    const response = await this.send('GET', '/snapshot');
+    const lines = (await response.text()).trim().split('\n').map((line) => JSON.parse(line));
+    const [first, last] = [lines[0], lines.at(-1)];
+    if (first.kind !== 'snapshot' || last.kind !== 'end' || last.records !== lines.length - 2) {
+      throw new Error('the snapshot is not whole');
+    }
+    this.epoch = first.epoch;
+    this.revision = first.revision;
+    return lines.slice(1, -1);
+  }
+
+  /** Follows the stream from the last revision seen; resolves when it is open. */
+  async follow(): Promise<void> {
+    const controller = new AbortController();
+    this.#stream = controller;
+    this.ended = false;
+    const response = await fetch(`${this.url}/node/changes`, {
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        'last-event-id': `${this.epoch}:${this.revision}`,
+      },
+      signal: controller.signal,
+    });
+    if (response.status !== 200) throw new Error(`follow: ${response.status} ${await response.text()}`);
+    void this.#read(response).catch(() => {
+      this.ended = true;
+      this.#tell();
+    });
+  }
+
+  async #read(response: Response): Promise<void> {
+    let text = '';
+    for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+      text += new TextDecoder().decode(chunk);
+      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+        this.#take(text.slice(0, end));
+        text = text.slice(end + 2);
+      }
+    }
+    this.ended = true;
+    this.#tell();
+  }
+
+  #take(block: string): void {
+    const field = (name: string) =>
+      block.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
+    const id = field('id');
+    const event = field('event');
+    const revision = Number(id.split(':')[1]);
+    this.revision = Math.max(this.revision, revision);
+    const records = event === 'change' ? (JSON.parse(field('data')) as NodeRecord[]) : [];
+    this.events.push({ id, revision, event, records });
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const heard of this.#heard.splice(0)) heard();
+  }
+
+  /** Resolves when `met` holds of what was heard so far. Errors: after five seconds, with the events. */
+  async until(met: (node: TestNode) => boolean): Promise<void> {
+    const deadline = performance.now() + 5000;
+    while (!met(this)) {
+      if (performance.now() > deadline) {
+        throw new Error(`not heard in time; heard ${JSON.stringify(this.events)}`);
+      }
+      await new Promise<void>((resolve) => {
+        this.#heard.push(resolve);
+        setTimeout(resolve, 50);
+      });
+    }
+  }
+
+  /** All records heard by stream of one kind, in order. */
+  heard(kind: string): NodeRecord[] {
+    return this.events.flatMap((event) => event.records).filter((record) => record.kind === kind);
+  }
+
+  /** Acknowledges a revision; the last one seen when nothing is said. */
+  async ack(revision = this.revision): Promise<number> {
+    const response = await this.send('POST', '/acks', { epoch: this.epoch, revision });
+    await response.text();
+    return response.status;
+  }
+
+  /** Takes a snapshot, follows, and acknowledges it. */
+  async start(): Promise<void> {
+    await this.snapshot();
+    await this.follow();
+    await this.ack();
+  }
+
+  stop(): void {
+    this.#stream?.abort();
+  }
+}

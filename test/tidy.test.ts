@@ -1,0 +1,338 @@
+// The house rules as tests. Each rule names the file and line that breaks it, and is shown a bad sample that it must refuse.
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, posix } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+interface File {
+  /** From the root of the repository, with slashes. */
+  path: string;
+  text: string;
+}
+
+interface Rule {
+  name: string;
+  /** Every breach as `path:line: what is wrong`. */
+  check(files: File[]): string[];
+  /** Files that break the rule: each must be refused on its own, with the others present. */
+  bad: File[];
+  /** Files that must be there, or that must pass. */
+  good?: File[];
+}
+
+// ---- What the rules are about -------------------------------------------------------------
+
+/** The rooms of the server: one may know those before it. */
+const rooms = [
+  'operators',
+  'usage',
+  'accounts',
+  'servers',
+  'users',
+  'authlist',
+  'overrides',
+  'nodes',
+];
+/** What puts the rooms together; everything else beside the rooms knows none of them. */
+const assembly = ['main.ts', 'app.ts', 'jobs.ts', 'network.ts'];
+/** The HTTP side of a room. Only the app knows it, and only it knows HTTP. */
+const httpFiles = /^(routes|admin)(_\w+)?\.ts$/;
+/** Who is calling is asked of these two. */
+const httpMayImport = ['accounts/accounts.ts', 'operators/operators.ts'];
+const httpPackages = /^(fastify|@fastify\/.*|fastify-.*)$/;
+
+const readsEnvironment = ['server/src/config.ts'];
+const readsClock = ['server/src/clock.ts'];
+/** How long something took is no point in time. */
+const measuresTime = /^server\/src\/(http\/.*|metrics\.ts)$/;
+
+const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
+const longest = 400;
+/** Generated, or data. */
+const mayBeLong = ['package-lock.json', 'docs/openapi.json', 'demo/network.json'];
+const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
+
+// ---- Reading ------------------------------------------------------------------------------
+
+const root = join(import.meta.dirname, '..');
+const textual = /(\.(ts|tsx|js|mjs|json|md|sql|css|html|csv|sh)|\.ci\/run)$/;
+
+/** Every file of the project that a person reads; what .gitignore names is not part of it. */
+function readProject(): File[] {
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8')
+    .split('\n')
+    .filter((line) => line.endsWith('/'))
+    .map((line) => line.slice(0, -1));
+  const isIgnored = (path: string) =>
+    ignored.some((name) => name === path || (!name.includes('/') && name === basename(path)));
+  return globSync(['**/*', '.ci/*'], { cwd: root, exclude: isIgnored })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => textual.test(path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+/** Each line of a file that the pattern finds, as `path:line: what`. */
+function findLines(file: File, pattern: RegExp, what: string): string[] {
+  return file.text
+    .split('\n')
+    .flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}: ${what}`] : []));
+}
+
+const inServer = (files: File[]) => files.filter(({ path }) => /^server\/src\/.*\.ts$/.test(path));
+
+interface Import {
+  file: string;
+  line: number;
+  /** A package, or a path from server/src. */
+  target: string;
+  isOurs: boolean;
+}
+
+/** What a file of server/src imports, in any of the ways to write it. */
+function findImports({ path, text }: File): Import[] {
+  const file = path.slice('server/src/'.length);
+  const written = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
+  return [...text.matchAll(written)].map((match) => {
+    const name = match[2] ?? '';
+    const isOurs = name.startsWith('.');
+    return {
+      file,
+      line: text.slice(0, match.index).split('\n').length,
+      target: isOurs ? posix.join(dirname(file), name) : name,
+      isOurs,
+    };
+  });
+}
+
+// ---- Imports point one way ----------------------------------------------------------------
+
+const roomOf = (path: string) => rooms.find((room) => path.startsWith(`${room}/`));
+const isHttp = (path: string) =>
+  path.startsWith('http/') || (roomOf(path) !== undefined && httpFiles.test(basename(path)));
+
+/** What is wrong with this import, if anything. */
+function judgeImport({ file, target, isOurs }: Import): string | undefined {
+  const [from, to] = [roomOf(file), roomOf(target)];
+  if (!isOurs) {
+    if (from && !isHttp(file) && httpPackages.test(target)) return 'rules and SQL know no HTTP';
+    return undefined;
+  }
+  const isTop = file === 'main.ts' || file.startsWith('cli/');
+  if (/^(main\.ts|cli\/)/.test(target) && !isTop)
+    return 'nothing imports the program that it is in';
+  if (/^(app|jobs)\.ts$/.test(target) && !isTop) return 'only main imports the app and the jobs';
+  if (from && !isHttp(file) && target.startsWith('http/')) return 'rules and SQL know no HTTP';
+  if (!to) {
+    const knowsHttp = isTop || from || isHttp(file) || [...assembly, 'context.ts'].includes(file);
+    if (target.startsWith('http/') && !knowsHttp) return 'what lies below HTTP does not know it';
+    return undefined;
+  }
+  if (from === to) {
+    if (isHttp(target) && !isHttp(file)) return 'only the app imports routes';
+    if (basename(file) === 'store.ts' && target === `${to}/${to}.ts`) return 'SQL knows no rules';
+    if (isHttp(file) && basename(target) === 'store.ts')
+      return 'routes reach SQL through the rules';
+    return undefined;
+  }
+  if (isHttp(target)) return file === 'app.ts' ? undefined : 'only the app imports routes';
+  if (target !== `${to}/${to}.ts`) return `a room is known by ${to}/${to}.ts alone`;
+  if (from) {
+    if (basename(file) === 'store.ts') return 'SQL knows no other room';
+    return rooms.indexOf(to) < rooms.indexOf(from) ? undefined : `${from} comes before ${to}`;
+  }
+  if (isTop || assembly.includes(file)) return undefined;
+  if (file.startsWith('http/') && httpMayImport.includes(target)) return undefined;
+  return 'this knows no room';
+}
+
+// ---- The rules ----------------------------------------------------------------------------
+
+/** A sample file of the server. */
+const source = (path: string, ...lines: string[]): File => ({
+  path: `server/src/${path}`,
+  text: ['// A sample.', ...lines].join('\n'),
+});
+// Written in two pieces, so that this file does not break its own rules.
+const dotSkip = `${'test'}.${'skip'}('later', () => {});`;
+const lockAddress = `"resolved": "${'https'}://registry.example/a.tgz"`;
+
+const rules: Rule[] = [
+  {
+    name: 'imports point one way',
+    check: (files) =>
+      inServer(files)
+        .flatMap(findImports)
+        .flatMap((one) => {
+          const fault = judgeImport(one);
+          return fault
+            ? [`server/src/${one.file}:${one.line}: imports ${one.target}: ${fault}`]
+            : [];
+        }),
+    bad: [
+      source('app.ts', "import { main } from './main.ts';"),
+      source('users/routes.ts', "import { app } from '../app.ts';"),
+      source('usage/usage.ts', "import { find } from '../accounts/accounts.ts';"),
+      source('users/users.ts', "import type { A } from '../authlist/authlist.ts';"),
+      source('users/users.ts', "import * as store from '../accounts/store.ts';"),
+      source('users/users.ts', "import { present } from './routes.ts';"),
+      source('users/users.ts', "import { text } from '../http/fields.ts';"),
+      source('users/users.ts', "import type { FastifyRequest } from 'fastify';"),
+      source('users/routes.ts', "import * as store from './store.ts';"),
+      source('users/store.ts', "import { text } from '../http/fields.ts';"),
+      source('users/store.ts', "import { rule } from './users.ts';"),
+      source('users/store.ts', "import { find } from '../accounts/accounts.ts';"),
+      source('db/database.ts', 'export {', '  find,', "} from '../users/users.ts';"),
+      source('db/sqlite.ts', "const late = await import('../http/fields.ts');"),
+      source('clock.ts', "import './usage/usage.ts';"),
+      source('http/caching.ts', "import { find } from '../users/users.ts';"),
+    ],
+    good: [
+      source('main.ts', "import { app } from './app.ts';"),
+      source('app.ts', "import { routes } from './users/routes.ts';"),
+      source('jobs.ts', "import { purge } from './authlist/authlist.ts';"),
+      source('http/auth.ts', "import { find } from '../accounts/accounts.ts';"),
+      source('users/routes.ts', "import Fastify from 'fastify';"),
+      source('users/users.ts', "import { find } from '../accounts/accounts.ts';"),
+      source('users/users.ts', "import * as store from './store.ts';"),
+      source('users/admin_tokens.ts', "import { present } from './admin.ts';"),
+    ],
+  },
+  {
+    name: 'the environment is read in one place',
+    check: (files) =>
+      inServer(files)
+        .filter(({ path }) => !readsEnvironment.includes(path))
+        .flatMap((file) => findLines(file, /\bprocess\.env\b/, 'reads the environment')),
+    bad: [source('jobs.ts', 'const { HOME } = process.env;')],
+  },
+  {
+    name: 'the clock is read in one place',
+    check: (files) =>
+      inServer(files)
+        .filter(({ path }) => !readsClock.includes(path))
+        .flatMap((file) => {
+          const moment =
+            /\bDate\.now\b|\bnew Date(\(\s*\)|(?!\s*\())|\bhrtime\b|\bprocess\.uptime\b/;
+          return [
+            ...findLines(file, moment, 'reads the clock'),
+            ...(measuresTime.test(file.path)
+              ? []
+              : findLines(file, /\bperformance\.now\b/, 'reads the clock')),
+          ];
+        }),
+    bad: [
+      source('jobs.ts', 'const now = Date.now();'),
+      source('jobs.ts', 'const today = new Date();'),
+      source('http/answers.ts', 'const today = new Date( );'),
+      source('usage/usage.ts', 'const start = performance.now();'),
+    ],
+    good: [
+      source('http/answers.ts', 'const start = performance.now();'),
+      source('usage/usage.ts', 'const day = new Date(now * 1000);'),
+    ],
+  },
+  {
+    name: 'each file of the server opens with a sentence that says what it is for',
+    check: (files) =>
+      inServer(files)
+        .filter(({ text }) => !/^(\/\/|\/\*\*?) ?\S+ \S+/.test(text))
+        .map(({ path }) => `${path}:1: opens without a comment`),
+    bad: [{ path: 'server/src/jobs.ts', text: "import { app } from './app.ts';\n// Late." }],
+  },
+  {
+    name: 'no file or folder has a name that says nothing',
+    check: (files) =>
+      files.flatMap(({ path }) => {
+        const empty = path.split('/').find((part) => emptyNames.includes(part.replace(/\..*/, '')));
+        return empty ? [`${path}:1: ${empty} says nothing`] : [];
+      }),
+    bad: [source('http/utils.ts'), source('common/money.ts'), source('users/types.d.ts')],
+  },
+  {
+    name: 'no test is left out',
+    check: (files) =>
+      files
+        .filter(({ path }) => isTest(path))
+        .flatMap((file) =>
+          findLines(file, /\.(only|skip|todo|skipIf|runIf)\b\s*[.(`]/, 'leaves tests out'),
+        ),
+    bad: [
+      { path: 'server/test/users.test.ts', text: dotSkip },
+      { path: 'test/spec.test.ts', text: `\n${dotSkip.replace('skip', 'only')}` },
+      { path: 'test/spec.test.ts', text: dotSkip.replace('skip', 'todo') },
+    ],
+  },
+  {
+    name: 'every setting is documented, and every documented setting exists',
+    check: (files) => {
+      const settings = (path: string) => {
+        const lines = files.find((file) => file.path === path)?.text.split('\n') ?? [];
+        return new Map(
+          lines
+            .flatMap((line, index) =>
+              [...line.matchAll(/EXITWARD_[A-Z0-9_]*[A-Z0-9]/g)].map((found) => ({
+                name: found[0],
+                place: `${path}:${index + 1}`,
+              })),
+            )
+            .reverse()
+            .map(({ name, place }) => [name, place]),
+        );
+      };
+      const [code, docs] = ['server/src/config.ts', 'docs/configuration.md'].map(settings);
+      const missing = (these = new Map<string, string>(), those = new Map<string, string>()) =>
+        [...these].filter(([name]) => !those.has(name));
+      return [
+        ...missing(code, docs).map(
+          ([name, at]) => `${at}: ${name} is not in docs/configuration.md`,
+        ),
+        ...missing(docs, code).map(([name, at]) => `${at}: ${name} is not read by config.ts`),
+      ];
+    },
+    bad: [
+      source('config.ts', "text('EXITWARD_SECRET_WISH', '')"),
+      { path: 'docs/configuration.md', text: '`EXITWARD_FORGOTTEN`' },
+    ],
+  },
+  {
+    name: `no file is longer than ${longest} lines`,
+    check: (files) =>
+      files
+        .filter(({ path }) => !mayBeLong.includes(path) && !isTest(path))
+        .filter(({ text }) => text.split('\n').length > longest + 1)
+        .map(({ path }) => `${path}:${longest + 1}: too long`),
+    bad: [source('jobs.ts', '\n'.repeat(longest))],
+    good: [source('jobs.ts', '\n'.repeat(longest - 2))],
+  },
+  {
+    name: 'the lock file holds no download addresses',
+    check: (files) =>
+      files
+        .filter(({ path }) => path === 'package-lock.json')
+        .flatMap((file) => findLines(file, /"resolved": "http/, 'a download address')),
+    bad: [{ path: 'package-lock.json', text: `{\n${lockAddress}\n}` }],
+  },
+];
+
+const project = readProject();
+
+test('the project was found', () => {
+  const paths = project.map(({ path }) => path);
+  for (const one of ['package-lock.json', '.ci/run', 'server/src/config.ts', 'test/tidy.test.ts']) {
+    expect(paths).toContain(one);
+  }
+  expect(paths.filter((path) => /(^|\/)(node_modules|vendor|data)\//.test(path))).toEqual([]);
+});
+
+describe.each(rules)('$name', ({ check, bad, good = [] }) => {
+  test('holds in this tree', () => {
+    expect(check(project)).toEqual([]);
+  });
+
+  test.each(bad)('refuses a bad sample of $path', (sample) => {
+    expect(check([sample])).toEqual([expect.stringMatching(`^${sample.path}:\\d+: .`)]);
+  });
+
+  test.each(good)('accepts a good sample of $path', (sample) => {
+    expect(check([sample])).toEqual([]);
+  });
+});
