@@ -1,5 +1,5 @@
 // Puts the rooms together: one app for each listener, with the parts that it serves.
-import http, { type IncomingMessage, type RequestListener } from 'node:http';
+import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { accountAdminRoutes } from './accounts/admin.ts';
@@ -11,7 +11,7 @@ import type { Context } from './context.ts';
 import { forbidden, notFound, Refusal } from './errors.ts';
 import { addAdminChecks } from './http/admin.ts';
 import { authenticate } from './http/auth.ts';
-import { addV0Checks, collectMethods, isV0 } from './http/contract.ts';
+import { addV0Checks, collectMethods, isUnder } from './http/contract.ts';
 import { docsRoutes } from './http/docs.ts';
 import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
@@ -207,7 +207,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
 
 /** A path that cannot be read still needs a token first, as every path under /v0. */
 async function refuseBrokenPath(ctx: Context, request: FastifyRequest): Promise<void> {
-  if (isV0((request.raw as IncomingMessage).url)) {
+  if (isUnder('/v0', request)) {
     await authenticate(ctx, request.headers.authorization);
   }
 }

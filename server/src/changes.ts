@@ -34,10 +34,19 @@ export const networkStamp = 0;
 class Ledger {
   revision: number;
   readonly logged: LoggedChange[] = [];
-  readonly stamps = new Map<number, number>();
+  readonly stamps = new Map<number, { revision: number; contract_revision: number }>();
 
   constructor(revision: number) {
     this.revision = revision;
+  }
+  /** The next revision, stamped on an account (0: the network), and on its contract where that changed. */
+  stamp(account_id: number, contractToo: boolean): number {
+    this.revision += 1;
+    const contract_revision = contractToo
+      ? this.revision
+      : (this.stamps.get(account_id)?.contract_revision ?? 0);
+    this.stamps.set(account_id, { revision: this.revision, contract_revision });
+    return this.revision;
   }
 }
 
@@ -50,8 +59,9 @@ function ledgerOf(tx: Transaction): Promise<Ledger> {
         last.insertMany('changes', ledger.logged as never),
         last.insertMany(
           'stamps',
-          Array.from(ledger.stamps, ([account_id, revision]) => ({ account_id, revision })),
-          'on conflict (account_id) do update set revision = excluded.revision',
+          Array.from(ledger.stamps, ([account_id, stamp]) => ({ account_id, ...stamp })),
+          `on conflict (account_id) do update set revision = excluded.revision, contract_revision =
+             case when excluded.contract_revision > 0 then excluded.contract_revision else stamps.contract_revision end`,
         ),
         last.run('update network set revision = $1, newest_time = $2', [ledger.revision, last.now]),
       ]);
@@ -67,18 +77,21 @@ function ledgerOf(tx: Transaction): Promise<Ledger> {
 export async function recordChange(tx: Transaction, change: Change): Promise<number> {
   tx.touched();
   const ledger = await ledgerOf(tx);
-  ledger.revision += 1;
-  ledger.logged.push({ revision: ledger.revision, ...change, at: tx.now });
-  ledger.stamps.set(change.account_id ?? networkStamp, ledger.revision);
-  return ledger.revision;
+  const revision = ledger.stamp(change.account_id ?? networkStamp, change.kind === 'contract');
+  ledger.logged.push({ revision, ...change, at: tx.now });
+  return revision;
 }
 
 /** Stamps an account (0: the network) whose answers change without anything for the nodes to apply. */
 export async function touch(tx: Transaction, account_id: number): Promise<void> {
   tx.touched();
-  const ledger = await ledgerOf(tx);
-  ledger.revision += 1;
-  ledger.stamps.set(account_id, ledger.revision);
+  (await ledgerOf(tx)).stamp(account_id, false);
+}
+
+/** Stamps an account whose API tokens change: what is remembered of its callers ends. */
+export async function touchTokens(tx: Transaction, account_id: number): Promise<void> {
+  tx.touched();
+  (await ledgerOf(tx)).stamp(account_id, true);
 }
 
 /** A number kept per account (0: the network) and name; written once per group, however often it moved. */

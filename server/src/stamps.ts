@@ -3,7 +3,10 @@ import { networkStamp } from './changes.ts';
 import type { Database } from './db/database.ts';
 
 export interface Stamp {
+  /** The last change that shows in an answer of the account. */
   account: number;
+  /** The last change of its contract or its API tokens. */
+  contract: number;
   network: number;
   maintenance: boolean;
 }
@@ -16,17 +19,31 @@ export interface Stamps {
   current(account_id: number): Stamp | Promise<Stamp>;
 }
 
-const sql = `select account_id, revision from stamps where account_id in ($1, ${networkStamp})
-  union all select -1, maintenance from network`;
+/** The stamps of the accounts that `which` selects, of the network, and (as account -1) of maintenance. */
+const sqlFor = (which: string) => `select account_id, revision, contract_revision from stamps
+  where ${which} or account_id = ${networkStamp}
+  union all select -1, maintenance, 0 from network`;
+const sqlForOne = sqlFor('account_id = $1');
+const sqlForMany = sqlFor('account_id = any($1::bigint[])');
 
 interface StampRow {
   account_id: number;
   revision: number;
+  contract_revision: number;
 }
 
-function toStamp(rows: StampRow[], account_id: number): Stamp {
-  const of = (id: number) => rows.find((row) => row.account_id === id)?.revision ?? 0;
-  return { account: of(account_id), network: of(networkStamp), maintenance: of(-1) === 1 };
+function toStamp(rows: Map<number, StampRow>, account_id: number): Stamp {
+  const account = rows.get(account_id);
+  return {
+    account: account?.revision ?? 0,
+    contract: account?.contract_revision ?? 0,
+    network: rows.get(networkStamp)?.revision ?? 0,
+    maintenance: rows.get(-1)?.revision === 1,
+  };
+}
+
+function byAccount(rows: StampRow[]): Map<number, StampRow> {
+  return new Map(rows.map((row) => [row.account_id, row]));
 }
 
 /** SQLite: stamps are kept until its data version moves, which is looked at once per turn of the event loop. */
@@ -49,7 +66,7 @@ class VersionedStamps implements Stamps {
     return this.#known.get(account_id) ?? this.#load(account_id, version);
   }
   async #load(account_id: number, version: number): Promise<Stamp> {
-    const stamp = toStamp(await this.#db.all<StampRow>(sql, [account_id]), account_id);
+    const stamp = toStamp(byAccount(await this.#db.all<StampRow>(sqlForOne, [account_id])), account_id);
     if (version === this.#knownAt) this.#known.set(account_id, stamp);
     return stamp;
   }
@@ -80,16 +97,10 @@ class BatchedStamps implements Stamps {
       const asked = this.#waiting;
       this.#waiting = new Map();
       try {
-        const rows = await this.#db.all<StampRow>(
-          `select account_id, revision from stamps where account_id = any($1::bigint[]) or account_id = ${networkStamp}
-           union all select -1, maintenance from network`,
-          [`{${Array.from(asked.keys()).join(',')}}`],
-        );
-        const revisions = new Map(rows.map((row) => [row.account_id, row.revision]));
-        const network = revisions.get(networkStamp) ?? 0;
-        const maintenance = revisions.get(-1) === 1;
+        const ids = `{${Array.from(asked.keys()).join(',')}}`;
+        const rows = byAccount(await this.#db.all<StampRow>(sqlForMany, [ids]));
         for (const [id, waiters] of asked) {
-          const stamp = { account: revisions.get(id) ?? 0, network, maintenance };
+          const stamp = toStamp(rows, id);
           for (const waiter of waiters) waiter.resolve(stamp);
         }
       } catch (error) {

@@ -1,6 +1,6 @@
 // Accounts: the contract (plan, period, expiry, limit), its state, and the API tokens that open it.
 import { audit } from '../audit.ts';
-import { nextId, recordChange, touch } from '../changes.ts';
+import { nextId, recordChange, touch, touchTokens } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, forbidden, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
@@ -191,7 +191,7 @@ export async function createApiToken(
     last_used_at: null,
   };
   await store.insertToken(tx, token);
-  await touch(tx, account.id);
+  await touchTokens(tx, account.id);
   await audit(tx, { account_id: account.id, action: 'api_token.create', target: `token/${id}`, after: withoutSecrets(token) });
   return { token, text };
 }
@@ -226,7 +226,7 @@ export async function removeApiToken(
   const token = await store.findToken(tx, account.id, id);
   if (!token) throw notFound(`The account has no API token ${id}.`);
   await store.removeToken(tx, account.id, id);
-  await touch(tx, account.id);
+  await touchTokens(tx, account.id);
   await audit(tx, { account_id: account.id, action: 'api_token.remove', target: `token/${id}`, before: withoutSecrets(token) });
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
+import { badRequest } from '../errors.ts';
 import {
   AccountPath,
   findAccount,
@@ -11,7 +12,7 @@ import {
   sendCreated,
   sendJson,
 } from '../http/admin.ts';
-import { EmptyQuery, errors, Integer, Name, Strict, Text, Timestamp } from '../http/fields.ts';
+import { EmptyQuery, errors, Integer, Name, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../http/paging.ts';
 import { listRemovals } from '../removals.ts';
 import { periodAt, periodUsage } from '../usage/usage.ts';
@@ -32,13 +33,14 @@ const latest = 253_402_300_799;
 const ten_years_seconds = 10 * 365.25 * 86_400;
 
 const Plan = Text('Plan name.', 64);
-const Start = Integer('Contract start, epoch seconds; billing periods are counted from it.', 0, latest);
-const Expiry = Integer('When the contract ends, epoch seconds.', 0, latest);
+const Start = Integer('Contract start, epoch seconds; billing periods are counted from it.');
+const Expiry = Integer('When the contract ends, epoch seconds.');
 const Limit = Integer('Bytes that the contract allows in a billing period.');
 const Detailed = Type.Boolean({ description: 'Detailed server billing: limits of single servers count.' });
-const OnLimit = Type.Union([Type.Literal('refuse'), Type.Literal('allow')], {
-  description: 'What nodes do over the limit: refuse connections, or allow and bill them.',
-});
+const OnLimit = OneOf(
+  ['refuse', 'allow'],
+  'What nodes do over the limit: refuse connections, or allow and bill them.',
+);
 const Scheme = Name('Port scheme, by name.');
 const Lifetime = Integer(
   'Lifetime of proxy access tokens when none is asked for.',
@@ -93,10 +95,19 @@ const AccountChanges = Strict({
 });
 const Removal = Strict({
   removal_id: Integer('Names it when it is undone.', 1),
-  list: Type.Union([Type.Literal('authlist'), Type.Literal('overrides')]),
+  list: OneOf(['authlist', 'overrides'], 'Which list.'),
   entries: Integer('How many entries it took away.'),
   at: Timestamp('When.'),
 });
+
+/** Errors: 400 for a moment that no calendar knows, such as one in milliseconds. */
+function checkMoments(body: { start?: number | undefined; expiry?: number | undefined }): void {
+  for (const field of ['start', 'expiry'] as const) {
+    const moment = body[field];
+    if (moment === undefined || moment <= latest) continue;
+    throw badRequest(`${field}: ${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`);
+  }
+}
 
 /** Accounts as the operator sees them, with their usage in the running billing period. */
 async function presentAccounts(db: Reader, accounts: Account[], now: number) {
@@ -162,6 +173,7 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
+      checkMoments(request.body);
       const created = await operatorWrite(ctx, request, async (tx) => {
         const { account, api_token } = await createAccount(tx, ctx.secrets, viewable, request.body);
         return { account: await presentAccount(tx, account, tx.now), api_token };
@@ -203,6 +215,7 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) => {
       requireChange(request.body);
+      checkMoments(request.body);
       const changed = await operatorWrite(ctx, request, async (tx) => {
         const before = await requireAccountNamed(tx, request.params.account);
         const account = await changeAccount(tx, before, request.body);

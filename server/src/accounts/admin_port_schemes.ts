@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { operatorWrite, sendCreated, sendJson } from '../http/admin.ts';
-import { EmptyQuery, errors, Integer, Name, Strict } from '../http/fields.ts';
+import { EmptyQuery, errors, Integer, Name, OneOf, Strict } from '../http/fields.ts';
 import { createPortScheme, listPortSchemes, type PortScheme, ports_per_base } from './accounts.ts';
 
 const Scheme = Strict({
@@ -11,9 +11,7 @@ const Scheme = Strict({
   bases: Type.Array(
     Strict({
       base: Integer('The port of port base 0; its override port is 500 more.', 1, 65_536 - ports_per_base),
-      service: Type.Union([Type.Literal('proxy'), Type.Literal('proxy-https')], {
-        description: 'What is served there: plain or over TLS.',
-      }),
+      service: OneOf(['proxy', 'proxy-https'], 'What is served there: plain or over TLS.'),
     }),
     { minItems: 1, maxItems: 64, description: 'At least 1000 apart from one another.' },
   ),

@@ -4,10 +4,10 @@ import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { badRequest } from '../errors.ts';
 import { AccountPath, sendJson } from '../http/admin.ts';
-import { errors, Integer, Strict, Timestamp } from '../http/fields.ts';
+import { errors, Integer, OneOf, Strict, Timestamp } from '../http/fields.ts';
 import { limitIn, PageQuery, pageOf, wholeIn } from '../http/paging.ts';
-import { nextHour, periodAt, periodUsage, reportUsage, safeBytes, type UsageBy } from '../usage/usage.ts';
-import { pageOfAccounts, requireAccountNamed } from './accounts.ts';
+import { hourOf, nextHour, periodAt, periodUsage, reportUsage, safeBytes } from '../usage/usage.ts';
+import { type Account, pageOfAccounts, requireAccountNamed } from './accounts.ts';
 
 const AccountUsage = Strict({
   account: Type.String({ description: 'Account name.' }),
@@ -42,13 +42,13 @@ const Report = Strict({
 });
 const ReportQuery = Strict({
   from: Type.Optional(
-    Type.String({ description: 'Epoch seconds; the start of the billing period when omitted.' }),
+    Type.String({ description: 'Epoch seconds, counted from its full hour on; the billing period when omitted.' }),
   ),
   to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
   by: Type.Optional(
-    Type.Union(
-      ['hour', 'day', 'server', 'user'].map((by) => Type.Literal(by)),
-      { description: 'One row for each hour, day (the default), server or user.' },
+    OneOf(
+      ['hour', 'day', 'server', 'user'],
+      'One row for each hour, day (the default), server or user.',
     ),
   ),
 });
@@ -94,10 +94,10 @@ export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): voi
     async (request, reply) => {
       const account = await requireAccountNamed(ctx.db, request.params.account);
       const now = ctx.clock.now();
-      const from = wholeIn('from', request.query.from, periodAt(account.start, now).start);
+      const from = reportFrom(account, request.query.from, now);
       const to = wholeIn('to', request.query.to, nextHour(now));
       if (from >= to) throw badRequest(`from: ${from} is not before to, ${to}.`);
-      const by = (request.query.by ?? 'day') as UsageBy;
+      const { by = 'day' } = request.query;
       const rows = (await reportUsage(ctx.db, account.id, from, to, by)).map(({ key, up, down }) => ({
         [by]: key,
         ...inAll([{ up, down }]),
@@ -105,6 +105,16 @@ export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): voi
       return sendJson(reply, { from, to, by, rows, ...inAll(rows) });
     },
   );
+}
+
+/**
+ * Where a report begins: at the full hour of what was asked, else at the running billing period, as
+ * its sums are counted. Traffic of the hour in which a contract starts is of its first period.
+ */
+function reportFrom(account: Account, asked: string | undefined, now: number): number {
+  const period = periodAt(account.start, now);
+  if (asked === undefined && period.start !== account.start) return period.start;
+  return hourOf(wholeIn('from', asked, period.start));
 }
 
 /** The sums of some rows; never more than JSON can tell exactly. */

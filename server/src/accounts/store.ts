@@ -40,6 +40,7 @@ export interface CallerRow {
   contract_expiry: number;
   suspended: number;
   account_stamp: number;
+  contract_stamp: number;
   network_stamp: number;
   maintenance: number;
 }
@@ -49,10 +50,11 @@ export function callerByHash(db: Reader, hash: string): Promise<CallerRow | unde
   return db.one(
     `select a.id as account_id, a.name as account_name, t.id as token_id, t.name as token_name,
        t.read_only, t.expiry as token_expiry, a.expiry as contract_expiry, a.suspended,
-       coalesce((select revision from stamps where account_id = a.id), 0) as account_stamp,
+       coalesce(s.revision, 0) as account_stamp, coalesce(s.contract_revision, 0) as contract_stamp,
        coalesce((select revision from stamps where account_id = 0), 0) as network_stamp,
        (select maintenance from network) as maintenance
-     from api_tokens t join accounts a on a.id = t.account_id where t.hash = $1`,
+     from api_tokens t join accounts a on a.id = t.account_id
+     left join stamps s on s.account_id = a.id where t.hash = $1`,
     [hash],
   );
 }

@@ -18,6 +18,9 @@ export interface NewEntry {
   expiry: number;
 }
 
+/** An entry with the revision of the change that made it so. */
+export type ChangedEntry = store.AuthlistEntry & { revision: number };
+
 /** What the operator's settings say of this list. */
 export interface AuthlistRules {
   addresses: 'any' | 'public';
@@ -74,35 +77,34 @@ export async function createEntry(
   account_id: number,
   body: NewEntry,
   rules: AuthlistRules,
-): Promise<store.AuthlistEntry> {
+): Promise<ChangedEntry> {
   const ip = parseAddress('ip', body.ip, rules);
-  // Asked together: on PostgreSQL they share one round trip.
-  const [account, user, held] = await Promise.all([
-    requireWritable(tx, account_id),
+  const id = await nextId(tx, account_id, 'authlist');
+  const row = { account_id, id, ip, user: body.user, expiry: body.expiry };
+  // Sent together, so that on PostgreSQL they share one round trip.
+  const [added, user, held] = await Promise.all([
+    store.insert(tx, row),
     findUserNamed(tx, account_id, body.user),
     heldCount(tx, account_id, 'authlist'),
   ]);
-  if (!user) throw unknownUser(body.user);
   if (held >= rules.max_authlist_entries) {
     throw conflict(`The list holds ${held} entries, as many as an account may have; remove some first.`);
   }
-  const row: store.AuthlistRow = {
-    account_id,
-    id: await nextId(tx, account_id, 'authlist'),
-    port_scheme_id: account.port_scheme_id,
-    ip,
-    user_id: user.id,
-    expiry: body.expiry,
-    revision: 0,
-  };
-  if (!(await store.insert(tx, row))) {
-    await freeClaim(tx, account.port_scheme_id, ip);
-    await store.insert(tx, row);
-  }
+  const placed = added ?? (await placeAgain(tx, row, user));
   await countHeld(tx, account_id, 'authlist', 1);
-  const entry = await entryChanged(tx, row, user);
-  await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${row.id}`, after: body });
+  const entry = await entryChanged(tx, { ...row, ...placed }, user as User);
+  await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
   return entry;
+}
+
+/** A condition of the insert did not hold: says which, or tries again where it was an expired claim. */
+async function placeAgain(tx: Transaction, row: store.NewRow, user: User | undefined) {
+  const account = await requireWritable(tx, row.account_id);
+  if (!user) throw unknownUser(row.user);
+  await freeClaim(tx, account.port_scheme_id, row.ip);
+  const placed = await store.insert(tx, row);
+  if (!placed) throw addressTaken(row.ip);
+  return placed;
 }
 
 function unknownUser(name: string) {
@@ -111,13 +113,13 @@ function unknownUser(name: string) {
 
 async function entryChanged(
   tx: Transaction,
-  row: store.AuthlistRow,
-  user: User,
-): Promise<store.AuthlistEntry> {
+  { account_id, id, port_scheme_id, ip, user_id, expiry }: store.AuthlistRow,
+  { name, active, proxy }: User,
+): Promise<ChangedEntry> {
   const revision = await recordChange(tx, {
-    kind: 'authlist', account_id: row.account_id, server_id: null, record_id: row.id,
+    kind: 'authlist', account_id, server_id: null, record_id: id,
   });
-  return { ...row, revision, user: user.name, active: user.active, proxy: user.proxy };
+  return { account_id, id, port_scheme_id, ip, user_id, expiry, revision, user: name, active, proxy };
 }
 
 /** Ends the claim of an expired entry on an address. Errors: 409 while the claim holds, whoever's it is. */
@@ -151,7 +153,7 @@ export async function changeEntry(
   changes: Partial<NewEntry>,
   rules: AuthlistRules,
   requireMatch: (before: store.AuthlistEntry) => void,
-): Promise<store.AuthlistEntry> {
+): Promise<ChangedEntry> {
   const before = await requireEntry(tx, account_id, id, tx.now);
   const account = await requireWritable(tx, account_id);
   requireMatch(before);
@@ -229,7 +231,7 @@ export async function restoreEntries(
   if (rows.length === 0) throw notFound(`The account has no authlist removal ${removal_id} that can be undone.`);
   let restored = 0;
   for (const row of rows) {
-    if (row.expiry <= tx.now || !(await store.insert(tx, { ...row, port_scheme_id: account.port_scheme_id }))) continue;
+    if (row.expiry <= tx.now || !(await store.putBack(tx, { ...row, port_scheme_id: account.port_scheme_id }))) continue;
     restored += 1;
     await recordChange(tx, { kind: 'authlist', account_id: account.id, server_id: null, record_id: row.id });
   }

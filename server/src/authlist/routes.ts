@@ -19,6 +19,7 @@ import {
 } from '../http/fields.ts';
 import {
   type AuthlistEntry,
+  type ChangedEntry,
   changeEntry,
   createEntry,
   listEntries,
@@ -87,7 +88,7 @@ function addRoutes(
       requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
   /** With `Prefer: wait` the entry is read again once the nodes have it. */
-  const shown = (request: FastifyRequest, entry: AuthlistEntry) => ({
+  const shown = (request: FastifyRequest, entry: ChangedEntry) => ({
     value: presentEntry(entry),
     whenApplied: async (wait_seconds: number) => {
       await ctx.whenApplied(entry.account_id, null, entry.revision, wait_seconds);

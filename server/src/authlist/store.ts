@@ -8,7 +8,6 @@ export interface AuthlistRow {
   ip: string;
   user_id: number;
   expiry: number;
-  revision: number;
 }
 
 /** An entry with what the answer shows of its user. */
@@ -51,20 +50,49 @@ export function find(
   ]);
 }
 
-/** False when the address is claimed on this port scheme. */
-export async function insert(tx: Transaction, row: AuthlistRow): Promise<boolean> {
+/** What a new entry needs; the user by name. */
+export interface NewRow {
+  account_id: number;
+  id: number;
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
+/**
+ * Adds an entry in one atomic statement: only for a contract that takes changes at `now`, a user of
+ * the account, and an address that is not claimed on the account's port scheme. Undefined when one of
+ * these does not hold; then nothing is written.
+ */
+export async function insert(
+  tx: Transaction,
+  row: NewRow,
+): Promise<{ port_scheme_id: number; user_id: number } | undefined> {
+  const rows = await tx.put<{ port_scheme_id: number; user_id: number }>(
+    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
+     select a.id, $2, a.port_scheme_id, $3, u.id, $5
+     from accounts a join users u on u.account_id = a.id and u.name = $4
+     where a.id = $1 and a.suspended = 0 and a.expiry > $6
+     on conflict do nothing returning port_scheme_id, user_id`,
+    [row.account_id, row.id, row.ip, row.user, row.expiry, tx.now],
+  );
+  return rows[0];
+}
+
+/** Puts an entry back as it was. False when the address is claimed on this port scheme. */
+export async function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
   const rows = await tx.put(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, revision)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id`,
-    [row.account_id, row.id, row.port_scheme_id, row.ip, row.user_id, row.expiry, row.revision],
+    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
+    [row.account_id, row.id, row.port_scheme_id, row.ip, row.user_id, row.expiry],
   );
   return rows.length > 0;
 }
 
 export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
   return tx.run(
-    'update authlist set ip = $3, user_id = $4, expiry = $5, revision = $6 where account_id = $1 and id = $2',
-    [row.account_id, row.id, row.ip, row.user_id, row.expiry, row.revision],
+    'update authlist set ip = $3, user_id = $4, expiry = $5 where account_id = $1 and id = $2',
+    [row.account_id, row.id, row.ip, row.user_id, row.expiry],
   );
 }
 

@@ -1,17 +1,21 @@
 // Group commit: actions that wait at the same time share one transaction, one commit and one fsync.
-import type { Actor, DatabaseOptions, Group, Row, Transaction, Value } from './database.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Refusal, unavailable } from '../errors.ts';
+import type { Actor, DatabaseOptions, Group, Row, Transaction, Value } from './database.ts';
 
 /** The connection that writes, as an engine offers it. */
 export interface WriteConnection {
-  /** Starts the transaction and makes every other writer of the network wait. */
+  /**
+   * Starts the transaction and makes every other writer of the network wait. What follows, up to
+   * commit or rollback, runs in it or fails: never on a connection that came in place of a lost one.
+   */
   begin(): Promise<void>;
   all<R>(sql: string, values: readonly Value[]): Promise<R[]>;
   run(sql: string, values: readonly Value[]): Promise<number>;
   insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void>;
-  /** Resolves when the transaction is durable. */
+  /** Resolves when the transaction is durable. When it rejects, the outcome is unknown. */
   commit(): Promise<void>;
-  /** Undoes the transaction; reopens the connection when its state is unknown. Never throws. */
+  /** Undoes the transaction; gives the connection up when its state is unknown. Never throws. */
   rollback(): Promise<void>;
 }
 
@@ -20,9 +24,13 @@ interface Waiting {
   action: (tx: Transaction) => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
+  /** Shares its transaction with nobody: its group failed once, and it may be the reason. */
+  alone?: boolean;
 }
 
 const largestGroup = 512;
+/** How long the durability test's control holds a commit back that it has acknowledged. */
+const early_milliseconds = 20;
 
 /** Thrown inside a group when one action failed after it had written: the group starts again without it. */
 class Again extends Error {}
@@ -49,7 +57,7 @@ class GroupTransaction implements Transaction {
   readonly actor: Actor;
   readonly group: SharedGroup;
   dirty = false;
-  readonly #connection: WriteConnection;
+  #connection: WriteConnection | undefined;
 
   constructor(connection: WriteConnection, group: SharedGroup, actor: Actor, now: number) {
     this.#connection = connection;
@@ -57,24 +65,32 @@ class GroupTransaction implements Transaction {
     this.actor = actor;
     this.now = now;
   }
+  /** Ends the action's use of the transaction: what it left running must not land in another one. */
+  end(): void {
+    this.#connection = undefined;
+  }
+  get #open(): WriteConnection {
+    if (!this.#connection) throw new Error('The action of this transaction has ended.');
+    return this.#connection;
+  }
   async one<R>(sql: string, values: readonly Value[] = []): Promise<R | undefined> {
-    return (await this.#connection.all<R>(sql, values))[0];
+    return (await this.#open.all<R>(sql, values))[0];
   }
-  all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    return this.#connection.all<R>(sql, values);
+  async all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    return this.#open.all<R>(sql, values);
   }
-  run(sql: string, values: readonly Value[] = []): Promise<number> {
+  async run(sql: string, values: readonly Value[] = []): Promise<number> {
     this.dirty = true;
-    return this.#connection.run(sql, values);
+    return this.#open.run(sql, values);
   }
   async put<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    const rows = await this.#connection.all<R>(sql, values);
+    const rows = await this.#open.all<R>(sql, values);
     if (rows.length > 0) this.dirty = true;
     return rows;
   }
-  insertMany(table: string, rows: readonly Row[], suffix = ''): Promise<void> {
+  async insertMany(table: string, rows: readonly Row[], suffix = ''): Promise<void> {
     this.dirty = true;
-    return this.#connection.insertMany(table, rows, suffix);
+    return this.#open.insertMany(table, rows, suffix);
   }
   touched(): void {
     this.dirty = true;
@@ -113,7 +129,9 @@ export class GroupWriter {
   async #drain(): Promise<void> {
     try {
       while (this.#waiting.length > 0) {
-        await this.#commitTogether(this.#waiting.splice(0, largestGroup));
+        await this.#commitTogether(
+          this.#waiting.splice(0, this.#waiting[0]?.alone ? 1 : largestGroup),
+        );
       }
     } finally {
       this.#running = undefined;
@@ -124,6 +142,14 @@ export class GroupWriter {
     const started = this.#options.clock.steady();
     const failed = new Set<Waiting>();
     try {
+      await this.#connection.begin();
+    } catch (error) {
+      await this.#connection.rollback();
+      // Who waited meanwhile would only wait as long again: nobody queues up behind a database that is away.
+      for (const one of [...actions, ...this.#waiting.splice(0)]) one.reject(storageFault(error));
+      return;
+    }
+    try {
       await this.#runGroup(actions, failed);
       this.#committed();
     } catch (error) {
@@ -131,7 +157,7 @@ export class GroupWriter {
       const rest = actions.filter((one) => !failed.has(one));
       if (error instanceof Again) {
         // One by one, so that a second failure costs nobody else a third try.
-        for (const one of rest) await this.#commitTogether([one]);
+        this.#waiting.unshift(...rest.map((one) => ({ ...one, alone: true })));
       } else {
         for (const one of rest) one.reject(error instanceof Refusal ? error : storageFault(error));
       }
@@ -144,7 +170,6 @@ export class GroupWriter {
     const connection = this.#connection;
     const group = new SharedGroup();
     const answers: Array<[Waiting, unknown]> = [];
-    await connection.begin();
     for (const one of actions) {
       const tx = new GroupTransaction(connection, group, one.actor, clock.now());
       try {
@@ -155,11 +180,16 @@ export class GroupWriter {
         one.reject(error);
         // A failed statement leaves PostgreSQL's transaction unusable, so only a clean refusal may stay.
         if (tx.dirty || !(error instanceof Refusal)) throw new Again();
+      } finally {
+        tx.end();
       }
     }
-    if (acknowledge_early) for (const [one, answer] of answers) one.resolve(answer);
+    if (acknowledge_early) {
+      for (const [one, answer] of answers) one.resolve(answer);
+      await sleep(early_milliseconds);
+    }
     const last = new GroupTransaction(connection, group, nobody, clock.now());
-    for (const flush of group.flushes) await flush(last);
+    await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
     for (const [one, answer] of answers) one.resolve(answer);
   }

@@ -1,6 +1,8 @@
 // SQLite, the embedded default: one connection writes in groups, another reads what is committed.
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../clock.ts';
 import type {
   Actor,
   Database,
@@ -10,13 +12,31 @@ import type {
   Transaction,
   Value,
 } from './database.ts';
-import { GroupWriter, isStorageFault, markStorageFault, storageFault, type WriteConnection } from './group.ts';
+import {
+  GroupWriter,
+  isStorageFault,
+  markStorageFault,
+  storageFault,
+  type WriteConnection,
+} from './group.ts';
 
 /** Result codes that speak of the disk or the file, not of the statement: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 
+const busy = 5;
+const full = 13;
+
 /** How long another process (a backup, a migration) may hold the write lock before we answer 503. */
-const busy_milliseconds = 5000;
+const busy_seconds = 5;
+/** How often the lock is tried meanwhile; SQLite's own waiting would hold up all reads. */
+const busy_retry_milliseconds = 20;
+/** How long an open connection waits inside SQLite. Readers wait for nobody but a recovery. */
+const wait_milliseconds = { write: 0, read: 500 };
+
+/** Only its owner reads the database: it is made before SQLite would make it for everybody. */
+function ensureFile(file: string): void {
+  closeSync(openSync(file, 'a', 0o600));
+}
 
 /** A connection that keeps its statements prepared, by their text. */
 class Connection implements Reader {
@@ -34,7 +54,7 @@ class Connection implements Reader {
   #open(): DatabaseSync {
     const db = new DatabaseSync(this.#file, {
       readOnly: this.#readOnly,
-      timeout: busy_milliseconds,
+      timeout: busy_seconds * 1000,
       enableForeignKeyConstraints: true,
     });
     if (!this.#readOnly) db.exec('pragma journal_mode = wal');
@@ -43,7 +63,10 @@ class Connection implements Reader {
     db.exec('pragma cache_size = -16000');
     db.exec('pragma temp_store = memory');
     const level = db.prepare('pragma synchronous').get()?.synchronous;
-    if (level !== 2) throw new Error(`SQLite runs with synchronous=${level}; Exitward needs 2 (FULL).`);
+    if (level !== 2) {
+      throw new Error(`SQLite runs with synchronous=${level}; Exitward needs 2 (FULL)`);
+    }
+    db.exec(`pragma busy_timeout = ${wait_milliseconds[this.#readOnly ? 'read' : 'write']}`);
     return db;
   }
 
@@ -108,20 +131,55 @@ function marked(error: unknown): unknown {
   return code !== undefined && storageCodes.has(code & 0xff) ? markStorageFault(error) : error;
 }
 
+function isA(code: number, error: unknown): boolean {
+  return ((error as { errcode?: number } | undefined)?.errcode ?? 0) % 256 === code;
+}
+
 class SqliteWriter implements WriteConnection {
   readonly #connection: Connection;
+  readonly #clock: Clock;
+  /** Why the running transaction cannot commit any more. */
+  #fault: unknown;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, clock: Clock) {
     this.#connection = connection;
+    this.#clock = clock;
   }
+
+  /**
+   * A full disk may end SQLite's transaction in the middle; from then on each statement would commit
+   * by itself. So after the first fault nothing runs until the rollback.
+   */
+  #inTransaction<T>(work: () => T): T {
+    if (this.#fault) throw this.#fault;
+    try {
+      return work();
+    } catch (error) {
+      if (isStorageFault(error)) this.#fault = error;
+      throw error;
+    }
+  }
+
   async begin(): Promise<void> {
-    this.#connection.exec('begin immediate');
+    const until = this.#clock.steady() + busy_seconds;
+    for (;;) {
+      try {
+        return this.#connection.exec('begin immediate');
+      } catch (error) {
+        if (!isA(busy, error) || this.#clock.steady() >= until) throw error;
+      }
+      await sleep(busy_retry_milliseconds);
+    }
+  }
+  /** What is no action's: the statements of a migration. */
+  exec(sql: string): void {
+    this.#inTransaction(() => this.#connection.exec(sql));
   }
   async all<R>(sql: string, values: readonly Value[]): Promise<R[]> {
-    return this.#connection.rows<R>(sql, values);
+    return this.#inTransaction(() => this.#connection.rows<R>(sql, values));
   }
   async run(sql: string, values: readonly Value[]): Promise<number> {
-    return this.#connection.change(sql, values);
+    return this.#inTransaction(() => this.#connection.change(sql, values));
   }
   async insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void> {
     const first = rows[0];
@@ -129,24 +187,32 @@ class SqliteWriter implements WriteConnection {
     const columns = Object.keys(first);
     const places = columns.map((_, at) => `$${at + 1}`);
     const sql = `insert into ${table} (${columns}) values (${places}) ${suffix}`;
-    for (const row of rows) {
-      this.#connection.change(sql, columns.map((column) => row[column] ?? null));
-    }
+    this.#inTransaction(() => {
+      for (const row of rows) {
+        this.#connection.change(
+          sql,
+          columns.map((column) => row[column] ?? null),
+        );
+      }
+    });
   }
   async commit(): Promise<void> {
-    this.#connection.exec('commit');
+    this.#inTransaction(() => this.#connection.exec('commit'));
   }
   async rollback(): Promise<void> {
+    const fault = this.#fault;
+    this.#fault = undefined;
     try {
       if (this.#connection.inTransaction) this.#connection.exec('rollback');
-      this.#connection.row('pragma user_version');
+      if (!fault || isA(full, fault)) return;
     } catch {
-      // After an I/O error the state of the connection is unknown: a new one reads it from the disk.
-      try {
-        this.#connection.reopen();
-      } catch {
-        // Still no disk: the next write tries again.
-      }
+      // Not even that: then a new connection, too.
+    }
+    try {
+      // After an I/O error the connection may believe what the disk does not hold: a new one reads it anew.
+      this.#connection.reopen();
+    } catch {
+      // Still no disk: the next write tries again.
     }
   }
 }
@@ -154,17 +220,20 @@ class SqliteWriter implements WriteConnection {
 class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly #file: string;
-  readonly #writer: Connection;
+  readonly #connection: Connection;
   readonly #reader: Connection;
+  readonly #writer: SqliteWriter;
   readonly #groups: GroupWriter;
   readonly #listeners = new Set<() => void>();
   #versionThisTurn: number | undefined;
 
   constructor(file: string, options: DatabaseOptions) {
     this.#file = file;
-    this.#writer = new Connection(file, false);
+    ensureFile(file);
+    this.#connection = new Connection(file, false);
     this.#reader = new Connection(file, true);
-    this.#groups = new GroupWriter(new SqliteWriter(this.#writer), options, () => {
+    this.#writer = new SqliteWriter(this.#connection, options.clock);
+    this.#groups = new GroupWriter(this.#writer, options, () => {
       this.#versionThisTurn = undefined;
       for (const heard of this.#listeners) heard();
     });
@@ -189,19 +258,25 @@ class SqliteDatabase implements Database {
   }
 
   async snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
-    const connection = new Connection(this.#file, true);
+    let connection: Connection | undefined;
     try {
+      connection = new Connection(this.#file, true);
       connection.exec('begin');
       return await read(connection);
+    } catch (error) {
+      throw isStorageFault(marked(error)) ? storageFault(error) : error;
     } finally {
-      connection.close();
+      connection?.close();
     }
   }
 
+  /** Errors: 503. */
   dataVersion(): number {
     // Once per turn of the event loop: what is committed after a request was read may wait for the next.
     if (this.#versionThisTurn === undefined) {
-      const row = this.#reader.row<{ data_version: number }>('pragma data_version');
+      const row = this.#read(() =>
+        this.#reader.row<{ data_version: number }>('pragma data_version'),
+      );
       this.#versionThisTurn = row?.data_version ?? 0;
       setImmediate(() => {
         this.#versionThisTurn = undefined;
@@ -231,12 +306,12 @@ class SqliteDatabase implements Database {
   }
 
   async script(statements: readonly string[]): Promise<void> {
-    this.#writer.exec('begin immediate');
+    await this.#writer.begin();
     try {
       for (const statement of statements) this.#writer.exec(statement);
-      this.#writer.exec('commit');
+      await this.#writer.commit();
     } catch (error) {
-      if (this.#writer.inTransaction) this.#writer.exec('rollback');
+      await this.#writer.rollback();
       throw error;
     }
   }
@@ -244,6 +319,7 @@ class SqliteDatabase implements Database {
   async backup(file: string): Promise<void> {
     const unfinished = `${file}.unfinished`;
     rmSync(unfinished, { force: true });
+    ensureFile(unfinished);
     const source = new Connection(this.#file, true);
     try {
       source.rows('vacuum into $1', [unfinished]);
@@ -259,7 +335,7 @@ class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#groups.settled();
     this.#reader.close();
-    this.#writer.close();
+    this.#connection.close();
   }
 }
 

@@ -8,6 +8,7 @@ import { badRequest, methodNotAllowed, unauthorized } from '../errors.ts';
 import { findOperator, noteOperatorUse, type Operator } from '../operators/operators.ts';
 import { tokenTextIsPlausible } from '../token_text.ts';
 import { jsonType } from './caching.ts';
+import { isUnder } from './contract.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,11 +19,6 @@ declare module 'fastify' {
 
 const advice =
   'Send an operator token as "Authorization: Bearer ewo_…"; the first one is in the file that EXITWARD_ADMIN_TOKEN_FILE names.';
-
-/** True for a path under /admin, however it is spelled or broken behind that. */
-export function isAdmin(url: string | undefined): boolean {
-  return url !== undefined && /^\/admin(?:[/?]|$)/.test(url);
-}
 
 /**
  * The operator behind a request, looked up anew each time: a revoked token stops at once, on every
@@ -47,7 +43,7 @@ export async function authenticateOperator(
 export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('operator', null as never);
   app.addHook('onRequest', async (request, reply) => {
-    if (!isAdmin(request.raw.url)) return;
+    if (!isUnder('/admin', request)) return;
     // Answers here hold tokens and whole accounts: nothing on the way may keep them.
     reply.header('cache-control', 'no-store');
     request.operator = await authenticateOperator(ctx, request.headers.authorization);

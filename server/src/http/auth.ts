@@ -20,10 +20,12 @@ export interface Caller {
   suspended: boolean;
 }
 
-/** What is remembered of a caller while its account's stamp stands. */
+/** What is remembered of a caller while its contract and API tokens stay as they are. */
 export interface Session {
   caller: Caller;
   stamp: Stamp;
+  /** The keyed hash that the token is looked up by. */
+  token_hash: string;
 }
 
 const advice =
@@ -60,26 +62,38 @@ export async function authenticate(ctx: Context, header: string | undefined): Pr
   const known = ctx.cache.session(header);
   if (known) {
     const stamp = await ctx.stamps.current(known.caller.account_id);
-    if (stamp.account === known.stamp.account && tokenHolds(known.caller, ctx.clock.now())) {
-      return { caller: known.caller, stamp };
+    if (stamp.contract === known.stamp.contract && tokenHolds(known.caller, ctx.clock.now())) {
+      return { ...known, stamp };
     }
   }
-  const token = pair.user || pair.password;
-  const row = tokenTextIsPlausible(token)
-    ? await callerByHash(ctx.db, ctx.secrets.hashToken(token))
-    : undefined;
-  if (!row) throw unauthorized(`The API token was not recognised. ${advice}`);
+  const token_hash = known?.token_hash ?? hashOf(ctx, pair.user || pair.password);
+  const row = token_hash ? await callerByHash(ctx.db, token_hash) : undefined;
+  if (!row || !token_hash) {
+    ctx.cache.forget(header);
+    throw unauthorized(`The API token was not recognised. ${advice}`);
+  }
   if (!tokenHolds(row, ctx.clock.now())) throw unauthorized(`The API token has expired. ${advice}`);
-  const session = toSession(row, variant);
+  const session = toSession(row, variant, token_hash);
   ctx.cache.remember(header, session);
   return session;
 }
 
-function toSession(row: CallerRow, variant: Variant): Session {
-  const { account_stamp, network_stamp, maintenance, read_only, suspended, ...caller } = row;
+/** The hash to look a token up by; a text that cannot be one of our tokens costs no look-up. */
+function hashOf(ctx: Context, token: string): string | undefined {
+  return tokenTextIsPlausible(token) ? ctx.secrets.hashToken(token) : undefined;
+}
+
+function toSession(row: CallerRow, variant: Variant, token_hash: string): Session {
+  const { account_stamp, contract_stamp, network_stamp, maintenance, read_only, suspended, ...caller } = row;
   return {
     caller: { ...caller, variant, read_only: read_only === 1, suspended: suspended === 1 },
-    stamp: { account: account_stamp, network: network_stamp, maintenance: maintenance === 1 },
+    stamp: {
+      account: account_stamp,
+      contract: contract_stamp,
+      network: network_stamp,
+      maintenance: maintenance === 1,
+    },
+    token_hash,
   };
 }
 

@@ -27,7 +27,7 @@ const reads = new Set(['GET', 'HEAD']);
 /** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the body's 400. */
 export function addV0Checks(app: FastifyInstance, ctx: Context, limiter: RateLimiter | undefined): void {
   app.addHook('onRequest', async (request, reply) => {
-    if (!isV0(request.raw.url)) return;
+    if (!isUnder('/v0', request)) return;
     const session = await authenticate(ctx, request.headers.authorization);
     request.session = session;
     if (session.stamp.maintenance) throw maintenance();
@@ -50,9 +50,20 @@ export function addV0Checks(app: FastifyInstance, ctx: Context, limiter: RateLim
   });
 }
 
-/** True for a path under /v0, however it is spelled or broken behind that. */
-export function isV0(url: string | undefined): boolean {
-  return url !== undefined && /^\/v0(?:[/?]|$)/.test(url);
+/**
+ * True when a request is for the audience of `prefix`. The route that will answer decides: the router
+ * decodes escapes, so that `/%760/contract` is `/v0/contract`. Without a route the path as sent does.
+ */
+export function isUnder(prefix: string, request: FastifyRequest): boolean {
+  const path = request.routeOptions.url ?? plainPath(request.raw.url ?? '');
+  return path.startsWith(prefix) && /^(?:[/?]|$)/.test(path.slice(prefix.length));
+}
+
+/** The path as the router would read it, as far as it can be read: no origin, no escapes. */
+function plainPath(url: string): string {
+  return url
+    .replace(/^https?:\/\/[^/]*/i, '')
+    .replace(/%[2-7][0-9a-f]/gi, (escape) => String.fromCharCode(Number(`0x${escape.slice(1)}`)));
 }
 
 /** 503 while the operator works on the service. */

@@ -1,6 +1,6 @@
 // The API's documentation at /docs: works offline, from our own files, under a strict content policy.
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../errors.ts';
 
@@ -57,19 +57,20 @@ export function docsRoutes(app: FastifyInstance): void {
       .type('text/html; charset=utf-8')
       .send(html),
   );
-  serveFile(app, '/docs/openapi.json', '../../openapi.json', 'application/json; charset=UTF-8');
-  serveFile(app, '/docs/reference.js', '../../vendor/api-reference.js', 'text/javascript; charset=utf-8');
+  // In the checkout the committed document; in the package the copy that packing makes of it.
+  const documents = ['../../../docs/openapi.json', '../../openapi.json'];
+  serveFile(app, '/docs/openapi.json', documents, 'application/json; charset=UTF-8');
+  const script = ['../../vendor/api-reference.js'];
+  serveFile(app, '/docs/reference.js', script, 'text/javascript; charset=utf-8');
 }
 
-/** Serves one file, read when first asked for. */
-function serveFile(app: FastifyInstance, path: string, source: string, type: string): void {
+/** Serves the first of the files that is there, read when first asked for. */
+function serveFile(app: FastifyInstance, path: string, sources: string[], type: string): void {
   let bytes: Buffer | undefined;
   app.get(path, hidden, async (_request, reply) => {
-    try {
-      bytes ??= readFileSync(file(source));
-    } catch {
-      throw notFound(`This installation does not hold ${path}.`);
-    }
+    const found = bytes ? undefined : sources.map(file).find((source) => existsSync(source));
+    if (found) bytes = readFileSync(found);
+    if (!bytes) throw notFound(`This installation does not hold ${path}.`);
     return reply.header('cache-control', 'public, max-age=3600').type(type).send(bytes);
   });
 }

@@ -26,6 +26,10 @@ export const Text = (description: string, maxLength = 255, minLength = 1) =>
 export const Name = (description: string) =>
   Type.String({ description, pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$' });
 
+/** One of some words. */
+export const OneOf = <T extends string[]>(words: readonly [...T], description: string) =>
+  Type.Enum(words, { type: 'string', description });
+
 export const Strict = <T extends Record<string, TSchema>>(properties: T, description?: string) =>
   Type.Object(properties, { additionalProperties: false, ...(description ? { description } : {}) });
 

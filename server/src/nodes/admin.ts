@@ -14,7 +14,7 @@ import {
   Strict,
   Timestamp,
 } from '../http/fields.ts';
-import { requireServerNamed } from '../servers/servers.ts';
+import { requireServerOfBody } from '../servers/servers.ts';
 import { createInvite, listNodes, nodeLag, revokeNode } from './nodes.ts';
 
 /** Counting stops here: a node that is farther behind takes a while in any case. */
@@ -103,7 +103,7 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       const { server, lifetime_seconds } = request.body;
       const invite = await operatorWrite(ctx, request, async (tx) =>
-        createInvite(tx, ctx.secrets, await requireServerNamed(tx, server), lifetime_seconds),
+        createInvite(tx, ctx.secrets, await requireServerOfBody(tx, server), lifetime_seconds),
       );
       return sendCreated(reply, '/admin/nodes', invite);
     },

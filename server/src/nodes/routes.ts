@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import type { Actor } from '../db/database.ts';
 import { badRequest, conflict, methodNotAllowed } from '../errors.ts';
 import { jsonType } from '../http/caching.ts';
+import { isUnder } from '../http/contract.ts';
 import { EmptyQuery, errors, Integer, largeBodyLimit, NoContent, Strict, Text } from '../http/fields.ts';
 import { accountsOfServer, type HealthStatus, recordHealth } from '../servers/servers.ts';
 import { Feed } from './feed.ts';
@@ -73,8 +74,7 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   app.addHook('preClose', async () => feed.close());
   app.decorateRequest('node', null as never);
   app.addHook('onRequest', async (request) => {
-    const { url } = request.raw;
-    if (!/^\/node(?:[/?]|$)/.test(url ?? '') || request.routeOptions.url === '/node/join') return;
+    if (!isUnder('/node', request) || request.routeOptions.url === '/node/join') return;
     const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     request.node = await authenticateNode(ctx.db, ctx.secrets, token);
     const { allow } = request.routeOptions.config;

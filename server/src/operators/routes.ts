@@ -10,6 +10,7 @@ import {
   idOf,
   Name,
   NoContent,
+  OneOf,
   Strict,
   Timestamp,
 } from '../http/fields.ts';
@@ -31,7 +32,7 @@ const Status = Strict({
   now: Timestamp('The time of this server.'),
   maintenance: Type.Boolean({ description: 'Whether /v0 answers 503 for maintenance.' }),
   database: Strict({
-    engine: Type.Union([Type.Literal('sqlite'), Type.Literal('postgres')]),
+    engine: OneOf(['sqlite', 'postgres'], 'Which database it is.'),
     schema: Integer('Number of the newest migration.'),
     epoch: Type.String({ description: 'Names the history of revisions; a restore begins a new one.' }),
     revision: Integer('Number of the last change.'),

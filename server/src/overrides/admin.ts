@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import { AccountPath, findAccount, operatorWrite, sendJson } from '../http/admin.ts';
-import { EmptyQuery, errors, Integer, Strict, Timestamp } from '../http/fields.ts';
+import { EmptyQuery, errors, Integer, OneOf, Strict, Timestamp } from '../http/fields.ts';
 import { listOverrides, type Override, restoreOverrides, statusOf } from './overrides.ts';
 
 const Entry = Strict({
@@ -13,7 +13,7 @@ const Entry = Strict({
   hostname: Type.String({ description: 'Hostname that is overridden.' }),
   ip: Type.String({ description: 'IP address the hostname resolves to.' }),
   expiry: Timestamp('When the entry expires.'),
-  status: Type.Union(['pending', 'active', 'expiring', 'expired'].map((one) => Type.Literal(one))),
+  status: OneOf(['pending', 'active', 'expiring', 'expired'], 'Its state.'),
 });
 const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
 const Restored = Strict({

@@ -134,7 +134,7 @@ function usageLimit(account: Account, own_limit_bytes: number | null, variant: V
 }
 
 /** A report that is too old says nothing of now. */
-function presentStatus(exit: ExitIpRow, stale_seconds: number, now: number): string {
+export function presentStatus(exit: ExitIpRow, stale_seconds: number, now: number): string {
   return now >= exit.status_time + stale_seconds ? 'unknown' : exit.status;
 }
 

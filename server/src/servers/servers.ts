@@ -4,6 +4,7 @@ import {
   type PortScheme,
   requireAccount,
   requirePortScheme,
+  sharePorts,
 } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { nextId, networkStamp, recordChange, touch } from '../changes.ts';
@@ -22,6 +23,7 @@ export {
   findContractServer,
   geoStatusesOfServer,
   ofContract as serversOfContract,
+  schemeNames as listServerPortSchemes,
   setApplied as setAppliedRevision,
   setGeoStatus,
 } from './store.ts';
@@ -52,6 +54,13 @@ export async function requireServer(db: Reader, name: string): Promise<store.Ser
   return server;
 }
 
+/** A server of the network that a body names. Errors: 409. */
+export async function requireServerOfBody(db: Reader, name: string): Promise<store.ServerRow> {
+  const server = await store.findByName(db, name);
+  if (!server) throw conflict(`server: there is no server named ${JSON.stringify(name)}.`);
+  return server;
+}
+
 /** A server that is on the contract, for a body that names it. Errors: 409 with `otherwise` appended. */
 export async function requireOnContract(
   db: Reader,
@@ -74,7 +83,7 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<st
     applied_revision: 0,
     created_at: tx.now,
   };
-  const schemes = await Promise.all(port_schemes.map((name) => requirePortScheme(tx, name)));
+  const schemes = await requirePortSchemes(tx, port_schemes);
   if (!(await store.insert(tx, server))) {
     throw conflict(`name, hostname: ${body.name} or ${body.hostname} belongs to a server already.`);
   }
@@ -94,16 +103,43 @@ export async function changeServer(
   const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const after: store.ServerRow = { ...server, ...sent };
   if (offered) after.services = JSON.stringify(offered);
+  const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
+  if (schemes) await refuseDroppedSchemes(tx, server, schemes);
   if (!(await store.update(tx, after))) {
     throw conflict(`hostname: ${after.hostname} belongs to another server.`);
   }
-  if (port_schemes) {
-    const schemes = await Promise.all(port_schemes.map((name) => requirePortScheme(tx, name)));
-    await store.setPortSchemes(tx, server.id, schemes.map(({ id }) => id));
-  }
+  if (schemes) await store.setPortSchemes(tx, server.id, schemes.map(({ id }) => id));
   await serverChanged(tx, server.id);
   await audit(tx, { account_id: null, action: 'server.change', target: server.name, before: server, after });
   return after;
+}
+
+/** The port schemes that a server is to listen on. Errors: 409 for an unknown one, or two that share ports. */
+async function requirePortSchemes(db: Reader, names: string[]): Promise<PortScheme[]> {
+  const schemes = await Promise.all(names.map((name) => requirePortScheme(db, name)));
+  const fault = sharedPortsFault(schemes);
+  if (fault) throw conflict(`port_schemes: ${fault}`);
+  return schemes;
+}
+
+/** Why one server cannot listen on all of these schemes; undefined when it can. */
+export function sharedPortsFault(schemes: PortScheme[]): string | undefined {
+  for (const [at, one] of schemes.entries()) {
+    const other = schemes.slice(at + 1).find((later) => sharePorts(one.bases, later.bases));
+    if (other) return `${one.name} and ${other.name} share ports, so that one server cannot have both.`;
+  }
+  return undefined;
+}
+
+/** Errors: 409 when a contract on the server uses a port scheme that is not among `schemes`. */
+async function refuseDroppedSchemes(
+  db: Reader,
+  server: store.ServerRow,
+  schemes: PortScheme[],
+): Promise<void> {
+  const used = await store.schemesInUse(db, server.id);
+  const dropped = used.find(({ id }) => !schemes.some((scheme) => scheme.id === id));
+  if (dropped) throw conflict(`port_schemes: ${dropped.name} is used by a contract on ${server.name}.`);
 }
 
 /** Takes a server out of the network. Errors: 409 while it is on a contract. */
@@ -117,7 +153,8 @@ export async function removeServer(tx: Transaction, server: store.ServerRow): Pr
   await audit(tx, { account_id: null, action: 'server.remove', target: server.name, before: server });
 }
 
-async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
+/** Tells the server's nodes, and everybody who looks at the network. */
+export async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
   await recordChange(tx, { kind: 'server', account_id: null, server_id, record_id: null });
 }
 
@@ -135,6 +172,32 @@ export async function addExitIp(
   }
   await serverChanged(tx, server.id);
   await audit(tx, { account_id: null, action: 'exit_ip.add', target: `${server.name}/${exit.ip}`, after: exit });
+}
+
+/**
+ * Adds an exit IP, or moves it to another port base of its server. Answers whether it is new.
+ * Errors: 409 when the address is another server's, or the port base is taken.
+ */
+export async function setExitIp(
+  tx: Transaction,
+  server: store.ServerRow,
+  exit: { ip: string; port_base: number },
+): Promise<boolean> {
+  const before = (await store.exitIpsOfServer(tx, server.id)).find((one) => one.ip === exit.ip);
+  if (!before) {
+    await addExitIp(tx, server, exit);
+    return true;
+  }
+  if (before.port_base === exit.port_base) return false;
+  if (!(await store.moveExitIp(tx, server.id, exit.ip, exit.port_base))) {
+    throw conflict(`port_base: ${exit.port_base} is taken on ${server.name}.`);
+  }
+  await serverChanged(tx, server.id);
+  await audit(tx, {
+    account_id: null, action: 'exit_ip.change', target: `${server.name}/${exit.ip}`,
+    before: { port_base: before.port_base }, after: { port_base: exit.port_base },
+  });
+  return false;
 }
 
 /** Removes an exit IP. Errors: 404. */

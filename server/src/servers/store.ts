@@ -167,6 +167,31 @@ export async function insertExitIp(tx: Transaction, row: ExitIpRow): Promise<boo
   return rows.length > 0;
 }
 
+/** False when the port base is taken on the server. */
+export async function moveExitIp(
+  tx: Transaction,
+  server_id: number,
+  ip: string,
+  port_base: number,
+): Promise<boolean> {
+  const rows = await tx.put(
+    `update exit_ips set port_base = $3 where server_id = $1 and ip = $2
+       and not exists (select 1 from exit_ips o where o.server_id = $1 and o.port_base = $3) returning ip`,
+    [server_id, ip, port_base],
+  );
+  return rows.length > 0;
+}
+
+/** Inserts exit IPs that are known to be free. */
+export async function insertExitIps(tx: Transaction, rows: ExitIpRow[]): Promise<void> {
+  if (rows.length > 0) await tx.insertMany('exit_ips', rows as never);
+}
+
+/** Takes an exit IP off a server that gets it back at another port base: what geo-IP says of it stays. */
+export function takeExitIp(tx: Transaction, server_id: number, ip: string): Promise<number> {
+  return tx.run('delete from exit_ips where server_id = $1 and ip = $2', [server_id, ip]);
+}
+
 export async function removeExitIp(tx: Transaction, server_id: number, ip: string): Promise<void> {
   await tx.run('delete from geo_statuses where ip = $1', [ip]);
   await tx.run('delete from exit_ips where server_id = $1 and ip = $2', [server_id, ip]);
@@ -204,6 +229,39 @@ export function portSchemesOf(
      where s.server_id = $1 order by p.id`,
     [server_id],
   );
+}
+
+/** The port schemes of all servers, by name. */
+export function schemeNames(db: Reader): Promise<Array<{ server_id: number; name: string }>> {
+  return db.all(
+    `select s.server_id, p.name from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
+     order by s.server_id, p.id`,
+  );
+}
+
+/** The port schemes of the contracts that a server is on. */
+export function schemesInUse(
+  db: Reader,
+  server_id: number,
+): Promise<Array<{ id: number; name: string }>> {
+  return db.all(
+    `select distinct p.id, p.name from contract_servers c join accounts a on a.id = c.account_id
+     join port_schemes p on p.id = a.port_scheme_id where c.server_id = $1 order by p.id`,
+    [server_id],
+  );
+}
+
+/** The port schemes of all contracts, by the servers they are on. */
+export function allSchemesInUse(db: Reader): Promise<Array<{ server_id: number; name: string }>> {
+  return db.all(
+    `select distinct c.server_id, p.name from contract_servers c join accounts a on a.id = c.account_id
+     join port_schemes p on p.id = a.port_scheme_id order by c.server_id, p.name`,
+  );
+}
+
+/** Frees a hostname that another server takes in the same transaction; `update` gives a new one. */
+export function releaseHostname(tx: Transaction, id: number): Promise<number> {
+  return tx.run("update servers set hostname = '~' || id where id = $1", [id]);
 }
 
 export async function setPortSchemes(

@@ -5,7 +5,7 @@ import * as store from './store.ts';
 
 export type { UsageBucket, UsageBy } from './store.ts';
 export { claimBatch, hasUsage, removeOldBatches, report as reportUsage } from './store.ts';
-export { periodAt } from './periods.ts';
+export { hourOf, periodAt } from './periods.ts';
 
 const window_hours = 720;
 

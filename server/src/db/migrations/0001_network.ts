@@ -19,8 +19,13 @@ export function network(engine: Engine): string[] {
       newest_time bigint not null default 0,
       key_id text
     )`,
-    // The revision of the last change that can be seen in an account's answers; account 0 is the network.
-    `create table stamps (account_id bigint primary key, revision bigint not null) ${clustered}`,
+    // The revision of the last change that can be seen in an account's answers, and of the last one to its
+    // contract or API tokens; account 0 is the network.
+    `create table stamps (
+      account_id bigint primary key,
+      revision bigint not null,
+      contract_revision bigint not null
+    ) ${clustered}`,
     // What nodes follow, in order. server_id or account_id null: all of them.
     `create table changes (
       revision bigint primary key,
@@ -171,7 +176,6 @@ export function network(engine: Engine): string[] {
       ip text ${bytewise} not null,
       user_id bigint not null,
       expiry bigint not null,
-      revision bigint not null,
       primary key (account_id, id),
       unique (port_scheme_id, ip)
     ) ${clustered}`,

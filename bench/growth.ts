@@ -1,0 +1,103 @@
+// Growth: the same work with 1,000 and with 1,000,000 authlist entries, side by side, and what a server needs.
+//   node bench/growth.ts [--entries 1000000] [--accounts 10000] [--rounds 5] [--seconds 3]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { load, median, memory_mb, type Process, start } from './load.ts';
+
+const { values } = parseArgs({
+  options: {
+    entries: { type: 'string', default: '1000000' },
+    accounts: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+  },
+});
+const rounds = Number(values.rounds);
+const seconds = Number(values.seconds);
+const expiry = Math.floor(Date.now() / 1000) + 86_400;
+const list = '/v0/contract/ip-authlist';
+
+interface Subject {
+  process: Process;
+  folder: string;
+  base_url: string;
+  tokens: string[];
+}
+
+async function open(accounts: number, entries: number, cache = true): Promise<Subject> {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
+  const env = {
+    EXITWARD_DATA_DIR: folder,
+    EXITWARD_LISTEN: '127.0.0.1:0',
+    EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
+    EXITWARD_METRICS_LISTEN: 'off',
+    EXITWARD_LOG_LEVEL: 'warn',
+    EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
+    // Without kept answers each request shows what the database costs.
+    ...(cache ? {} : { EXITWARD_CACHE_BYTES: '5000' }),
+  };
+  const filling = await start('server.ts', [String(accounts), String(entries)], env);
+  await filling.stop();
+  const process = await start('server.ts', ['0', '0'], env);
+  return { process, folder, ...(JSON.parse(process.said) as { base_url: string; tokens: string[] }) };
+}
+
+async function close({ process, folder }: Subject): Promise<void> {
+  await process.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const authorization = (subject: Subject, at = 0) => `Basic ${Buffer.from(`:${subject.tokens[at]}`).toString('base64')}`;
+let prefix = 0;
+const create = (subject: Subject, at: number) =>
+  load({
+    url: subject.base_url + list, connections: 32, seconds,
+    headers: { authorization: authorization(subject, at) },
+    script: ['create.lua', (++prefix).toString(16), String(expiry)],
+  });
+const get = (path: string) => (subject: Subject) =>
+  load({ url: subject.base_url + path, connections: 32, seconds, headers: { authorization: authorization(subject) } });
+const filter = (subject: Subject) =>
+  load({
+    url: subject.base_url + list, connections: 32, seconds,
+    headers: { authorization: authorization(subject) }, script: ['filter.lua'],
+  });
+
+const works: Array<[string, (subject: Subject) => ReturnType<typeof load>]> = [
+  ['list', get(list)],
+  ['one', get(`${list}/1`)],
+  ['filter', filter],
+  ['create', (subject) => create(subject, 1)],
+];
+
+const [accounts, entries] = [Number(values.accounts), Number(values.entries)];
+// The same entries per account on both sides, so that only the size of the network differs.
+const small = await open(Math.max(2, Math.round((1000 * accounts) / entries)), 1000, false);
+const large = await open(accounts, entries, false);
+console.log(`without kept answers, ${rounds} alternating rounds, medians: cost per request with ${entries} entries over that with 1000`);
+for (const [name, work] of works) {
+  const [few, many]: number[][] = [[], []];
+  await work(small);
+  await work(large);
+  for (let round = 0; round < rounds; round++) {
+    few?.push((await work(small)).rate);
+    many?.push((await work(large)).rate);
+  }
+  const [a, b] = [median(few ?? []), median(many ?? [])];
+  console.log(`${name.padEnd(8)} ${a.toFixed(0).padStart(6)}/s with 1000   ${b.toFixed(0).padStart(6)}/s with ${entries}   cost ${(a / b).toFixed(2)}x`);
+}
+console.log(`start-up to the first answer with ${entries} entries: ${large.process.started_ms.toFixed(0)} ms`);
+console.log(`memory of the server with ${entries} entries, after this load: ${memory_mb(large.process.pid).toFixed(0)} MB`);
+await close(small);
+await close(large);
+
+const one = await open(1, 10_000);
+console.log(`one account with 10000 entries: create ${(await create(one, 0)).rate.toFixed(0)}/s`);
+const fresh = await get(`${list}`)(one);
+console.log(`  list ${fresh.rate.toFixed(0)}/s kept`);
+await close(one);
+const cold = await open(1, 10_000, false);
+console.log(`  list ${(await get(list)(cold)).rate.toFixed(0)}/s without kept answers`);
+await close(cold);

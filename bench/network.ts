@@ -1,0 +1,65 @@
+// Fills a database with a network for measuring: accounts with authlist entries, quickly.
+import { createAccount } from '../server/src/accounts/accounts.ts';
+import type { Context } from '../server/src/context.ts';
+import type { Actor } from '../server/src/db/database.ts';
+import { addExitIp, createServer, setContractServer } from '../server/src/servers/servers.ts';
+import { createUser } from '../server/src/users/users.ts';
+
+const bench: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
+const batch = 5000;
+
+/** Makes accounts with `entries` authlist entries in all; answers their API tokens, in order. */
+export async function fillNetwork(ctx: Context, accounts: number, entries: number): Promise<string[]> {
+  const now = ctx.clock.now();
+  const expiry = now + 300 * 86_400;
+  const server = await ctx.db.write(bench, async (tx) => {
+    const made = await createServer(tx, {
+      name: 'fra1', hostname: 'fra1.bench.example', title: 'Frankfurt', city: 'Frankfurt', country: 'DE',
+      latitude: 50.11, longitude: 8.68, services: ['proxy'],
+    });
+    await addExitIp(tx, made, { ip: '198.51.100.1', port_base: 1 });
+    return made;
+  });
+  const tokens: string[] = [];
+  const ids: number[] = [];
+  for (let from = 0; from < accounts; from += 200) {
+    await ctx.db.write(bench, async (tx) => {
+      for (let at = from; at < Math.min(from + 200, accounts); at++) {
+        const { account, api_token } = await createAccount(tx, ctx.secrets, true, {
+          name: `bench-${at}`, plan: 'Bench', expiry, limit_bytes: 1e12,
+        });
+        await createUser(tx, account, { name: 'alice', flags: { proxy: true } });
+        await setContractServer(tx, account, server, null);
+        tokens.push(api_token);
+        ids.push(account.id);
+      }
+    });
+  }
+  const perAccount = Math.floor(entries / accounts);
+  for (let from = 0; from < entries; from += batch) {
+    await ctx.db.write(bench, async (tx) => {
+      const rows = [];
+      for (let at = from; at < Math.min(from + batch, perAccount * accounts); at++) {
+        rows.push({
+          account_id: ids[Math.floor(at / perAccount)] as number,
+          id: (at % perAccount) + 1,
+          port_scheme_id: 1,
+          ip: `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`,
+          user_id: 1,
+          expiry: expiry + (at % 1000),
+        });
+      }
+      await tx.insertMany('authlist', rows);
+    });
+  }
+  await ctx.db.write(bench, async (tx) => {
+    await tx.insertMany(
+      'counters',
+      ids.flatMap((account_id) => [
+        { account_id, list: 'authlist', last: perAccount },
+        { account_id, list: 'authlist held', last: perAccount },
+      ]),
+    );
+  });
+  return tokens;
+}

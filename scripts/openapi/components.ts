@@ -1,0 +1,140 @@
+// What operations of the OpenAPI document share: headers, refusals, ways to authenticate.
+import { sample } from './samples.ts';
+import type { Answer, Document, NamedSchemas, Parameter, Reference, Schema } from './shapes.ts';
+import { refusals } from './words.ts';
+
+const text: Schema = { type: 'string' };
+
+const headers: Document['components']['headers'] = {
+  Allow: { description: 'The methods that this path knows.', schema: text, example: 'GET, HEAD' },
+  ETag: {
+    description: 'The version of this answer, for If-None-Match and If-Match.',
+    schema: text,
+    example: '"V3Ck0CQ7OqyHzUGi5AKDKzl1Iu0"',
+  },
+  Link: {
+    description: 'Where the next page is, when there is more.',
+    schema: text,
+    example: '</admin/accounts?limit=100&after=acme>; rel="next"',
+  },
+  Location: {
+    description: 'Relative path of the new record. Under `/v0` it goes behind `{base_url}/v0`.',
+    schema: text,
+    example: '/contract/ip-authlist/1',
+  },
+  'Preference-Applied': {
+    description: 'The `Prefer: wait=N` that was honoured.',
+    schema: text,
+    example: 'wait=10',
+  },
+  'RateLimit-Limit': { description: 'Requests allowed in a minute.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in it.', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until it ends.', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' }, example: 60 },
+  'WWW-Authenticate': {
+    description: 'How to authenticate.',
+    schema: text,
+    example: 'Basic realm="Exitward", charset="UTF-8"',
+  },
+  'X-Request-Id': {
+    description: 'Names this request in the log and in the audit log.',
+    schema: text,
+    example: 'k3v9x2ab-1f',
+  },
+};
+
+const parameters: Record<string, Parameter> = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Any 1 to 255 visible ASCII characters, new for each change. Sent again with the same request within 24 hours, the first answer is repeated and nothing is done; with another request it is 409.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'ETags of which one must be the current one, or `*`; else 412.',
+    schema: text,
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'ETags that are known already: 304 when the answer is one of them.',
+    schema: text,
+  },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: '`EPOCH:REVISION` after which to go on: of the snapshot or the last event.',
+    schema: text,
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      '`wait=N`: answer when every live node that serves it has applied the change, after N seconds (at most 30) at the latest.',
+    schema: text,
+    example: 'wait=10',
+  },
+};
+
+/** Everything below `components`. */
+export function components(
+  error: Schema,
+  schemas: Record<string, Schema>,
+  named: NamedSchemas,
+): Document['components'] {
+  const content = { 'application/json': { schema: error, example: sample(named, error) } };
+  const answer = (description: string, ...more: string[]): Answer => ({
+    description,
+    headers: Object.fromEntries(
+      [...more, 'X-Request-Id'].map((name): [string, Reference] => [
+        name,
+        { $ref: `#/components/headers/${name}` },
+      ]),
+    ),
+    content,
+  });
+  const more: Record<number, string[]> = {
+    401: ['WWW-Authenticate'],
+    405: ['Allow'],
+    429: ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After'],
+    503: ['Retry-After'],
+  };
+  const responses = Object.fromEntries(
+    Object.entries(refusals).map(([status, { name, description }]) => [
+      name,
+      answer(description, ...(more[Number(status)] ?? [])),
+    ]),
+  );
+  const { content: _, ...notModified } = answer('Nothing has changed; the body is empty.', 'ETag');
+  return {
+    securitySchemes: {
+      api_token: {
+        type: 'http',
+        scheme: 'basic',
+        description:
+          'An API token (`ewa_…`) of the account. Current variant: as the password, with an empty username. Earlier variant: as the username, with an empty password. Both or neither filled is 401.',
+      },
+      node_token: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'The token that a node got when it joined.',
+      },
+      operator_token: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An operator token (`ewo_…`).',
+      },
+    },
+    schemas,
+    parameters,
+    headers,
+    responses: {
+      ...responses,
+      NotModified: notModified,
+      UnauthorizedBearer: answer('The token was not recognised.', 'WWW-Authenticate'),
+    },
+  };
+}

@@ -1,0 +1,29 @@
+// Names of operations and schemas, as far as they follow from method and path.
+import { singular } from './samples.ts';
+
+const verbs: Record<string, string> = {
+  get: 'get', post: 'create', put: 'set', patch: 'change', delete: 'remove',
+};
+
+/** `get /admin/accounts/{account}/tokens` that lists: `admin_list_account_tokens`. */
+export function operationIdOf(method: string, path: string, lists: boolean): string {
+  const [audience = '', ...nouns] = nounsOf(path);
+  const last = nouns.length - 1;
+  const words = nouns.map((noun, at) => (lists && at === last ? noun : singular(noun)));
+  const verb = lists ? 'list' : (verbs[method] ?? method);
+  return [...(audience === 'v0' ? [] : [audience]), verb, ...words].join('_');
+}
+
+/** `/admin/accounts/{account}/tokens/{id}`: `AccountToken`. */
+export function recordOf(path: string): string {
+  return pascal(nounsOf(path).slice(1).map(singular).join('_'));
+}
+
+/** `admin_list_tokens` -> `AdminListTokens`. */
+export function pascal(words: string): string {
+  return words.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function nounsOf(path: string): string[] {
+  return path.split('/').filter((part) => part !== '' && !part.startsWith('{'));
+}

@@ -1,0 +1,319 @@
+// What the OpenAPI document says beyond the routes' schemas: names, tags, descriptions, examples.
+
+/** What is said of one operation; everything left out follows from its method and path. */
+export interface OperationWords {
+  id?: string;
+  description?: string;
+  /** Name of the record that it answers, or lists. */
+  record?: string;
+  /** Name of its body. */
+  body?: string;
+  /** What a status means here, where the general words are too general. */
+  statuses?: Record<number, string>;
+  /** Content type of its answer, if not JSON. */
+  answers?: string;
+}
+
+export const description = `Exitward runs a proxy or VPN network. This document covers its three audiences:
+
+- **Account API** (\`/v0\`): what an account holder uses.
+- **Operator API** (\`/admin\`): what the operator of the network uses; on a listener of its own.
+- **Node interface** (\`/node\`): what the agents on proxy servers use.
+
+## Two variants of /v0
+One server speaks both at once, from the same data. The half of the Basic pair that holds the API token decides: as the **password** with an empty username the request speaks the *current* variant, as the **username** with an empty password the *earlier* one. A path of the other variant answers 404 and names the right one.
+
+## Errors
+Every error body is exactly \`{"message": "…"}\`, for a person to read. Checks run in this order, and the first that fails answers: 401 unknown token, 404 no such path or record for this account, 405 wrong method, 403 not allowed, 400 the request itself, 409 it does not fit the records. A request that is no valid HTTP is answered 400, 408 or 431, and the connection is closed.
+
+## Reading
+HEAD works wherever GET does. Every GET under \`/v0\` carries an \`ETag\`: send it back as \`If-None-Match\` to get 304 while nothing has changed, or as \`If-Match\` on PATCH and DELETE to change only what you have seen (else 412).
+
+## Writing
+Bodies are JSON in UTF-8 with \`Content-Type: application/json\`, at most 64 KB (8 MB for usage batches and inventories), without unknown fields and without coercion: \`"5"\` is not an integer. All timestamps are epoch seconds. A 2xx answer means that the change is durable. After a 5xx or a lost connection send the same \`Idempotency-Key\` again: the change is made once.`;
+
+/** All tags, in the order in which they are shown, by audience. */
+export const tagGroups: Record<string, Record<string, string>> = {
+  'Account API': {
+    Root: 'Where to start.',
+    Contract: 'The contract of the account, and its usage of the whole network.',
+    'Network servers': 'Every server of the network, on the contract or not.',
+    'Contract servers': 'The servers added to the contract, with their exit IPs and health.',
+    'Users and tokens':
+      'The users of the contract, and proxy access tokens for them. Current variant only.',
+    'IP authlist':
+      'Addresses whose connections count as a user, without a password. Current variant; the earlier one knows the same list as the whitelist. One account at a time may list an address on a port scheme.',
+    'IP whitelist (earlier variant)': 'The IP authlist under the path of the earlier variant.',
+    'Custom DNS entries':
+      'Hostname overrides: on the override port (the normal port plus 500) a server resolves a hostname to an address of your choice. `pending`: wanted, and not yet on every node of the server; `active`: wanted and applied; `expiring`: expired, and still applied somewhere; `expired`: neither. Expired entries stay in the list for 30 days.',
+  },
+  'Operator API': {
+    'Operator: network': 'How the network stands, maintenance, and the audit log.',
+    'Operator: accounts': 'Accounts and their contracts.',
+    'Operator: API tokens': 'The API tokens of an account.',
+    'Operator: users': 'The users of an account.',
+    'Operator: servers': 'Servers of the network and their exit IPs.',
+    'Operator: contract servers': 'Which servers are on which contract.',
+    'Operator: port schemes': 'Which ports lead to the exit IPs, and with which service.',
+    'Operator: authlist and custom DNS': "An account's lists, and undoing a removal of all entries.",
+    'Operator: usage': 'Traffic by account, hour, day, server and user.',
+    'Operator: nodes': 'Agents on servers: invitations, lag, revocation.',
+    'Operator: operator tokens': 'Who may use this interface.',
+  },
+  'Node interface': {
+    Nodes: 'Join once with a code; then snapshot, change stream, acknowledgements and reports.',
+  },
+};
+
+const authlistPath = (current: boolean) => (current ? 'ip-authlist' : 'whitelist');
+const listWords = (current: boolean): Record<string, OperationWords> => {
+  const path = `/v0/contract/${authlistPath(current)}`;
+  const noun = current ? 'authlist' : 'whitelist';
+  const claim =
+    'The address is on the authlist already (one entry holds an address in the whole network of a port scheme), the user is not part of the account, or the list is full.';
+  return {
+    [`get ${path}`]: {
+      id: `list_${noun}_entries`,
+      record: 'AuthlistEntry',
+      description:
+        'Entries that hold, by id; expired ones leave the list. `ip` matches a whole address in any spelling, anything else as a part of the address as it is shown. `user` restricts to those users.',
+    },
+    [`post ${path}`]: {
+      id: `create_${noun}_entry`,
+      record: 'AuthlistEntry',
+      body: 'NewAuthlistEntry',
+      description:
+        'Lists an address for a user. Without `ip` the address that the request comes from is listed. A user without the proxy permission may be listed, and gets no access by it.',
+      statuses: { 409: claim },
+    },
+    [`delete ${path}`]: {
+      id: `remove_all_${noun}_entries`,
+      description:
+        'Removes every entry of the account; takes no filters. The operator can undo it for seven days.',
+    },
+    [`get ${path}/{id}`]: { id: `get_${noun}_entry`, record: 'AuthlistEntry' },
+    [`patch ${path}/{id}`]: {
+      id: `change_${noun}_entry`,
+      record: 'AuthlistEntry',
+      body: 'AuthlistEntryChanges',
+      description: 'Changes any of `ip`, `user` and `expiry`; what is left out stays.',
+      statuses: { 409: claim },
+    },
+    [`delete ${path}/{id}`]: { id: `remove_${noun}_entry` },
+  };
+};
+
+/** By `method path`. */
+export const operationWords: Record<string, OperationWords> = {
+  'get /v0': { id: 'get_index', record: 'Index' },
+  'get /v0/contract': { id: 'get_contract', record: 'Contract' },
+  'get /v0/servers': {
+    id: 'list_servers',
+    record: 'NetworkServer',
+    description: '`title` is shown in the current variant only.',
+  },
+  'get /v0/contract/servers': {
+    id: 'list_contract_servers',
+    record: 'ContractServer',
+    description:
+      '`usage`, `location` and `geostatus` are there when `detail` asks for them; `title` in the current variant only. A name in `server` that is not on the contract matches nothing.',
+  },
+  'get /v0/contract/servers/{server}': {
+    id: 'get_contract_server',
+    record: 'ContractServer',
+    statuses: { 403: 'The server is in the network, but not on the contract.' },
+  },
+  'get /v0/users': { id: 'list_users', record: 'User' },
+  'post /v0/users/token': {
+    id: 'create_proxy_token',
+    record: 'ProxyToken',
+    body: 'NewProxyToken',
+    description:
+      "The token is the password of the proxy's own authentication, with the user's name as username. A user may have many; raising the user's `token_version` ends them all. A string is a name or, failing that, an id in digits.",
+    statuses: { 409: 'The user is unknown, inactive or without the proxy permission.' },
+  },
+  ...listWords(true),
+  ...listWords(false),
+  'get /v0/contract/overrides': {
+    id: 'list_overrides',
+    record: 'Override',
+    description: '`ip` takes one whole address in any spelling; `server` names of servers.',
+  },
+  'post /v0/contract/overrides': {
+    id: 'create_override',
+    record: 'Override',
+    body: 'NewOverride',
+    statuses: {
+      409: 'The hostname is overridden on that server already, the server is not on the account, or the list is full.',
+    },
+  },
+  'delete /v0/contract/overrides': {
+    id: 'remove_all_overrides',
+    description:
+      'Removes every entry of the account; takes no filters. The operator can undo it for seven days.',
+  },
+  'get /v0/contract/overrides/{id}': { id: 'get_override', record: 'Override' },
+  'patch /v0/contract/overrides/{id}': {
+    id: 'change_override',
+    record: 'Override',
+    body: 'OverrideChanges',
+    description:
+      'Changes any of `server`, `hostname`, `ip` and `expiry`; what is left out stays. The entry is `pending` again. A new `expiry` revives an expired one.',
+    statuses: {
+      409: 'The hostname is overridden on that server already, the entry has expired and no new `expiry` was sent, or the server is not on the account: no changes were made.',
+    },
+  },
+  'delete /v0/contract/overrides/{id}': { id: 'remove_override' },
+
+  'post /node/join': {
+    id: 'node_join',
+    record: 'JoinedNode',
+    body: 'NodeJoin',
+    statuses: { 201: 'Joined.', 401: 'The code is unknown, used or too old.' },
+  },
+  'get /node/snapshot': { id: 'node_snapshot', answers: 'application/x-ndjson' },
+  'get /node/changes': {
+    id: 'node_changes',
+    answers: 'text/event-stream',
+    statuses: { 409: 'The log of changes no longer reaches back that far: take a new snapshot.' },
+  },
+  'post /node/acks': {
+    id: 'node_acknowledge',
+    body: 'NodeAcknowledgement',
+    statuses: { 409: 'The epoch is not the one that runs: take a new snapshot.' },
+  },
+  'post /node/usage': { id: 'node_report_usage', record: 'UsageOutcome', body: 'UsageBatch' },
+  'post /node/health': { id: 'node_report_health', record: 'HealthOutcome', body: 'HealthReport' },
+
+  'get /admin/status': { record: 'NetworkStatus' },
+  'get /admin/audit': { record: 'AuditEntry' },
+  'get /admin/tokens': { record: 'OperatorToken' },
+  'post /admin/tokens': { body: 'NewOperatorToken', record: 'CreatedOperatorToken' },
+  'post /admin/invites': { record: 'Invite', body: 'NewInvite' },
+  'post /admin/servers': { record: 'ServerDetail', body: 'NewServer' },
+  'get /admin/servers/{server}': { record: 'ServerDetail' },
+  'patch /admin/servers/{server}': { record: 'ServerDetail', body: 'ServerChanges' },
+  'put /admin/servers/{server}/exits/{ip}': { record: 'ServerDetail', body: 'ExitIpSettings' },
+  'get /admin/accounts/{account}/authlist': { record: 'OperatorAuthlistEntry' },
+  'get /admin/accounts/{account}/overrides': { record: 'OperatorOverride' },
+  'get /admin/accounts/{account}/removals': { record: 'Removal' },
+  'get /admin/usage': { record: 'AccountUsage' },
+  'get /admin/accounts/{account}/usage': { record: 'UsageReport' },
+  'post /admin/accounts/{account}/users/{user}/token_version': {
+    id: 'admin_raise_token_version',
+    record: 'User',
+  },
+  'post /admin/accounts/{account}/tokens/{id}/view': {
+    id: 'admin_view_account_token',
+    record: 'ViewedToken',
+  },
+  'post /admin/accounts/{account}/authlist/restore': {
+    id: 'admin_restore_account_authlist',
+    body: 'Restore',
+    record: 'RestoreOutcome',
+  },
+  'post /admin/accounts/{account}/overrides/restore': {
+    id: 'admin_restore_account_overrides',
+    body: 'Restore',
+    record: 'OverridesRestoreOutcome',
+  },
+  'post /admin/inventory': {
+    id: 'admin_import_inventory',
+    body: 'Inventory',
+    record: 'InventoryOutcome',
+  },
+};
+
+/** Objects inside records that have a name of their own. */
+export const nested: Record<string, Record<string, string>> = {
+  NetworkServer: { location: 'Location' },
+  ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
+};
+
+/** Query parameters that are numbers on a wire that knows only text. */
+export const numbers: Record<string, { minimum: number; maximum?: number }> = {
+  limit: { minimum: 1, maximum: 1000 },
+  before: { minimum: 1 },
+  from: { minimum: 0 },
+  to: { minimum: 0 },
+};
+
+/** The answers that every operation may give, by status. */
+export const refusals: Record<number, { name: string; description: string }> = {
+  400: { name: 'BadRequest', description: 'The request was not understood; the message names the field and what was expected.' },
+  401: { name: 'Unauthorized', description: 'The token was not recognised; the message says where to obtain one.' },
+  403: { name: 'Forbidden', description: 'The caller is known and may not do this: a read-only API token, a suspended or expired contract, a web page of another site.' },
+  404: { name: 'NotFound', description: 'There is nothing at this path for this caller, or no such record on this account.' },
+  405: { name: 'MethodNotAllowed', description: 'The path exists and knows other methods; `Allow` lists them.' },
+  409: { name: 'Conflict', description: 'Well formed, and it does not fit the records; or an Idempotency-Key that stood for another request.' },
+  412: { name: 'PreconditionFailed', description: '`If-Match` does not name the current version.' },
+  429: { name: 'TooManyRequests', description: 'More requests with this API token than the operator allows in a minute, where a limit is set.' },
+  500: { name: 'InternalError', description: 'Something went wrong on our side; it has been logged under the `x-request-id`.' },
+  503: { name: 'Unavailable', description: 'Down for maintenance, overloaded, or the database does not answer; try again after `Retry-After` seconds.' },
+};
+
+/** Examples by field name, or by `Record.field`. */
+export const examples: Record<string, unknown> = {
+  account: 'acme',
+  action: 'override.create',
+  actor: 'acme/default',
+  actor_kind: 'account',
+  address: '203.0.113.7',
+  'AdminStatus.version': '0.1.0',
+  admin_token: 'ewo_…',
+  api_token: 'ewa_…',
+  at: 1_798_761_600,
+  base: 10_000,
+  checked_at: 1_798_761_600,
+  city: 'Frankfurt',
+  code: 'ewi_…',
+  country: 'DE',
+  created_at: 1_798_761_600,
+  current: 5_368_709_120,
+  display_name: 'Alice',
+  down: 1_048_576,
+  end: 1_801_440_000,
+  epoch: '0b5c2e1f',
+  expire: 3600,
+  expiry: 1_830_297_600,
+  hostname: 'fra1.exitward.example',
+  id: 1,
+  ip: '203.0.113.7',
+  last_30_days: 6_442_450_944,
+  last_used_at: 1_798_761_600,
+  latitude: 50.1155,
+  limit: 1_000_000_000_000,
+  limit_bytes: 1_000_000_000_000,
+  links: { contract: '/v0/contract', servers: '/v0/servers' },
+  list: 'authlist',
+  longitude: 8.6842,
+  message: 'expiry: 1790000000 is not in the future; expected epoch seconds after 1798761600.',
+  name: 'acme',
+  geostatus: { 'example-geo': { status: 'ok', status_time: 1_798_761_600 } },
+  plan: 'Team',
+  port_base: 4,
+  port_scheme: 'default',
+  port_schemes: ['default'],
+  provider: 'example-geo',
+  removal_id: 1,
+  request_id: 'k3v9x2ab-1f',
+  server: 'fra1',
+  service: 'proxy',
+  services: ['proxy', 'proxy-https', 'vpn-ikev2'],
+  start: 1_798_761_600,
+  status_time: 1_798_761_600,
+  target: 'overrides/12',
+  title: 'Frankfurt',
+  token: 'ewt_…',
+  token_lifetime_seconds: 31_536_000,
+  up: 65_536,
+  usage: 5_368_709_120,
+  user: 'alice',
+  version: '0.1.0',
+  'NewOverride.hostname': 'www.example.com',
+  'Override.hostname': 'www.example.com',
+  'OverrideChanges.ip': '198.51.100.20',
+  'ExitIp.ip': '198.51.100.10',
+  'User.name': 'alice',
+  'AccountToken.name': 'default',
+};

@@ -1,0 +1,125 @@
+// Calls the /admin API of a running server, and says in one sentence what stands in the way.
+import { readFileSync } from 'node:fs';
+import { isLoopback, readConfig, type Environment } from '../config.ts';
+import { Failure } from './command.ts';
+
+const usualUrl = 'http://127.0.0.1:8081';
+const answer_milliseconds = 120_000;
+
+export class AdminApi {
+  readonly #env: Environment;
+
+  constructor(env: Environment) {
+    this.#env = env;
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#send('GET', path) as Promise<T>;
+  }
+  post<T>(path: string, body?: unknown): Promise<T> {
+    return this.#send('POST', path, body) as Promise<T>;
+  }
+  put<T>(path: string, body: unknown): Promise<T> {
+    return this.#send('PUT', path, body) as Promise<T>;
+  }
+  patch<T>(path: string, body: unknown): Promise<T> {
+    return this.#send('PATCH', path, body) as Promise<T>;
+  }
+  async delete(path: string): Promise<void> {
+    await this.#send('DELETE', path);
+  }
+  /** Sends a document as it is. */
+  postText<T>(path: string, text: Buffer, type: string): Promise<T> {
+    return this.#send('POST', path, text, type) as Promise<T>;
+  }
+
+  /** A list with all its pages, or at most `most` entries of it. */
+  async list<T>(path: string, most = Number.POSITIVE_INFINITY): Promise<T[]> {
+    const all: T[] = [];
+    let next: string | undefined = path;
+    while (next !== undefined && all.length < most) {
+      const response: Response = await this.#request('GET', next);
+      all.push(...((await readBody(response)) as T[]));
+      const link = /<\/admin([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '');
+      next = link?.[1];
+    }
+    return all.slice(0, most);
+  }
+
+  async #send(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {
+    return readBody(await this.#request(method, path, body, type));
+  }
+
+  async #request(method: string, path: string, body?: unknown, type?: string): Promise<Response> {
+    const base = baseUrl(this.#env);
+    const token = readToken(this.#env);
+    const response = await fetch(`${base}/admin${path}`, {
+      method,
+      redirect: 'error',
+      signal: AbortSignal.timeout(answer_milliseconds),
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: type ? (body as Buffer<ArrayBuffer>) : JSON.stringify(body) }),
+    }).catch((error: Error) => {
+      throw new Failure(noAnswer(base, error));
+    });
+    if (response.ok) return response;
+    const text = await response.text();
+    throw new Failure(messageIn(text) ?? `${base} answered ${response.status}, not as an Exitward server does.`);
+  }
+}
+
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Failure(`${new URL(response.url).origin} did not answer as an Exitward server does.`);
+  }
+}
+
+function messageIn(text: string): string | undefined {
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    return typeof message === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function noAnswer(base: string, error: Error): string {
+  const cause = error.cause as { code?: string; message?: string } | undefined;
+  const why = cause?.code ?? cause?.message ?? error.message;
+  return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
+}
+
+function baseUrl(env: Environment): string {
+  const text = env.EXITWARD_ADMIN_URL || usualUrl;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new Failure(`EXITWARD_ADMIN_URL: expected a URL such as ${usualUrl}, without a name or password.`);
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.protocol === 'http:' && !isLoopback(host)) {
+    process.stderr.write(`exitward: ${url.origin} is not https: the operator token crosses the network in the clear.\n`);
+  }
+  return url.href.replace(/\/+$/, '').replace(/\/admin$/, '');
+}
+
+function readToken(env: Environment): string {
+  if (env.EXITWARD_ADMIN_TOKEN) return env.EXITWARD_ADMIN_TOKEN.trim();
+  // The file's place is a setting of the server too; its other settings do not matter here.
+  const { EXITWARD_ADMIN_TOKEN_FILE, EXITWARD_DATA_DIR } = env;
+  const file = readConfig({ EXITWARD_ADMIN_TOKEN_FILE, EXITWARD_DATA_DIR }).admin_token_file;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Failure(
+      `There is no operator token: ${file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.`,
+    );
+  }
+}

@@ -1,0 +1,59 @@
+// What a command line gave: its arguments by name, its options, and the fields of a request's body.
+import { type Command, InvalidArgumentError } from 'commander';
+import { type Choice, UsageFault } from './command.ts';
+
+export class Given {
+  /** The values of the options that name a field. */
+  readonly fields: Record<string, unknown> = {};
+  readonly #words = new Map<string, string | string[]>();
+  readonly #options: Record<string, unknown>;
+
+  constructor(command: Command, choices: readonly Choice[]) {
+    this.#options = command.opts();
+    for (const [at, argument] of command.registeredArguments.entries()) {
+      this.#words.set(argument.name(), command.processedArgs[at] as string | string[]);
+    }
+    for (const option of command.options) {
+      const value = this.#options[option.attributeName()];
+      const field = choices.find(({ flags }) => flags === option.flags)?.field;
+      if (field && value !== undefined) this.fields[field] = value;
+    }
+  }
+
+  /** An argument, as it was written. */
+  word(name: string): string {
+    return String(this.#words.get(name));
+  }
+  /** An argument as one part of a URL's path. */
+  part(name: string): string {
+    return encodeURIComponent(this.word(name));
+  }
+  /** An argument as the value that it stands for. Errors: a usage fault that names it. */
+  parsed<T>(name: string, parse: (text: string) => T): T {
+    return this.#parse(name, this.word(name), parse);
+  }
+  /** An argument that may be given several times. Errors: a usage fault that names it. */
+  parsedAll<T>(name: string, parse: (text: string) => T): T[] {
+    return [this.#words.get(name) ?? []].flat().map((text) => this.#parse(name, text, parse));
+  }
+  #parse<T>(name: string, text: string, parse: (text: string) => T): T {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (error instanceof InvalidArgumentError) throw new UsageFault(`<${name}>: ${error.message}`);
+      throw error;
+    }
+  }
+  has(option: string): boolean {
+    return this.#options[option] !== undefined;
+  }
+  /** The query string of these options, where they were given: `?account=acme`, or nothing. */
+  query(...names: string[]): string {
+    const query = new URLSearchParams();
+    for (const name of names) if (this.has(name)) query.set(name, String(this.#options[name]));
+    return query.size === 0 ? '' : `?${query}`;
+  }
+  option(name: string): unknown {
+    return this.#options[name];
+  }
+}

@@ -1,0 +1,123 @@
+// exitward serve, migrate, backup, restore: what runs on this machine, with the server's own settings.
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { systemClock } from '../clock.ts';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import { type Database, openDatabase } from '../db/database.ts';
+import { migrate, schemaVersion } from '../db/migrate.ts';
+import { loadSecrets } from '../secrets.ts';
+import { Failure } from './command.ts';
+import { done, print, record } from './output.ts';
+import { confirmed } from './question.ts';
+
+export function addLocalCommands(program: Command, env: Environment): void {
+  program
+    .command('serve')
+    .description('run the server until it is told to stop (SIGTERM or SIGINT)')
+    .action(() => runServer(env));
+  program
+    .command('migrate')
+    .description('bring the database to the schema of this program')
+    .option('--json', 'print the outcome for programs')
+    .action(({ json }: { json?: boolean }) => runMigrations(env, json === true));
+  program
+    .command('backup <file>')
+    .description('write a consistent copy of a SQLite database, also while a server runs')
+    .option('--json', 'print the outcome for programs')
+    .action((file: string, { json }: { json?: boolean }) => makeBackup(env, file, json === true));
+  program
+    .command('restore <file>')
+    .description('put a backup in the place of a SQLite database, while no server runs')
+    .option('-y, --yes', 'do it without being asked')
+    .option('--json', 'print the outcome for programs')
+    .action((file: string, { yes, json }: { yes?: boolean; json?: boolean }) =>
+      restoreBackup(env, file, yes === true, json === true),
+    );
+}
+
+/** Resolves when the server has stopped; a second signal does not wait. */
+async function runServer(env: Environment): Promise<void> {
+  const { serve } = await import('../main.ts');
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  for (const signal of signals) process.on(signal, () => tell());
+  const running = await serve(env);
+  process.stderr.write(
+    `Exitward listens on ${running.base_url}, for operators on ${running.admin_url}, for nodes on ${running.node_url}.\n`,
+  );
+  await told;
+  for (const signal of signals) process.on(signal, () => process.exit(1));
+  await running.stop();
+}
+
+/** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
+function sqliteFile(config: Config, command: string): string {
+  if (config.database_url.startsWith('sqlite:')) return resolve(config.database_url.slice('sqlite:'.length));
+  throw new Failure(`exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/operating.md.`);
+}
+
+async function withDatabase<T>(config: Config, use: (db: Database) => Promise<T>): Promise<T> {
+  const db = await openDatabase(config.database_url, { clock: systemClock });
+  try {
+    return await use(db);
+  } finally {
+    await db.close();
+  }
+}
+
+async function runMigrations(env: Environment, json: boolean): Promise<void> {
+  const config = readConfig(env);
+  if (config.database_url.startsWith('sqlite:')) {
+    mkdirSync(dirname(sqliteFile(config, 'migrate')), { recursive: true, mode: 0o700 });
+  }
+  const value = await withDatabase(config, async (db) => ({ ran: await migrate(db), schema: await schemaVersion(db) }));
+  const sentence = value.ran.length === 0 ? 'Nothing to do.' : `Ran ${value.ran.length} migration(s).`;
+  print(record(value, [['ran', 'ran', 'list'], ['schema', 'schema']], sentence), json);
+}
+
+async function makeBackup(env: Environment, file: string, json: boolean): Promise<void> {
+  const config = readConfig(env);
+  const source = sqliteFile(config, 'backup');
+  const target = resolve(file);
+  if (!existsSync(source)) throw new Failure(`There is no database at ${source}.`);
+  if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
+  if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
+  // It holds what the database holds: nobody else may read it, from its first byte on.
+  const before = process.umask(0o077);
+  try {
+    await withDatabase(config, (db) => db.backup(target));
+    chmodSync(target, 0o600);
+  } finally {
+    process.umask(before);
+  }
+  const value = { file: target, not_inside: [config.keys_file] };
+  print(
+    done(
+      `Wrote ${target}. Not inside: the keys file ${config.keys_file}. Keep a copy of it elsewhere: without it no API token of the backup can be recognised or viewed.`,
+      value,
+    ),
+    json,
+  );
+}
+
+async function restoreBackup(env: Environment, file: string, yes: boolean, json: boolean): Promise<void> {
+  const config = readConfig(env);
+  const target = sqliteFile(config, 'restore');
+  if (!yes) await confirmed(`This puts ${file} in the place of ${target}.`);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const { restoreSqlite } = await import('../db/restore.ts');
+  const restored = await restoreSqlite(target, resolve(file), systemClock);
+  chmodSync(target, 0o600);
+  const aside = restored.set_aside ? `The old database is ${restored.set_aside}. ` : '';
+  const keys = keysAdvice(config, restored.key_id);
+  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect.${keys}`;
+  print(done(sentence, { file: target, ...restored, keys_fit: keys === '' }), json);
+}
+
+/** What must happen to the keys before a server can start; nothing when they fit. */
+function keysAdvice(config: Config, key_id: string | null): string {
+  if (key_id === null) return '';
+  if (existsSync(config.keys_file) && loadSecrets(config.keys_file).key_id === key_id) return '';
+  return ` The keys file ${config.keys_file} is not the one that this database lives with: put that one there before you start the server.`;
+}

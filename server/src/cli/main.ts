@@ -1,0 +1,82 @@
+// The command line `exitward`: nouns and verbs over the /admin API, and what runs on this machine.
+import { Command, CommanderError } from 'commander';
+import type { Environment } from '../config.ts';
+import { version } from '../version.ts';
+import { accountNoun, undoNoun } from './accounts.ts';
+import { AdminApi } from './api.ts';
+import { type Noun, UsageFault, type Verb } from './command.ts';
+import { addLocalCommands } from './local.ts';
+import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
+import { nodeNoun } from './nodes.ts';
+import { Given } from './given.ts';
+import { print } from './output.ts';
+import { confirmed } from './question.ts';
+import { contractNoun, exitNoun, inventoryNoun, portSchemeNoun, serverNoun } from './servers.ts';
+import { tokenNoun } from './tokens.ts';
+import { userNoun } from './users.ts';
+
+const nouns: Noun[] = [
+  accountNoun, tokenNoun, userNoun, serverNoun, exitNoun, inventoryNoun, contractNoun, nodeNoun,
+  portSchemeNoun, undoNoun, maintenanceNoun, operatorTokenNoun,
+];
+const verbs: Verb[] = [statusVerb, usageVerb, auditVerb];
+
+const environmentHelp = `
+Commands talk to a running server:
+  EXITWARD_ADMIN_URL         where it listens for operators (http://127.0.0.1:8081)
+  EXITWARD_ADMIN_TOKEN       an operator token; or
+  EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
+serve, migrate, backup and restore work on this machine, with the settings of the server.
+
+Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
+Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;
+
+/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  const program = new Command('exitward')
+    .description('The control plane for proxy and VPN networks.')
+    .version(version)
+    .addHelpText('after', environmentHelp)
+    .exitOverride()
+    .showHelpAfterError('Add --help for what is expected.');
+  for (const verb of verbs) addVerb(program, verb, env);
+  for (const noun of nouns) {
+    const group = program.command(noun.name).description(noun.summary);
+    for (const verb of noun.verbs) addVerb(group, verb, env);
+  }
+  addLocalCommands(program, env);
+  // Whoever reads may stop early, as head does; that is no failure of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  try {
+    await program.parseAsync(argv);
+    return 0;
+  } catch (error) {
+    return exitCodeOf(error);
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  // Commander has printed its own: help and version end well, everything else is a usage fault.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`exitward: ${message}\n`);
+  return error instanceof UsageFault ? 2 : 1;
+}
+
+function addVerb(group: Command, verb: Verb, env: Environment): void {
+  const command = group.command(verb.usage).description(verb.summary);
+  for (const { flags, description, parse, required } of verb.options ?? []) {
+    if (required) command.requiredOption(flags, description, parse as never);
+    else command.option(flags, description, parse as never);
+  }
+  if (verb.question) command.option('-y, --yes', 'do it without being asked');
+  command.option('--json', 'print what the server said, for programs');
+  command.action(async () => {
+    const given = new Given(command, verb.options ?? []);
+    const question = verb.question?.(given);
+    if (question && !given.has('yes')) await confirmed(question);
+    print(await verb.run(given, new AdminApi(env)), given.has('json'));
+  });
+}

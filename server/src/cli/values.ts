@@ -1,0 +1,82 @@
+// Values as people write them on a command line: sizes, times, lifetimes, coordinates, lists.
+import { InvalidArgumentError } from 'commander';
+import { systemClock } from '../clock.ts';
+
+const sizes: Record<string, number> = { B: 1 };
+for (const [at, letter] of ['K', 'M', 'G', 'T', 'P'].entries()) {
+  sizes[`${letter}B`] = 1000 ** (at + 1);
+  sizes[`${letter}IB`] = 1024 ** (at + 1);
+}
+
+/** Bytes: `500GB`, `1.5TiB`, or a plain number. */
+export function size(text: string): number {
+  const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?)\s*([kmgtp]?i?b)?$/i.exec(text) ?? [];
+  const bytes = Number(number || Number.NaN) * (sizes[unit.toUpperCase()] ?? Number.NaN);
+  if (Number.isSafeInteger(bytes)) return bytes;
+  throw new InvalidArgumentError('Expected whole bytes such as 500GB, 1TiB or 1000000.');
+}
+
+/** A limit that can also be lifted. */
+export function sizeOrNone(text: string): number | null {
+  return text === 'none' ? null : size(text);
+}
+
+const day_seconds = 86_400;
+const units: Record<string, number> = { s: 1, min: 60, h: 3600, d: day_seconds, w: 7 * day_seconds };
+
+/** Epoch seconds: a number, an ISO date or time, or from now on: `+30d`, `+1y`. A time without a zone is UTC. */
+export function time(text: string): number {
+  return timeFrom(text, systemClock.now());
+}
+
+/** As `time`, with the moment that `+` counts from. */
+export function timeFrom(text: string, now: number): number {
+  if (/^\d{1,12}$/.test(text)) return Number(text);
+  const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
+  if (count !== undefined) return later(now, Number(count), unit);
+  const iso = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text);
+  const zone = iso && text.length > 10 && !iso[1] ? 'Z' : '';
+  const milliseconds = iso ? Date.parse(text.replace(' ', 'T') + zone) : Number.NaN;
+  if (Number.isNaN(milliseconds)) {
+    throw new InvalidArgumentError('Expected epoch seconds, a date such as 2027-01-31, or +30d, +6mo, +1y.');
+  }
+  return Math.floor(milliseconds / 1000);
+}
+
+/** Months and years by the calendar (UTC); a month that lacks the day ends on its last. */
+function later(now: number, count: number, unit: string): number {
+  const seconds = units[unit];
+  if (seconds !== undefined) return now + count * seconds;
+  const date = new Date(now * 1000);
+  const day = date.getUTCDate();
+  date.setUTCMonth(date.getUTCMonth() + (unit === 'y' ? 12 * count : count));
+  if (date.getUTCDate() !== day) date.setUTCDate(0);
+  return Math.floor(date.getTime() / 1000);
+}
+
+/** Seconds: a plain number, or `12h`, `30d`, `1y` (of 365 days). */
+export function lifetime(text: string): number {
+  const [, count, unit = 's'] = /^(\d{1,10})(s|min|h|d|w|y)?$/.exec(text) ?? [];
+  const seconds = Number(count ?? Number.NaN) * (unit === 'y' ? 365 * day_seconds : (units[unit] ?? Number.NaN));
+  if (Number.isSafeInteger(seconds)) return seconds;
+  throw new InvalidArgumentError('Expected seconds, or such as 12h, 30d, 1y.');
+}
+
+export function whole(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a whole number.');
+}
+
+export function decimal(text: string): number {
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected a number.');
+}
+
+export function yesNo(text: string): boolean {
+  if (text === 'yes' || text === 'no') return text === 'yes';
+  throw new InvalidArgumentError('Expected yes or no.');
+}
+
+export function list(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
+}

@@ -1,0 +1,162 @@
+// Puts a backup in the place of a SQLite database: checked first, all or nothing, only while nobody uses it.
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { audit } from '../audit.ts';
+import type { Clock } from '../clock.ts';
+import { type Actor, openDatabase } from './database.ts';
+import { migrate } from './migrate.ts';
+
+export interface Restored {
+  /** Where the old database is now; undefined when there was none. */
+  set_aside: string | undefined;
+  /** Migrations that brought the backup to the schema of this program. */
+  migrations: string[];
+  /** Names the keys that the backup lives with. */
+  key_id: string | null;
+}
+
+const restorer: Actor = { kind: 'system', name: 'restore', address: '', request_id: '' };
+
+/**
+ * Restores `backup` as the database `file`. The restored one starts a new history (epoch), in which
+ * no node has applied anything yet. Errors: a plain Error with one sentence when the backup is no
+ * database of Exitward's, is damaged or newer than this program, or when a server uses `file`.
+ */
+export async function restoreSqlite(file: string, backup: string, clock: Clock): Promise<Restored> {
+  const fresh = `${file}.restoring`;
+  removeDatabase(fresh);
+  try {
+    checkBackup(backup);
+    copyFileSync(backup, fresh);
+    const prepared = await prepare(fresh, clock);
+    sync(fresh);
+    return { ...prepared, set_aside: swap(file, fresh, clock.now()) };
+  } finally {
+    removeDatabase(fresh);
+  }
+}
+
+/** Refuses what is no complete database of Exitward's, without changing it. */
+function checkBackup(backup: string): void {
+  if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
+  if (existsSync(`${backup}-wal`)) {
+    throw new Error(`${backup} is a database in use, not a backup; make one with "exitward backup".`);
+  }
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(backup, { readOnly: true });
+    const { integrity_check } = db.prepare('pragma integrity_check(1)').get() as { integrity_check: string };
+    if (integrity_check !== 'ok') throw new Error(integrity_check);
+  } catch (error) {
+    throw new Error(`${backup} is not a whole SQLite database: ${(error as Error).message}.`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Brings the copy to this program's schema and gives it a new history. */
+async function prepare(fresh: string, clock: Clock) {
+  const db = await openDatabase(`sqlite:${fresh}`, { clock });
+  try {
+    const tables = await db.all(
+      "select name from sqlite_master where type = 'table' and name in ('network', 'migrations', 'accounts')",
+    );
+    if (tables.length !== 3) throw new Error('The file is a SQLite database, but not of Exitward.');
+    const migrations = await migrate(db);
+    const key_id = await db.write(restorer, async (tx) => {
+      const before = await tx.one<{ epoch: string; key_id: string | null }>('select epoch, key_id from network');
+      const epoch = randomUUID();
+      await tx.run('update network set epoch = $1', [epoch]);
+      // Whatever the nodes have applied since the backup is of another history.
+      await tx.run('update nodes set applied_revision = 0, live = 0');
+      await tx.run('update servers set applied_revision = 0');
+      await audit(tx, {
+        account_id: null, action: 'database.restore', target: 'network',
+        before: { epoch: before?.epoch }, after: { epoch },
+      });
+      return before?.key_id ?? null;
+    });
+    return { migrations, key_id };
+  } finally {
+    await db.close();
+  }
+}
+
+/** Sets the old database aside and puts the new one in its place; at every moment one of them is there. */
+function swap(file: string, fresh: string, now: number): string | undefined {
+  if (!existsSync(file)) {
+    renameSync(fresh, file);
+    sync(dirname(file));
+    return undefined;
+  }
+  const aside = `${file}.before-restore-${now}`;
+  const release = lock(file);
+  try {
+    // A damaged database may have left these; they must not meet the new one.
+    for (const part of ['-wal', '-shm']) {
+      if (existsSync(file + part)) renameSync(file + part, aside + part);
+    }
+    linkOrCopy(file, aside);
+    renameSync(fresh, file);
+    sync(dirname(file));
+  } finally {
+    release();
+  }
+  return aside;
+}
+
+/**
+ * Takes the database for this process alone. Every open connection of a server holds a lock on it, so
+ * leaving WAL mode fails while there is one; the lock of a process that died is gone. Answers what
+ * lets it go. A damaged database cannot be in use: no server starts on it.
+ */
+function lock(file: string): () => void {
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(file, { timeout: 1000 });
+    db.exec('pragma locking_mode = exclusive');
+    const { journal_mode } = db.prepare('pragma journal_mode = delete').get() as { journal_mode: string };
+    if (journal_mode !== 'delete') throw Object.assign(new Error('in use'), { errcode: busy });
+    db.exec('begin exclusive');
+    return () => db?.close();
+  } catch (error) {
+    db?.close();
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 === busy) {
+      throw new Error(`The database ${file} is in use; stop the server first.`);
+    }
+    return () => {};
+  }
+}
+
+const busy = 5;
+
+function linkOrCopy(file: string, aside: string): void {
+  try {
+    linkSync(file, aside);
+  } catch {
+    // Not every file system has hard links.
+    copyFileSync(file, aside);
+    sync(aside);
+  }
+}
+
+function removeDatabase(file: string): void {
+  for (const part of ['', '-wal', '-shm']) rmSync(file + part, { force: true });
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
+}

@@ -1,0 +1,69 @@
+// Every route asks who is calling, however its path is spelled: nothing is open but what says so.
+import http from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeDocument, type RegisteredRoute } from '../../scripts/openapi/document.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+/** Ways to write a path that the router takes for the same one. */
+const spellings: Record<string, (path: string) => string> = {
+  'as it is': (path) => path,
+  'with an escaped letter': (path) => `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`,
+  'with every letter of the prefix escaped': (path) =>
+    path.replace(/^\/(\w+)/, (_, prefix: string) =>
+      `/${[...prefix].map((letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`).join('')}`,
+    ),
+  'with an origin': (path) => `http://anyone.example${path}`,
+  'with a query': (path) => `${path}?a=b`,
+};
+
+/** Open to anyone: health for the machines, documentation for people, joining by a one-time code. */
+const open = ['/healthz', '/readyz', '/docs', '/docs/openapi.json', '/docs/reference.js', '/node/join'];
+
+function statusOf(base: string, method: string, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(base);
+    const request = http.request({ hostname, port, method, path }, (response) => {
+      response.resume();
+      response.on('end', () => resolve(response.statusCode ?? 0));
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+eachDatabase((database) => {
+  describe('without a token', () => {
+    let t: TestApp;
+    let routes: RegisteredRoute[];
+    beforeAll(async () => {
+      t = await startTestApp(await database.url());
+      await t.server('fra1');
+      await t.account('acme', { servers: ['fra1'] });
+      ({ routes } = await makeDocument());
+    });
+    afterAll(() => t.stop());
+
+    test.each(Object.entries(spellings))('every path %s answers 401', async (_, spell) => {
+      const closed = routes.filter(({ path }) => !open.includes(path));
+      expect(closed.length).toBeGreaterThan(150);
+      const answers = await Promise.all(
+        closed.map(async ({ method, path }) => {
+          const base = path.startsWith('/admin') ? t.running.admin_url : t.base_url;
+          const real = path.replace('{account}', 'acme').replace('{server}', 'fra1').replace(/\{\w+\}/, '1');
+          return `${method} ${path} ${await statusOf(base, method.toUpperCase(), spell(real))}`;
+        }),
+      );
+      expect(answers.filter((answer) => !answer.endsWith(' 401'))).toEqual([]);
+    });
+
+    test('a path under /v0 or /admin that does not exist, or is broken, answers 401 too', async () => {
+      for (const path of ['/v0/nothing', '/%760/nothing', '/v0/%zz', '/v0?x', 'http://a.example/v0/nothing']) {
+        expect(await statusOf(t.base_url, 'GET', path), path).toBe(401);
+      }
+      for (const path of ['/admin/nothing', '/%61dmin/nothing', '/admin']) {
+        expect(await statusOf(t.running.admin_url, 'GET', path), path).toBe(401);
+      }
+    });
+  });
+});

@@ -1,0 +1,175 @@
+// Judges answers by the OpenAPI document: status, headers, body, and what must never show.
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Answer, Document, Operation } from '../scripts/openapi/shapes.ts';
+
+export interface Sent {
+  method: string;
+  /** Path and query, as on the request line. */
+  target: string;
+}
+
+export interface Received {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+const json = 'application/json; charset=UTF-8';
+const statusesWithoutBody = [204, 304];
+
+/** A copy without references: each is replaced by what it stands for. */
+export function followReferences(document: Document, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => followReferences(document, item));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as { $ref?: string };
+  const own = Object.fromEntries(
+    Object.entries(rest).map(([key, item]) => [key, followReferences(document, item)]),
+  );
+  if (typeof $ref !== 'string') return own;
+  const target = $ref
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], document);
+  return { ...(followReferences(document, target) as object), ...own };
+}
+
+interface Found {
+  path: string;
+  methods: Record<string, Operation>;
+}
+
+export class ContractChecker {
+  readonly #paths: Found[];
+  readonly #forbidden: RegExp;
+  readonly #ajv = new Ajv2020({ strict: true, strictRequired: false });
+  readonly #compiled = new Map<string, ValidateFunction>();
+  /** How often each operation gave each status. */
+  readonly seen = new Map<string, number>();
+
+  /** `forbidden`: texts that no answer may hold. */
+  constructor(document: Document, forbidden: string[]) {
+    this.#paths = Object.entries(document.paths).map(([path, item]) => ({
+      path,
+      methods: followReferences(document, item) as Record<string, Operation>,
+    }));
+    const escaped = forbidden.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    // Besides: stack traces, the names of what is beneath, and files of the machine.
+    this.#forbidden = new RegExp([...escaped, '\\bat .*:\\d+:\\d+', 'SQLITE_', 'node_modules', 'file://'].join('|'));
+  }
+
+  /** Every way in which an answer breaks the contract; none when it is well. */
+  faults(sent: Sent, received: Received): string[] {
+    const faults: string[] = [];
+    const fault = (met: boolean, what: string) => {
+      if (!met) faults.push(what);
+    };
+    const { status, body } = received;
+    const header = (name: string) => received.headers[name]?.toString();
+    const found = this.#find(sent.target);
+    const asked = sent.method.toLowerCase();
+    const method = asked === 'head' ? 'get' : asked;
+    const operation = found?.methods[method];
+    const place = operation ? `${method} ${found?.path}` : '';
+    if (place) this.seen.set(`${place} ${status}`, (this.seen.get(`${place} ${status}`) ?? 0) + 1);
+
+    fault(status < 500, `${status}: our fault`);
+    fault(/^[\w-]{3,64}$/.test(header('x-request-id') ?? ''), 'no x-request-id');
+    const hidden = this.#forbidden.exec(JSON.stringify(received));
+    fault(!hidden, `shows what it must not: ${hidden?.[0]}`);
+    fault(this.#allowed(sent.target, found, operation).includes(status), `${status} is not documented here`);
+    faults.push(...this.#headerFaults(sent, status, header, found));
+
+    if (asked === 'head' || statusesWithoutBody.includes(status)) {
+      fault(body === '', `a body where there is none: ${body.slice(0, 80)}`);
+      return faults;
+    }
+    const answer = operation?.responses[status] as Answer | undefined;
+    const [type] = Object.keys(answer?.content ?? {});
+    const expected = !type || type === 'application/json' ? json : type;
+    fault(header('content-type') === expected, `content-type ${header('content-type')}`);
+    if (expected !== json) return faults;
+    let value: unknown;
+    try {
+      value = JSON.parse(body);
+    } catch {
+      return [...faults, `not JSON: ${body.slice(0, 80)}`];
+    }
+    if (status >= 400) fault(isError(value), `not exactly {"message"}: ${body.slice(0, 80)}`);
+    const validate = answer && this.#validatorOf(`${place} ${status}`, answer);
+    if (validate && !validate(value)) {
+      faults.push(`not the documented shape: ${this.#ajv.errorsText(validate.errors)}: ${body.slice(0, 200)}`);
+    }
+    return faults;
+  }
+
+  /** The statuses that may be answered here. */
+  #allowed(target: string, found: Found | undefined, operation: Operation | undefined): number[] {
+    if (operation) {
+      return Object.keys(operation.responses)
+        .map(Number)
+        .filter((status) => status !== 405);
+    }
+    // Before the method is looked at: who is calling, and which variant's path this is.
+    if (found) return found.path.startsWith('/v0') ? [401, 404, 405] : [401, 404, 405, 400];
+    return /%(?![0-9a-f]{2})|%[89a-f]/i.test(target) ? [400, 401, 404] : [401, 404];
+  }
+
+  #headerFaults(
+    sent: Sent,
+    status: number,
+    header: (name: string) => string | undefined,
+    found: Found | undefined,
+  ): string[] {
+    const faults: string[] = [];
+    const need = (name: string, form: RegExp) => {
+      const value = header(name);
+      if (value === undefined || !form.test(value)) faults.push(`${name}: ${value} with ${status}`);
+    };
+    if (status === 401) need('www-authenticate', /^(Basic realm=|Bearer)/);
+    if (status === 503 || status === 429) need('retry-after', /^\d+$/);
+    if (status === 201 && found?.path !== '/node/join') need('location', /^\/[\w./@-]+$/);
+    const isV0 = found?.path.startsWith('/v0') === true;
+    if (isV0 && (status === 200 || status === 201 || status === 304)) need('etag', /^"[\w-]{27}"$/);
+    if (status === 405) {
+      const documented = Object.keys(found?.methods ?? {}).map((method) => method.toUpperCase());
+      const known = [...documented, ...(documented.includes('GET') ? ['HEAD'] : [])].sort();
+      need('allow', new RegExp(`^${known.join(', ')}$`));
+      if (known.includes(sent.method)) faults.push(`405 for ${sent.method}, which is documented`);
+    }
+    return faults;
+  }
+
+  #validatorOf(place: string, answer: Answer): ValidateFunction | undefined {
+    const known = this.#compiled.get(place);
+    if (known) return known;
+    const schema = answer.content?.['application/json']?.schema;
+    if (!schema) return undefined;
+    const compiled = this.#ajv.compile(schema);
+    this.#compiled.set(place, compiled);
+    return compiled;
+  }
+
+  /** The path of the document that a target names, read as the router reads it. */
+  #find(target: string): Found | undefined {
+    const path = target.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '');
+    let parts: string[];
+    try {
+      parts = path.split('/').map(decodeURIComponent);
+    } catch {
+      return undefined;
+    }
+    return this.#paths.find((one) => {
+      const wanted = one.path.split('/');
+      return (
+        wanted.length === parts.length &&
+        wanted.every((part, at) => (part.startsWith('{') ? parts[at] !== '' && (parts[at] ?? '').length <= 512 : part === parts[at]))
+      );
+    });
+  }
+}
+
+function isError(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { message, ...rest } = value as { message?: unknown };
+  return typeof message === 'string' && message.length > 0 && Object.keys(rest).length === 0;
+}

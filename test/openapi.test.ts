@@ -1,0 +1,121 @@
+// docs/openapi.json says what the app does: it is fresh, valid, complete, and its examples are true.
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  documentFile,
+  documentText,
+  makeDocument,
+  type RegisteredRoute,
+} from '../scripts/openapi/document.ts';
+import type { Answer, Document, Operation, Parameter } from '../scripts/openapi/shapes.ts';
+import { followReferences } from './contract_checker.ts';
+
+let document: Document;
+let routes: RegisteredRoute[];
+let operations: Array<Operation & { method: string; path: string }>;
+
+beforeAll(async () => {
+  ({ document, routes } = await makeDocument());
+  operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ ...operation, method, path })),
+  );
+});
+
+describe('docs/openapi.json', () => {
+  test('is what the routes say now; `npm run openapi` writes it', () => {
+    // Compared without a diff of ten thousand lines.
+    expect(readFileSync(documentFile, 'utf8') === documentText(document)).toBe(true);
+  });
+
+  test('is made alike each time', async () => {
+    expect(documentText((await makeDocument()).document)).toBe(documentText(document));
+  });
+
+  test('is a valid OpenAPI 3.1 document', async () => {
+    const verdict = await new Validator().validate(structuredClone(document) as object);
+    expect(verdict.errors ?? []).toEqual([]);
+    expect(verdict.valid).toBe(true);
+  });
+
+  test('a document with a fault is refused', async () => {
+    const broken = structuredClone(document) as object as Record<string, unknown>;
+    broken.info = { title: 'Exitward' };
+    expect((await new Validator().validate(broken)).valid).toBe(false);
+  });
+
+  test('holds each route of the app, and nothing else', () => {
+    const shown = routes.filter(({ hidden, method }) => !hidden && method !== 'head');
+    const registered = shown.map(({ method, path }) => `${method} ${path}`).sort();
+    const documented = operations.map(({ method, path }) => `${method} ${path}`).sort();
+    expect(documented).toEqual(registered);
+    expect(registered.length).toBeGreaterThan(40);
+  });
+
+  test('hides only what no client calls', () => {
+    const hidden = new Set(
+      routes.filter((route) => route.hidden && route.method === 'get').map(({ path }) => path),
+    );
+    const own = ['/docs', '/docs/openapi.json', '/docs/reference.js', '/healthz', '/readyz'];
+    // The rest are the answers to a GET of a path that has none: 405.
+    const documented = new Set(operations.map(({ path }) => path));
+    expect([...hidden].filter((path) => !documented.has(path)).sort()).toEqual(own);
+  });
+
+  test('names each operation once, as a method could be called', () => {
+    const ids = operations.map(({ operationId = '' }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z]+(_[a-z]+)*$/);
+  });
+
+  test('describes every tag, answer and parameter in words', () => {
+    const tags = new Set(document.tags.map(({ name }) => name));
+    for (const { tags: used, summary, responses, parameters = [], path, method } of operations) {
+      const place = `${method} ${path}`;
+      expect(used.filter((tag) => !tags.has(tag)), place).toEqual([]);
+      expect(summary, place).toMatch(/\S/);
+      for (const answer of Object.values(responses)) {
+        const { description } = followReferences(document, answer) as Answer;
+        expect(description, place).toMatch(/^(?!Default Response).{10,}/);
+      }
+      for (const parameter of parameters) {
+        const { description } = followReferences(document, parameter) as Parameter;
+        expect(description, place).toMatch(/\S/);
+      }
+    }
+  });
+
+  test('marks the paths of one variant, and both ways to authenticate', () => {
+    const only = (word: string) =>
+      operations.filter(({ description }) => description?.startsWith(`**${word} variant only.**`)).map(({ path }) => path);
+    expect(new Set(only('Current'))).toEqual(
+      new Set(['/v0/contract/ip-authlist', '/v0/contract/ip-authlist/{id}', '/v0/users', '/v0/users/token']),
+    );
+    expect(new Set(only('Earlier'))).toEqual(
+      new Set(['/v0/contract/whitelist', '/v0/contract/whitelist/{id}']),
+    );
+    for (const { path, security } of operations) {
+      const scheme = path === '/node/join' ? undefined : path.startsWith('/v0') ? 'api_token' : path.startsWith('/admin') ? 'operator_token' : 'node_token';
+      expect(security, path).toEqual(scheme ? [{ [scheme]: [] }] : []);
+    }
+  });
+
+  test('gives examples that fit their own schemas', () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true });
+    let examples = 0;
+    const check = (schema: unknown, example: unknown, place: string) => {
+      const validate = ajv.compile(followReferences(document, schema) as object);
+      expect(validate(example) ? [] : validate.errors, place).toEqual([]);
+      examples += 1;
+    };
+    for (const { path, method, requestBody, responses } of operations) {
+      for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as Answer[]) {
+        for (const { schema, example } of Object.values(content)) {
+          if (example !== undefined) check(schema, example, `${method} ${path}`);
+        }
+      }
+    }
+    expect(examples).toBeGreaterThan(50);
+  });
+});
