@@ -15,7 +15,9 @@ interface Ready {
 
 const ready = JSON.parse(process.env.BENCH_ANSWER ?? '{}') as Ready;
 const body = Buffer.from(ready.body);
-const unchanged = ready.headers.filter((_, at) => !/^content-(type|length)$/.test(ready.headers[at - (at % 2)] ?? ''));
+const unchanged = ready.headers.filter(
+  (_, at) => !/^content-(type|length)$/.test(ready.headers[at - (at % 2)] ?? ''),
+);
 const commit = process.argv[2] === 'commit' ? committer() : () => {};
 
 /** A commit per request: what a server does that does not group. */

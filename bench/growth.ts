@@ -19,11 +19,15 @@ const seconds = Number(values.seconds);
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/v0/contract/ip-authlist';
 
-interface Subject {
-  process: Process;
-  folder: string;
+interface Said {
   base_url: string;
   tokens: string[];
+  node: { url: string; token: string; epoch: string; revision: number };
+}
+
+interface Subject extends Said {
+  process: Process;
+  folder: string;
 }
 
 async function open(accounts: number, entries: number, cache = true): Promise<Subject> {
@@ -41,7 +45,11 @@ async function open(accounts: number, entries: number, cache = true): Promise<Su
   const filling = await start('server.ts', [String(accounts), String(entries)], env);
   await filling.stop();
   const process = await start('server.ts', ['0', '0'], env);
-  return { process, folder, ...(JSON.parse(process.said) as { base_url: string; tokens: string[] }) };
+  return {
+    process,
+    folder,
+    ...(JSON.parse(process.said) as Said),
+  };
 }
 
 async function close({ process, folder }: Subject): Promise<void> {
@@ -49,34 +57,71 @@ async function close({ process, folder }: Subject): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-const authorization = (subject: Subject, at = 0) => `Basic ${Buffer.from(`:${subject.tokens[at]}`).toString('base64')}`;
+const authorization = (subject: Subject, at = 0) =>
+  `Basic ${Buffer.from(`:${subject.tokens[at]}`).toString('base64')}`;
 let prefix = 0;
 const create = (subject: Subject, at: number) =>
   load({
-    url: subject.base_url + list, connections: 32, seconds,
+    url: subject.base_url + list,
+    connections: 32,
+    seconds,
     headers: { authorization: authorization(subject, at) },
     script: ['create.lua', (++prefix).toString(16), String(expiry)],
   });
 const get = (path: string) => (subject: Subject) =>
-  load({ url: subject.base_url + path, connections: 32, seconds, headers: { authorization: authorization(subject) } });
+  load({
+    url: subject.base_url + path,
+    connections: 32,
+    seconds,
+    headers: { authorization: authorization(subject) },
+  });
 const filter = (subject: Subject) =>
   load({
-    url: subject.base_url + list, connections: 32, seconds,
-    headers: { authorization: authorization(subject) }, script: ['filter.lua'],
+    url: subject.base_url + list,
+    connections: 32,
+    seconds,
+    headers: { authorization: authorization(subject) },
+    script: ['filter.lua'],
   });
 
-const works: Array<[string, (subject: Subject) => ReturnType<typeof load>]> = [
+const streamed = 2000;
+
+/** Changes per second that a node receives which resumes where the load began. */
+async function follow({ node }: Subject): Promise<{ rate: number }> {
+  const stop = new AbortController();
+  const before = performance.now();
+  const response = await fetch(`${node.url}/node/changes`, {
+    headers: {
+      authorization: `Bearer ${node.token}`,
+      'last-event-id': `${node.epoch}:${node.revision}`,
+    },
+    signal: stop.signal,
+  });
+  let changes = 0;
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    changes += new TextDecoder().decode(chunk).split('event: change').length - 1;
+    if (changes >= streamed) break;
+  }
+  stop.abort();
+  return { rate: (changes * 1000) / (performance.now() - before) };
+}
+
+const works: Array<[string, (subject: Subject) => Promise<{ rate: number }>]> = [
   ['list', get(list)],
   ['one', get(`${list}/1`)],
   ['filter', filter],
   ['create', (subject) => create(subject, 1)],
+  // After the creates: there are changes to follow.
+  ['stream', follow],
 ];
 
 const [accounts, entries] = [Number(values.accounts), Number(values.entries)];
 // The same entries per account on both sides, so that only the size of the network differs.
 const small = await open(Math.max(2, Math.round((1000 * accounts) / entries)), 1000, false);
 const large = await open(accounts, entries, false);
-console.log(`without kept answers, ${rounds} alternating rounds, medians: cost per request with ${entries} entries over that with 1000`);
+console.log(
+  `without kept answers, ${rounds} alternating rounds, medians: cost per request with ${entries} entries over that with 1000`,
+);
 for (const [name, work] of works) {
   const [few, many]: number[][] = [[], []];
   await work(small);
@@ -86,10 +131,16 @@ for (const [name, work] of works) {
     many?.push((await work(large)).rate);
   }
   const [a, b] = [median(few ?? []), median(many ?? [])];
-  console.log(`${name.padEnd(8)} ${a.toFixed(0).padStart(6)}/s with 1000   ${b.toFixed(0).padStart(6)}/s with ${entries}   cost ${(a / b).toFixed(2)}x`);
+  console.log(
+    `${name.padEnd(8)} ${a.toFixed(0).padStart(6)}/s with 1000   ${b.toFixed(0).padStart(6)}/s with ${entries}   cost ${(a / b).toFixed(2)}x`,
+  );
 }
-console.log(`start-up to the first answer with ${entries} entries: ${large.process.started_ms.toFixed(0)} ms`);
-console.log(`memory of the server with ${entries} entries, after this load: ${memory_mb(large.process.pid).toFixed(0)} MB`);
+console.log(
+  `start-up to the first answer with ${entries} entries: ${large.process.started_ms.toFixed(0)} ms`,
+);
+console.log(
+  `memory of the server with ${entries} entries, after this load: ${memory_mb(large.process.pid).toFixed(0)} MB`,
+);
 await close(small);
 await close(large);
 

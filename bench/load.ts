@@ -29,12 +29,23 @@ const run = promisify(execFile);
 const twoCores = availableParallelism() >= 2;
 
 /** Runs wrk on the second core. */
-export async function load({ url, connections, seconds, headers = {}, script }: Load): Promise<Result> {
+export async function load({
+  url,
+  connections,
+  seconds,
+  headers = {},
+  script,
+}: Load): Promise<Result> {
   const lua = script ? ['-s', fileURLToPath(new URL(script[0] as string, import.meta.url))] : [];
   const args = [
-    '-t1', `-c${connections}`, `-d${seconds}s`, '--latency', ...lua,
+    '-t1',
+    `-c${connections}`,
+    `-d${seconds}s`,
+    '--latency',
+    ...lua,
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
-    url, ...(script ? ['--', ...script.slice(1)] : []),
+    url,
+    ...(script ? ['--', ...script.slice(1)] : []),
   ];
   const { stdout } = twoCores
     ? await run('taskset', ['-c', '1', 'wrk', ...args])
@@ -63,7 +74,11 @@ export interface Process {
 }
 
 /** Starts a TypeScript file of bench/ as a process on the first core; resolves with its first line. */
-export async function start(file: string, args: string[], env: Record<string, string>): Promise<Process> {
+export async function start(
+  file: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<Process> {
   const program = [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args];
   const [command = '', ...rest] = twoCores ? ['taskset', '-c', '0', ...program] : program;
   const before = performance.now();

@@ -5,17 +5,27 @@ import type { Actor } from '../server/src/db/database.ts';
 import { addExitIp, createServer, setContractServer } from '../server/src/servers/servers.ts';
 import { createUser } from '../server/src/users/users.ts';
 
-const bench: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
+export const bench: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
 const batch = 5000;
 
 /** Makes accounts with `entries` authlist entries in all; answers their API tokens, in order. */
-export async function fillNetwork(ctx: Context, accounts: number, entries: number): Promise<string[]> {
+export async function fillNetwork(
+  ctx: Context,
+  accounts: number,
+  entries: number,
+): Promise<string[]> {
   const now = ctx.clock.now();
   const expiry = now + 300 * 86_400;
   const server = await ctx.db.write(bench, async (tx) => {
     const made = await createServer(tx, {
-      name: 'fra1', hostname: 'fra1.bench.example', title: 'Frankfurt', city: 'Frankfurt', country: 'DE',
-      latitude: 50.11, longitude: 8.68, services: ['proxy'],
+      name: 'fra1',
+      hostname: 'fra1.bench.example',
+      title: 'Frankfurt',
+      city: 'Frankfurt',
+      country: 'DE',
+      latitude: 50.11,
+      longitude: 8.68,
+      services: ['proxy'],
     });
     await addExitIp(tx, made, { ip: '198.51.100.1', port_base: 1 });
     return made;
@@ -26,7 +36,10 @@ export async function fillNetwork(ctx: Context, accounts: number, entries: numbe
     await ctx.db.write(bench, async (tx) => {
       for (let at = from; at < Math.min(from + 200, accounts); at++) {
         const { account, api_token } = await createAccount(tx, ctx.secrets, true, {
-          name: `bench-${at}`, plan: 'Bench', expiry, limit_bytes: 1e12,
+          name: `bench-${at}`,
+          plan: 'Bench',
+          expiry,
+          limit_bytes: 1e12,
         });
         await createUser(tx, account, { name: 'alice', flags: { proxy: true } });
         await setContractServer(tx, account, server, null);

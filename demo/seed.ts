@@ -18,7 +18,13 @@ import {
   setGeoStatus,
 } from '../server/src/servers/servers.ts';
 import { recordUsage, type UsageBucket } from '../server/src/usage/usage.ts';
-import { changeUser, createUser, type Flags, isProxyUser, listActiveUsers } from '../server/src/users/users.ts';
+import {
+  changeUser,
+  createUser,
+  type Flags,
+  isProxyUser,
+  listActiveUsers,
+} from '../server/src/users/users.ts';
 
 interface DemoServer extends NewServer {
   exit_ips: Array<{ ip: string; port_base: number }>;
@@ -42,15 +48,23 @@ function spread(seed: number): () => number {
 export async function seedDemo(ctx: Context): Promise<boolean> {
   if ((await pageOfAccounts(ctx.db, '', 1)).length > 0) return false;
   if ((await listServers(ctx.db)).length > 0) return false;
-  const { servers } = JSON.parse(readFileSync(inventory, 'utf8')) as { servers: DemoServer[] };
+  const servers = JSON.parse(readFileSync(inventory, 'utf8')) as DemoServer[];
   await ctx.db.write(demo, async (tx) => {
     for (const { exit_ips, ...server } of servers) {
       const row = await createServer(tx, server);
       for (const exit of exit_ips) await addExitIp(tx, row, exit);
     }
-    const names = servers.filter(({ services }) => services.includes('proxy')).map(({ name }) => name);
+    const names = servers
+      .filter(({ services }) => services.includes('proxy'))
+      .map(({ name }) => name);
     const acme = await seedAccount(tx, ctx, 'acme', { detailed_billing: true }, names.slice(0, 12));
-    const globex = await seedAccount(tx, ctx, 'globex', { detailed_billing: false }, names.slice(8, 16));
+    const globex = await seedAccount(
+      tx,
+      ctx,
+      'globex',
+      { detailed_billing: false },
+      names.slice(8, 16),
+    );
     await seedUsage(tx, acme, 7);
     await seedUsage(tx, globex, 11);
     await seedGeoStatus(tx);
@@ -96,11 +110,21 @@ async function seedAccount(
 async function seedUsers(tx: Transaction, account: Account): Promise<void> {
   for (let bits = 0; bits < 8; bits++) {
     const flags: Flags = { proxy: (bits & 1) > 0, billing: (bits & 2) > 0, admin: (bits & 4) > 0 };
-    const set = Object.entries(flags).filter(([, on]) => on).map(([flag]) => flag);
+    const set = Object.entries(flags)
+      .filter(([, on]) => on)
+      .map(([flag]) => flag);
     const name = set.join('-') || 'none';
-    await createUser(tx, account, { name, display_name: `Demo ${set.join(' and ') || 'without flags'}`, flags });
+    await createUser(tx, account, {
+      name,
+      display_name: `Demo ${set.join(' and ') || 'without flags'}`,
+      flags,
+    });
   }
-  const former = await createUser(tx, account, { name: 'former', display_name: 'Demo former colleague', flags: { proxy: true } });
+  const former = await createUser(tx, account, {
+    name: 'former',
+    display_name: 'Demo former colleague',
+    flags: { proxy: true },
+  });
   await changeUser(tx, former, { active: false });
 }
 
@@ -111,13 +135,21 @@ async function seedUsage(tx: Transaction, account: Account, seed: number): Promi
   const users = (await listActiveUsers(tx, account.id)).filter(isProxyUser);
   const buckets: UsageBucket[] = [];
   for (let hour = tx.now - 35 * day; hour < tx.now; hour += 3600) {
-    const working = new Date(hour * 1000).getUTCHours() >= 7 && new Date(hour * 1000).getUTCHours() < 19;
+    const working =
+      new Date(hour * 1000).getUTCHours() >= 7 && new Date(hour * 1000).getUTCHours() < 19;
     for (const { id: server_id } of servers) {
       if (random() > (working ? 0.5 : 0.08)) continue;
       const user = users[Math.floor(random() * users.length)];
       if (!user) continue;
       const down = Math.floor(random() * 60_000_000);
-      buckets.push({ account_id: account.id, server_id, user_id: user.id, hour, up: Math.floor(down * 0.08), down });
+      buckets.push({
+        account_id: account.id,
+        server_id,
+        user_id: user.id,
+        hour,
+        up: Math.floor(down * 0.08),
+        down,
+      });
     }
   }
   for (let at = 0; at < buckets.length; at += 2000) {
@@ -134,8 +166,17 @@ async function seedGeoStatus(tx: Transaction): Promise<void> {
       const draw = random();
       if (draw > 0.95) continue;
       const status = draw < 0.8 ? 'ok' : draw < 0.9 ? 'warn' : 'crit';
-      const distance_km = Math.round(random() * (status === 'ok' ? 100 : status === 'warn' ? 900 : 7000));
-      await setGeoStatus(tx, { ip, provider, status, status_time: tx.now - Math.floor(random() * day), country: null, distance_km });
+      const distance_km = Math.round(
+        random() * (status === 'ok' ? 100 : status === 'warn' ? 900 : 7000),
+      );
+      await setGeoStatus(tx, {
+        ip,
+        provider,
+        status,
+        status_time: tx.now - Math.floor(random() * day),
+        country: null,
+        distance_km,
+      });
     }
   }
 }
@@ -151,7 +192,8 @@ export async function reportDemoHealth(ctx: Context): Promise<void> {
     for (const [server_id, exits] of byServer) {
       const reports = exits.map(({ ip }) => {
         const draw = random();
-        const status = draw < 0.9 ? ('ok' as const) : draw < 0.96 ? ('warn' as const) : ('crit' as const);
+        const status =
+          draw < 0.9 ? ('ok' as const) : draw < 0.96 ? ('warn' as const) : ('crit' as const);
         return { ip, status, status_time: tx.now };
       });
       await recordHealth(tx, server_id, reports);

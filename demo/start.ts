@@ -11,11 +11,15 @@ import { demo, reportDemoHealth, seedDemo } from './seed.ts';
 
 const health_milliseconds = 5 * 60_000;
 
-await runUntilStopped(process.env, async (running) => {
+// People read this terminal: the log speaks up only when something is wrong.
+await runUntilStopped({ EXITWARD_LOG_LEVEL: 'warn', ...process.env }, async (running) => {
   const { ctx } = running;
   const seeded = await seedDemo(ctx);
   if (!seeded) await reportDemoHealth(ctx);
-  setInterval(() => reportDemoHealth(ctx).catch((error) => ctx.log.warn(error)), health_milliseconds).unref();
+  setInterval(
+    () => reportDemoHealth(ctx).catch((error) => ctx.log.warn(error)),
+    health_milliseconds,
+  ).unref();
   const facts = await demoFacts(running);
   const file = join(ctx.config.data_dir, 'demo.json');
   writeFileSync(`${file}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
@@ -56,7 +60,11 @@ async function demoFacts({ ctx, base_url, admin_url }: Running): Promise<DemoFac
   return { base_url, admin_url, admin_token, accounts };
 }
 
-function introduction({ base_url, admin_url, admin_token, accounts }: DemoFacts, file: string, seeded: boolean): string {
+function introduction(
+  { base_url, admin_url, admin_token, accounts }: DemoFacts,
+  file: string,
+  seeded: boolean,
+): string {
   const account = accounts[0];
   if (!account) return `Exitward runs at ${base_url}; there is no account yet.`;
   const { api_token } = account;

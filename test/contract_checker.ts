@@ -54,7 +54,9 @@ export class ContractChecker {
     }));
     const escaped = forbidden.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     // Besides: stack traces, the names of what is beneath, and files of the machine.
-    this.#forbidden = new RegExp([...escaped, '\\bat .*:\\d+:\\d+', 'SQLITE_', 'node_modules', 'file://'].join('|'));
+    this.#forbidden = new RegExp(
+      [...escaped, '\\bat .*:\\d+:\\d+', 'SQLITE_', 'node_modules', 'file://'].join('|'),
+    );
   }
 
   /** Every way in which an answer breaks the contract; none when it is well. */
@@ -76,7 +78,10 @@ export class ContractChecker {
     fault(/^[\w-]{3,64}$/.test(header('x-request-id') ?? ''), 'no x-request-id');
     const hidden = this.#forbidden.exec(JSON.stringify(received));
     fault(!hidden, `shows what it must not: ${hidden?.[0]}`);
-    fault(this.#allowed(sent.target, found, operation).includes(status), `${status} is not documented here`);
+    fault(
+      this.#allowed(sent.target, found, operation).includes(status),
+      `${status} is not documented here`,
+    );
     faults.push(...this.#headerFaults(sent, status, header, found));
 
     if (asked === 'head' || statusesWithoutBody.includes(status)) {
@@ -97,7 +102,9 @@ export class ContractChecker {
     if (status >= 400) fault(isError(value), `not exactly {"message"}: ${body.slice(0, 80)}`);
     const validate = answer && this.#validatorOf(`${place} ${status}`, answer);
     if (validate && !validate(value)) {
-      faults.push(`not the documented shape: ${this.#ajv.errorsText(validate.errors)}: ${body.slice(0, 200)}`);
+      faults.push(
+        `not the documented shape: ${this.#ajv.errorsText(validate.errors)}: ${body.slice(0, 200)}`,
+      );
     }
     return faults;
   }
@@ -162,7 +169,9 @@ export class ContractChecker {
       const wanted = one.path.split('/');
       return (
         wanted.length === parts.length &&
-        wanted.every((part, at) => (part.startsWith('{') ? parts[at] !== '' && (parts[at] ?? '').length <= 512 : part === parts[at]))
+        wanted.every((part, at) =>
+          part.startsWith('{') ? (parts[at] ?? '').length <= 512 : part === parts[at],
+        )
       );
     });
   }

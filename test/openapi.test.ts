@@ -34,7 +34,9 @@ describe('docs/openapi.json', () => {
   });
 
   test('is a valid OpenAPI 3.1 document', async () => {
-    const verdict = await new Validator().validate(structuredClone(document) as object);
+    const verdict = await new Validator().validate(
+      structuredClone(document) as object as Record<string, unknown>,
+    );
     expect(verdict.errors ?? []).toEqual([]);
     expect(verdict.valid).toBe(true);
   });
@@ -73,7 +75,10 @@ describe('docs/openapi.json', () => {
     const tags = new Set(document.tags.map(({ name }) => name));
     for (const { tags: used, summary, responses, parameters = [], path, method } of operations) {
       const place = `${method} ${path}`;
-      expect(used.filter((tag) => !tags.has(tag)), place).toEqual([]);
+      expect(
+        used.filter((tag) => !tags.has(tag)),
+        place,
+      ).toEqual([]);
       expect(summary, place).toMatch(/\S/);
       for (const answer of Object.values(responses)) {
         const { description } = followReferences(document, answer) as Answer;
@@ -88,15 +93,29 @@ describe('docs/openapi.json', () => {
 
   test('marks the paths of one variant, and both ways to authenticate', () => {
     const only = (word: string) =>
-      operations.filter(({ description }) => description?.startsWith(`**${word} variant only.**`)).map(({ path }) => path);
+      operations
+        .filter(({ description }) => description?.startsWith(`**${word} variant only.**`))
+        .map(({ path }) => path);
     expect(new Set(only('Current'))).toEqual(
-      new Set(['/v0/contract/ip-authlist', '/v0/contract/ip-authlist/{id}', '/v0/users', '/v0/users/token']),
+      new Set([
+        '/v0/contract/ip-authlist',
+        '/v0/contract/ip-authlist/{id}',
+        '/v0/users',
+        '/v0/users/token',
+      ]),
     );
     expect(new Set(only('Earlier'))).toEqual(
       new Set(['/v0/contract/whitelist', '/v0/contract/whitelist/{id}']),
     );
     for (const { path, security } of operations) {
-      const scheme = path === '/node/join' ? undefined : path.startsWith('/v0') ? 'api_token' : path.startsWith('/admin') ? 'operator_token' : 'node_token';
+      const scheme =
+        path === '/node/join'
+          ? undefined
+          : path.startsWith('/v0')
+            ? 'api_token'
+            : path.startsWith('/admin')
+              ? 'operator_token'
+              : 'node_token';
       expect(security, path).toEqual(scheme ? [{ [scheme]: [] }] : []);
     }
   });

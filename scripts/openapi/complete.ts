@@ -1,4 +1,6 @@
 // Turns the plain document, as the routes' schemas give it, into the one that we publish.
+
+import { components } from './components.ts';
 import { operationIdOf, pascal, recordOf } from './naming.ts';
 import { sample } from './samples.ts';
 import {
@@ -13,7 +15,6 @@ import {
   sorted,
   tidy,
 } from './shapes.ts';
-import { components } from './components.ts';
 import {
   description,
   nested,
@@ -50,10 +51,13 @@ export function complete(plain: PlainPaths, variants: Variants, version: string)
   const completed = Object.fromEntries(
     paths.map((path) => [path, completePath(named, path, plain[path] ?? {}, variants.get(path))]),
   );
-  const used = new Set(Object.values(completed).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)));
+  const used = new Set(
+    Object.values(completed).flatMap((item) => Object.values(item).flatMap(({ tags }) => tags)),
+  );
   const known = Object.values(tagGroups).flatMap((tags) => Object.entries(tags));
   for (const tag of used) {
-    if (!known.some(([name]) => name === tag)) throw new Error(`the tag ${tag} has no words; see words.ts`);
+    if (!known.some(([name]) => name === tag))
+      throw new Error(`the tag ${tag} has no words; see words.ts`);
   }
   return {
     openapi: '3.1.0',
@@ -65,7 +69,9 @@ export function complete(plain: PlainPaths, variants: Variants, version: string)
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [],
-    tags: known.filter(([name]) => used.has(name)).map(([name, text]) => ({ name, description: text })),
+    tags: known
+      .filter(([name]) => used.has(name))
+      .map(([name, text]) => ({ name, description: text })),
     'x-tagGroups': Object.entries(tagGroups).map(([name, tags]) => ({
       name,
       tags: Object.keys(tags).filter((tag) => used.has(tag)),
@@ -80,7 +86,8 @@ export function complete(plain: PlainPaths, variants: Variants, version: string)
 function errorSchemaOf(plain: PlainPaths): Schema {
   for (const item of Object.values(plain)) {
     for (const { responses } of Object.values(item)) {
-      const schema = (responses['400'] as Answer | undefined)?.content?.['application/json']?.schema;
+      const schema = (responses['400'] as Answer | undefined)?.content?.['application/json']
+        ?.schema;
       if (schema) return schema;
     }
   }
@@ -180,7 +187,8 @@ function bodyOf(
 ): Operation['requestBody'] {
   const record = words.record ?? recordOf(path);
   const byMethod: Record<string, string> = { post: `New${record}`, patch: `${record}Changes` };
-  const name = words.body ?? (words.id ? pascal(operationId) : (byMethod[method] ?? `${record}Settings`));
+  const name =
+    words.body ?? (words.id ? pascal(operationId) : (byMethod[method] ?? `${record}Settings`));
   const content = mapValues(plain.requestBody?.content ?? {}, ({ schema: plainSchema }) => {
     const schema = named.nameRecord(tidy(plainSchema), name);
     return { schema, example: sample(named, schema) };
@@ -201,10 +209,21 @@ function responsesOf(
   const responses: Operation['responses'] = {};
   for (const [status, answer] of Object.entries(plain.responses)) {
     if (Number(status) >= 300) continue;
-    responses[status] = success(named, method, path, Number(status), answer as Answer, words, record, lists);
+    responses[status] = success(
+      named,
+      method,
+      path,
+      Number(status),
+      answer as Answer,
+      words,
+      record,
+      lists,
+    );
   }
   if (isV0 && method === 'get') responses['304'] = { $ref: '#/components/responses/NotModified' };
-  const documented = Object.keys(plain.responses).map(Number).filter((status) => status >= 400);
+  const documented = Object.keys(plain.responses)
+    .map(Number)
+    .filter((status) => status >= 400);
   const everywhere = [400, 401, 404, 405, 500, 503];
   const usual = [
     ...(method === 'get' ? [] : [403]),
@@ -215,9 +234,12 @@ function responsesOf(
   ];
   for (const status of new Set([...documented, ...everywhere, ...usual])) {
     const { name } = refusals[status] ?? {};
-    if (!name) throw new Error(`${method} ${path} answers ${status}, which has no words; see words.ts`);
+    if (!name)
+      throw new Error(`${method} ${path} answers ${status}, which has no words; see words.ts`);
     const own = words.statuses?.[status];
-    const reference = { $ref: `#/components/responses/${name}${name === 'Unauthorized' && !isV0 ? 'Bearer' : ''}` };
+    const reference = {
+      $ref: `#/components/responses/${name}${name === 'Unauthorized' && !isV0 ? 'Bearer' : ''}`,
+    };
     // A reference may carry a description of its own in OpenAPI 3.1.
     responses[status] = own ? { ...reference, description: own } : reference;
   }
@@ -246,11 +268,18 @@ function success(
   };
   const [plainType, media] = Object.entries(plain.content ?? {})[0] ?? [];
   const stream = words.answers ? media?.schema.description : undefined;
-  const text = words.statuses?.[status] ?? stream ?? general[status] ?? usual[method] ?? 'Done.';
+  const text =
+    words.statuses?.[status] ??
+    stream ??
+    general[status] ??
+    usual[method] ??
+    'Done; the body says what came of it.';
   const headers = [
     ...(status === 201 && path !== '/node/join' ? ['Location'] : []),
     ...(isV0 && status !== 204 ? ['ETag'] : []),
-    ...(isV0 && (method === 'post' || method === 'patch') && /authlist|whitelist|overrides/.test(path)
+    ...(isV0 &&
+    (method === 'post' || method === 'patch') &&
+    /authlist|whitelist|overrides/.test(path)
       ? ['Preference-Applied']
       : []),
     ...(!isV0 && lists && method === 'get' ? ['Link'] : []),
@@ -261,7 +290,8 @@ function success(
   );
   const answer: Answer = { description: text, headers: references };
   if (status === 204 || !media || !plainType) return answer;
-  if (words.answers) return { ...answer, content: { [words.answers]: { schema: { type: 'string' } } } };
+  if (words.answers)
+    return { ...answer, content: { [words.answers]: { schema: { type: 'string' } } } };
   const name = status === 201 && !words.record ? `Created${record}` : record;
   const schema = named.nameRecord(tidy(media.schema), pascal(name));
   return { ...answer, content: { [plainType]: { schema, example: sample(named, schema) } } };

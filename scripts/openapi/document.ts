@@ -40,7 +40,12 @@ export async function makeDocument(): Promise<{ document: Document; routes: Regi
           for (const one of [method].flat()) {
             const path = url.replace(/:(\w+)/g, '{$1}');
             const { hide } = (schema ?? {}) as { hide?: boolean };
-            routes.push({ method: one.toLowerCase(), path, hidden: hide === true, variant: config?.variant });
+            routes.push({
+              method: one.toLowerCase(),
+              path,
+              hidden: hide === true,
+              variant: config?.variant,
+            });
           }
         });
         await bare.register(swagger, {

@@ -2,7 +2,11 @@
 import { singular } from './samples.ts';
 
 const verbs: Record<string, string> = {
-  get: 'get', post: 'create', put: 'set', patch: 'change', delete: 'remove',
+  get: 'get',
+  post: 'create',
+  put: 'set',
+  patch: 'change',
+  delete: 'remove',
 };
 
 /** `get /admin/accounts/{account}/tokens` that lists: `admin_list_account_tokens`. */

@@ -1,5 +1,5 @@
 // Examples of requests and answers, made from the schemas and the examples of single fields.
-import { type NamedSchemas, type Schema, mapValues } from './shapes.ts';
+import { mapValues, type NamedSchemas, type Schema } from './shapes.ts';
 import { examples } from './words.ts';
 
 /** An example value. `field` and `record` name what it is of; optional fields are left out when `sparse`. */

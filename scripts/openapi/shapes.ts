@@ -38,7 +38,10 @@ export interface Operation {
   tags: string[];
   security?: Array<Record<string, string[]>>;
   parameters?: Array<Parameter | Reference>;
-  requestBody?: { required: boolean; content: Record<string, { schema: Schema; example?: unknown }> };
+  requestBody?: {
+    required: boolean;
+    content: Record<string, { schema: Schema; example?: unknown }>;
+  };
   responses: Record<string, Answer | Reference>;
 }
 
@@ -118,7 +121,10 @@ export class NamedSchemas {
     const text = JSON.stringify(whole);
     const known = Object.entries(this.byName).find(([, other]) => JSON.stringify(other) === text);
     if (known) return { $ref: `#/components/schemas/${known[0]}` };
-    if (this.byName[name]) throw new Error(`${name} names two different schemas, give one a name in words.ts:\n${text}\n${JSON.stringify(this.byName[name])}`);
+    if (this.byName[name])
+      throw new Error(
+        `${name} names two different schemas, give one a name in words.ts:\n${text}\n${JSON.stringify(this.byName[name])}`,
+      );
     this.byName[name] = whole;
     return { $ref: `#/components/schemas/${name}` };
   }

@@ -55,7 +55,8 @@ export const tagGroups: Record<string, Record<string, string>> = {
     'Operator: servers': 'Servers of the network and their exit IPs.',
     'Operator: contract servers': 'Which servers are on which contract.',
     'Operator: port schemes': 'Which ports lead to the exit IPs, and with which service.',
-    'Operator: authlist and custom DNS': "An account's lists, and undoing a removal of all entries.",
+    'Operator: authlist and custom DNS':
+      "An account's lists, and undoing a removal of all entries.",
     'Operator: usage': 'Traffic by account, hour, day, server and user.',
     'Operator: nodes': 'Agents on servers: invitations, lag, revocation.',
     'Operator: operator tokens': 'Who may use this interface.',
@@ -130,7 +131,10 @@ export const operationWords: Record<string, OperationWords> = {
     body: 'NewProxyToken',
     description:
       "The token is the password of the proxy's own authentication, with the user's name as username. A user may have many; raising the user's `token_version` ends them all. A string is a name or, failing that, an id in digits.",
-    statuses: { 409: 'The user is unknown, inactive or without the proxy permission.' },
+    statuses: {
+      200: 'The token, shown only here.',
+      409: 'The user is unknown, inactive or without the proxy permission.',
+    },
   },
   ...listWords(true),
   ...listWords(false),
@@ -240,16 +244,49 @@ export const numbers: Record<string, { minimum: number; maximum?: number }> = {
 
 /** The answers that every operation may give, by status. */
 export const refusals: Record<number, { name: string; description: string }> = {
-  400: { name: 'BadRequest', description: 'The request was not understood; the message names the field and what was expected.' },
-  401: { name: 'Unauthorized', description: 'The token was not recognised; the message says where to obtain one.' },
-  403: { name: 'Forbidden', description: 'The caller is known and may not do this: a read-only API token, a suspended or expired contract, a web page of another site.' },
-  404: { name: 'NotFound', description: 'There is nothing at this path for this caller, or no such record on this account.' },
-  405: { name: 'MethodNotAllowed', description: 'The path exists and knows other methods; `Allow` lists them.' },
-  409: { name: 'Conflict', description: 'Well formed, and it does not fit the records; or an Idempotency-Key that stood for another request.' },
+  400: {
+    name: 'BadRequest',
+    description:
+      'The request was not understood; the message names the field and what was expected.',
+  },
+  401: {
+    name: 'Unauthorized',
+    description: 'The token was not recognised; the message says where to obtain one.',
+  },
+  403: {
+    name: 'Forbidden',
+    description:
+      'The caller is known and may not do this: a read-only API token, a suspended or expired contract, a web page of another site.',
+  },
+  404: {
+    name: 'NotFound',
+    description:
+      'There is nothing at this path for this caller, or no such record on this account.',
+  },
+  405: {
+    name: 'MethodNotAllowed',
+    description: 'The path exists and knows other methods; `Allow` lists them.',
+  },
+  409: {
+    name: 'Conflict',
+    description:
+      'Well formed, and it does not fit the records; or an Idempotency-Key that stood for another request.',
+  },
   412: { name: 'PreconditionFailed', description: '`If-Match` does not name the current version.' },
-  429: { name: 'TooManyRequests', description: 'More requests with this API token than the operator allows in a minute, where a limit is set.' },
-  500: { name: 'InternalError', description: 'Something went wrong on our side; it has been logged under the `x-request-id`.' },
-  503: { name: 'Unavailable', description: 'Down for maintenance, overloaded, or the database does not answer; try again after `Retry-After` seconds.' },
+  429: {
+    name: 'TooManyRequests',
+    description:
+      'More requests with this API token than the operator allows in a minute, where a limit is set.',
+  },
+  500: {
+    name: 'InternalError',
+    description: 'Something went wrong on our side; it has been logged under the `x-request-id`.',
+  },
+  503: {
+    name: 'Unavailable',
+    description:
+      'Down for maintenance, overloaded, or the database does not answer; try again after `Retry-After` seconds.',
+  },
 };
 
 /** Examples by field name, or by `Record.field`. */

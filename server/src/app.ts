@@ -8,7 +8,7 @@ import { addressInNetworks } from './address.ts';
 import { authlistAdminRoutes } from './authlist/admin.ts';
 import { authlistRoutes } from './authlist/routes.ts';
 import type { Context } from './context.ts';
-import { forbidden, notFound, Refusal } from './errors.ts';
+import { forbidden, methodNotAllowed, notFound, Refusal } from './errors.ts';
 import { addAdminChecks } from './http/admin.ts';
 import { authenticate } from './http/auth.ts';
 import { addV0Checks, collectMethods, isUnder } from './http/contract.ts';
@@ -18,6 +18,7 @@ import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 
 import { RateLimiter } from './http/rate_limit.ts';
+import { validatorCompiler } from './http/validation.ts';
 import { nodeAdminRoutes } from './nodes/admin.ts';
 import { nodeRoutes } from './nodes/routes.ts';
 import { operatorRoutes } from './operators/routes.ts';
@@ -64,7 +65,8 @@ export async function createApp(
       : undefined;
 
   const app = Fastify({
-    serverFactory: (route) => listener(ctx, parts, options, nextRequestId, limiter, route as RequestListener),
+    serverFactory: (route) =>
+      listener(ctx, parts, options, nextRequestId, limiter, route as RequestListener),
     genReqId: nextRequestId,
     requestIdHeader: false,
     logger: false,
@@ -73,8 +75,9 @@ export async function createApp(
     trustProxy: (address: string) => addressInNetworks(address, ctx.config.trusted_proxies),
     exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
-    ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, allErrors: false } },
     frameworkErrors: (error, request, reply) => {
+      // A path that cannot be read comes here without passing any hook.
+      reply.headers(safetyHeaders(request as FastifyRequest));
       void refuseBrokenPath(ctx, request as FastifyRequest).then(
         () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
         (refusal) => errorHandler(ctx)(refusal, request as FastifyRequest, reply as never),
@@ -88,8 +91,9 @@ export async function createApp(
   app.decorateRequest('session', null as never);
   app.setErrorHandler(errorHandler(ctx));
   app.setNotFoundHandler(async (request) => {
-    throw notFound(`There is nothing at ${request.method} ${request.url.split('?')[0]}.`);
+    throw nothingThere(request);
   });
+  app.setValidatorCompiler(validatorCompiler());
   app.setSerializerCompiler(() => JSON.stringify);
   addBodyParser(app);
   addSafetyHooks(app, ctx);
@@ -117,6 +121,7 @@ export async function createApp(
     nodeAdminRoutes(app, ctx);
   }
   if (parts.nodes) nodeRoutes(app, ctx);
+  addLastChecks(app);
   add405Routes();
   return app;
 }
@@ -131,7 +136,7 @@ function listener(
   route: RequestListener,
 ): http.Server {
   const handle: RequestListener = (request, response) => {
-    if (!parts.customers) return route(request, response);
+    if (!parts.customers || !hasOneHost(request)) return route(request, response);
     ctx.cache.serve(
       request,
       response,
@@ -146,11 +151,20 @@ function listener(
       () => route(request, response),
     );
   };
-  const limits = { requestTimeout: 10_000, headersTimeout: 8_000, maxHeaderSize: 16 * 1024 };
+  const limits = {
+    requestTimeout: 10_000,
+    headersTimeout: 8_000,
+    connectionsCheckingInterval: 2_000,
+    maxHeaderSize: 16 * 1024,
+    // We refuse it ourselves, in JSON.
+    requireHostHeader: false,
+  };
   const server = tls
     ? (https.createServer({ ...limits, ...tls }, handle) as unknown as http.Server)
     : http.createServer(limits, handle);
   server.keepAliveTimeout = 72_000;
+  // An expectation that we do not know may be ignored (RFC 9110, 10.1.1).
+  server.on('checkExpectation', handle);
   return server;
 }
 
@@ -167,20 +181,23 @@ function addBodyParser(app: FastifyInstance): void {
   });
 }
 
-/** What holds for every audience: one Host, no cross-site requests, headers, metrics and the log. */
+/** What every answer carries. */
+function safetyHeaders(request: FastifyRequest): Record<string, string> {
+  return {
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'private, no-cache',
+    vary: 'authorization',
+  };
+}
+
+/** What holds for every audience: one Host, headers, metrics and the log. */
 function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('cache-control', 'private, no-cache');
-    reply.header('vary', 'authorization');
+    reply.headers(safetyHeaders(request));
     if (!hasOneHost(request.raw)) {
       reply.header('connection', 'close');
       throw new Refusal(400, 'Host: expected exactly one Host header.');
-    }
-    if (request.headers['sec-fetch-site'] === 'cross-site' && request.method !== 'GET' && request.method !== 'HEAD') {
-      // Browsers send remembered Basic credentials along; another site must not use them.
-      throw forbidden('A web page of another site may not make changes here.');
     }
   });
   app.addHook('onResponse', async (request, reply) => {
@@ -198,11 +215,34 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
         status,
         milliseconds: Math.round(reply.elapsedTime * 10) / 10,
         address: request.ip,
-        ...(request.session ? { account: request.session.caller.account_name, token: request.session.caller.token_name } : {}),
+        ...(request.session
+          ? {
+              account: request.session.caller.account_name,
+              token: request.session.caller.token_name,
+            }
+          : {}),
       },
       'request',
     );
   });
+}
+
+/** What is left to check before the body is looked at, for every audience alike: 404, 405, 403. */
+function addLastChecks(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw nothingThere(request);
+    const { allow } = request.routeOptions.config;
+    if (allow) throw methodNotAllowed(request.method, allow);
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (request.headers['sec-fetch-site'] === 'cross-site' && !isRead) {
+      // Browsers send remembered Basic credentials along; another site must not use them.
+      throw forbidden('A web page of another site may not make changes here.');
+    }
+  });
+}
+
+function nothingThere({ method, url }: FastifyRequest): Refusal {
+  return notFound(`There is nothing at ${method} ${url.split('?')[0]}.`);
 }
 
 /** A path that cannot be read still needs a token first, as every path under /v0. */

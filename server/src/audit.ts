@@ -60,10 +60,11 @@ export function listAudit(
   const older = before_id ?? Number.MAX_SAFE_INTEGER;
   return account_id === null
     ? db.all('select * from audit where id < $1 order by id desc limit $2', [older, most])
-    : db.all(
-        'select * from audit where account_id = $1 and id < $2 order by id desc limit $3',
-        [account_id, older, most],
-      );
+    : db.all('select * from audit where account_id = $1 and id < $2 order by id desc limit $3', [
+        account_id,
+        older,
+        most,
+      ]);
 }
 
 /** Removes records older than the operator's setting, a batch at a time. */

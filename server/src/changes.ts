@@ -128,7 +128,11 @@ export async function nextId(tx: Transaction, account_id: number, list: string):
 }
 
 /** How many records of a list an account holds. */
-export async function heldCount(tx: Transaction, account_id: number, list: string): Promise<number> {
+export async function heldCount(
+  tx: Transaction,
+  account_id: number,
+  list: string,
+): Promise<number> {
   return (await counterOf(tx, account_id, `${list} held`)).last;
 }
 

@@ -25,7 +25,7 @@ export interface Config {
   api_tokens: 'viewable' | 'once';
   max_authlist_entries: number;
   max_overrides: number;
-  foreign_conflicts_per_hour: number;
+  conflicts_per_hour: number;
   rate_limit_per_minute: number;
   health_stale_seconds: number;
   node_lost_seconds: number;
@@ -78,7 +78,9 @@ export function readConfig(env: Environment): Config {
   const database_url = text('EXITWARD_DATABASE_URL', `sqlite:${resolve(data_dir, 'exitward.db')}`);
   if (!/^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(database_url)) {
     // The value may hold a password: it is not repeated.
-    faults.push('EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.');
+    faults.push(
+      'EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.',
+    );
   }
   const cert_file = text('EXITWARD_TLS_CERT', '');
   const key_file = text('EXITWARD_TLS_KEY', '');
@@ -108,7 +110,9 @@ export function readConfig(env: Environment): Config {
       );
     }
     if (test_acknowledge_early) {
-      faults.push('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.');
+      faults.push(
+        'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
+      );
     }
   }
   const config: Config = {
@@ -119,9 +123,7 @@ export function readConfig(env: Environment): Config {
     data_dir,
     database_url,
     keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
-    admin_token_file: resolve(
-      text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token')),
-    ),
+    admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),
     tls: cert_file === '' ? undefined : { cert_file, key_file },
     tls_terminated,
     trusted_proxies,
@@ -130,7 +132,7 @@ export function readConfig(env: Environment): Config {
     api_tokens: choice('EXITWARD_API_TOKENS', ['viewable', 'once'] as const, 'viewable'),
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
-    foreign_conflicts_per_hour: whole('EXITWARD_FOREIGN_CONFLICTS_PER_HOUR', 100, 1),
+    conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
     health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
     node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 60, 5),
@@ -144,6 +146,24 @@ export function readConfig(env: Environment): Config {
   };
   if (faults.length > 0) throw new Error(faults.join('\n'));
   return config;
+}
+
+/** How the command line reaches a running server. */
+export interface OperatorAccess {
+  admin_url: string;
+  /** Undefined: it is in the file. */
+  admin_token: string | undefined;
+  admin_token_file: string;
+}
+
+/** Reads the settings of the command line; the rest of the environment does not matter to it. */
+export function readOperatorAccess(env: Environment): OperatorAccess {
+  const data_dir = env.EXITWARD_DATA_DIR || 'data';
+  return {
+    admin_url: env.EXITWARD_ADMIN_URL || 'http://127.0.0.1:8081',
+    admin_token: env.EXITWARD_ADMIN_TOKEN?.trim() || undefined,
+    admin_token_file: resolve(env.EXITWARD_ADMIN_TOKEN_FILE || resolve(data_dir, 'admin-token')),
+  };
 }
 
 /** True for an address that only this machine reaches. */

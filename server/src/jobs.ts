@@ -25,16 +25,61 @@ const batch = 500;
 const usage_batches_kept_seconds = 45 * 86_400;
 
 const jobs: Job[] = [
-  { name: 'end overrides', every_seconds: 1, purges: false, run: (tx) => sweepOverrides(tx, batch) },
-  { name: 'lost nodes', every_seconds: 5, purges: false, run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds) },
+  {
+    name: 'end overrides',
+    every_seconds: 1,
+    purges: false,
+    run: (tx) => sweepOverrides(tx, batch),
+  },
+  {
+    name: 'lost nodes',
+    every_seconds: 5,
+    purges: false,
+    run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds),
+  },
   { name: 'limits', every_seconds: 30, purges: false, run: sweepAllLimits },
-  { name: 'expired authlist', every_seconds: 5, purges: true, run: (tx) => sweepEntries(tx, batch) },
-  { name: 'purge overrides', every_seconds: 60, purges: true, run: (tx) => purgeOverrides(tx, batch) },
-  { name: 'purge removed entries', every_seconds: 600, purges: true, run: (tx) => purgeRemoved(tx, batch) },
-  { name: 'purge kept answers', every_seconds: 600, purges: true, run: (tx) => removeOldAnswers(tx, batch) },
-  { name: 'purge usage batches', every_seconds: 600, purges: true, run: (tx) => removeOldBatches(tx, tx.now - usage_batches_kept_seconds, batch) },
-  { name: 'prune changes', every_seconds: 60, purges: true, run: (tx, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, batch) },
-  { name: 'purge audit', every_seconds: 3600, purges: true, run: (tx, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, batch) },
+  {
+    name: 'expired authlist',
+    every_seconds: 5,
+    purges: true,
+    run: (tx) => sweepEntries(tx, batch),
+  },
+  {
+    name: 'purge overrides',
+    every_seconds: 60,
+    purges: true,
+    run: (tx) => purgeOverrides(tx, batch),
+  },
+  {
+    name: 'purge removed entries',
+    every_seconds: 600,
+    purges: true,
+    run: (tx) => purgeRemoved(tx, batch),
+  },
+  {
+    name: 'purge kept answers',
+    every_seconds: 600,
+    purges: true,
+    run: (tx) => removeOldAnswers(tx, batch),
+  },
+  {
+    name: 'purge usage batches',
+    every_seconds: 600,
+    purges: true,
+    run: (tx) => removeOldBatches(tx, tx.now - usage_batches_kept_seconds, batch),
+  },
+  {
+    name: 'prune changes',
+    every_seconds: 60,
+    purges: true,
+    run: (tx, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, batch),
+  },
+  {
+    name: 'purge audit',
+    every_seconds: 3600,
+    purges: true,
+    run: (tx, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, batch),
+  },
 ];
 
 async function sweepAllLimits(tx: Transaction): Promise<number> {
@@ -96,7 +141,10 @@ export function startJobs(ctx: Context, tokenUse: TokenUse): () => Promise<void>
     try {
       if (job.purges && !(await guard.trusts())) {
         ctx.metrics.sweeps.inc({ job: job.name, outcome: 'held back' });
-        ctx.log.warn({ job: job.name }, 'the wall clock jumped; nothing is purged until it can be trusted');
+        ctx.log.warn(
+          { job: job.name },
+          'the wall clock jumped; nothing is purged until it can be trusted',
+        );
         return;
       }
       const taken = await runJob(ctx, job);
@@ -111,7 +159,9 @@ export function startJobs(ctx: Context, tokenUse: TokenUse): () => Promise<void>
   const enqueue = (work: () => Promise<void>) => {
     running = running.then(work, work);
   };
-  const timers = jobs.map((job) => setInterval(() => enqueue(() => due(job)), job.every_seconds * 1000));
+  const timers = jobs.map((job) =>
+    setInterval(() => enqueue(() => due(job)), job.every_seconds * 1000),
+  );
   timers.push(setInterval(() => enqueue(() => tokenUse.writeDown(ctx)), 60_000));
   for (const timer of timers) timer.unref();
   return async () => {
@@ -138,7 +188,8 @@ export class TokenUse {
     if (used.length === 0) return;
     try {
       await ctx.db.write(system, async (tx) => {
-        for (const { account_id, token_id, at } of used) await markTokenUsed(tx, account_id, token_id, at);
+        for (const { account_id, token_id, at } of used)
+          await markTokenUsed(tx, account_id, token_id, at);
       });
     } catch (error) {
       ctx.log.warn({ err: error }, 'the use of API tokens could not be written down');

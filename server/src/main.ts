@@ -1,5 +1,5 @@
 // Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
-import { accessSync, constants, mkdirSync, readFileSync, watchFile, unwatchFile } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { FastifyInstance } from 'fastify';
@@ -13,9 +13,9 @@ import { migrate } from './db/migrate.ts';
 import { AnswerCache } from './http/caching.ts';
 import { startJobs, TokenUse } from './jobs.ts';
 import { Metrics, metricsServer } from './metrics.ts';
+import { ensureNetwork } from './network.ts';
 import { appliedWatch, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken } from './operators/operators.ts';
-import { ensureNetwork } from './network.ts';
 import { loadSecrets } from './secrets.ts';
 import { openStamps } from './stamps.ts';
 
@@ -35,6 +35,8 @@ export interface Overrides {
   log?: Logger;
   /** False: nothing happens by itself. */
   jobs?: boolean;
+  /** See `DatabaseOptions`. */
+  largest_group?: number;
 }
 
 const starting: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
@@ -45,7 +47,9 @@ function prepareDataDir(path: string): void {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new Error(`The data folder ${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set EXITWARD_DATA_DIR.`);
+    throw new Error(
+      `The data folder ${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set EXITWARD_DATA_DIR.`,
+    );
   }
 }
 
@@ -53,14 +57,27 @@ function prepareDataDir(path: string): void {
 function openLog(config: Config): Logger {
   return pino({
     level: config.log_level,
-    redact: ['*.authorization', '*.cookie', '*.token', '*.api_token', '*.password', 'authorization', 'token'],
+    redact: [
+      '*.authorization',
+      '*.cookie',
+      '*.token',
+      '*.api_token',
+      '*.password',
+      'authorization',
+      'token',
+    ],
   });
 }
 
 /** Opens the database and brings it to this schema. The caller closes it. */
-export async function openStorage(config: Config, clock: Clock, metrics?: Metrics): Promise<Database> {
+export async function openStorage(
+  config: Config,
+  { clock = systemClock, largest_group }: Overrides = {},
+  metrics?: Metrics,
+): Promise<Database> {
   const db = await openDatabase(config.database_url, {
     clock,
+    largest_group,
     acknowledge_early: config.test_acknowledge_early,
     onGroup: (actions, seconds) => {
       metrics?.groups.observe(seconds);
@@ -77,7 +94,12 @@ export async function openStorage(config: Config, clock: Clock, metrics?: Metric
 }
 
 /** Everything that requests work with, on an open database. */
-export function createContext(config: Config, db: Database, overrides: Overrides, metrics: Metrics): { ctx: Context; tokenUse: TokenUse } {
+export function createContext(
+  config: Config,
+  db: Database,
+  overrides: Overrides,
+  metrics: Metrics,
+): { ctx: Context; tokenUse: TokenUse } {
   const clock = overrides.clock ?? systemClock;
   const tokenUse = new TokenUse();
   const stamps = openStamps(db);
@@ -104,7 +126,7 @@ export async function serve(env: Environment, overrides: Overrides = {}): Promis
   const config = readConfig(env);
   prepareDataDir(config.data_dir);
   const metrics = new Metrics();
-  const db = await openStorage(config, overrides.clock ?? systemClock, metrics);
+  const db = await openStorage(config, overrides, metrics);
   const closers: Array<() => Promise<void>> = [() => db.close()];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -128,8 +150,16 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   const parts = new Map<string, Parts & { at: ListenAddress }>();
   const add = (at: ListenAddress, part: Partial<Parts>) => {
     // Port 0 asks for any free port: such listeners are never the same one.
-    const key = at.port === 0 && at !== listen ? `${at.host}:0 ${parts.size}` : `${at.host}:${at.port}`;
-    parts.set(key, { customers: false, operators: false, nodes: false, at, ...parts.get(key), ...part });
+    const key =
+      at.port === 0 && at !== listen ? `${at.host}:0 ${parts.size}` : `${at.host}:${at.port}`;
+    parts.set(key, {
+      customers: false,
+      operators: false,
+      nodes: false,
+      at,
+      ...parts.get(key),
+      ...part,
+    });
     return key;
   };
   const keys = {
@@ -148,10 +178,13 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   let metrics_url: string | undefined;
   if (metrics_listen) {
     const server = metricsServer(ctx.metrics, () => refreshLag(ctx));
-    closers.push(() => new Promise((done) => {
-      server.close(() => done());
-      server.closeAllConnections();
-    }));
+    closers.push(
+      () =>
+        new Promise((done) => {
+          server.close(() => done());
+          server.closeAllConnections();
+        }),
+    );
     metrics_url = `${await listenPlain(server, metrics_listen)}/metrics`;
   }
   return {
@@ -180,7 +213,8 @@ function listenPlain(server: Server, at: ListenAddress): Promise<string> {
 
 function urlOf(server: Server, tls: boolean): string {
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The listener has no address.');
+  if (address === null || typeof address === 'string')
+    throw new Error('The listener has no address.');
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
   return `${tls ? 'https' : 'http'}://${host}:${address.port}`;
 }
@@ -193,7 +227,9 @@ function listenFault(error: unknown, at: ListenAddress): Error {
     EADDRNOTAVAIL: 'this machine does not have that address',
     ENOTFOUND: 'that name has no address',
   };
-  return new Error(`Cannot listen on ${at.host}:${at.port}: ${why[code ?? ''] ?? (error as Error).message}.`);
+  return new Error(
+    `Cannot listen on ${at.host}:${at.port}: ${why[code ?? ''] ?? (error as Error).message}.`,
+  );
 }
 
 /** Lets requests in flight finish; after the grace time their connections are cut. */

@@ -15,7 +15,9 @@ export async function ensureNetwork(ctx: Context): Promise<void> {
   const { key_id } = ctx.secrets;
   const known = await ctx.db.one<{ key_id: string | null }>('select key_id from network');
   if (known?.key_id && known.key_id !== key_id) {
-    throw new Error(`The keys file ${ctx.config.keys_file} is not the one that this database was used with; restore the right one, or set EXITWARD_KEYS_FILE.`);
+    throw new Error(
+      `The keys file ${ctx.config.keys_file} is not the one that this database was used with; restore the right one, or set EXITWARD_KEYS_FILE.`,
+    );
   }
   if (known?.key_id) return;
   await ctx.db.write(system, async (tx) => {

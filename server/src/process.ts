@@ -4,7 +4,7 @@ import { type Running, serve } from './main.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with 0; a second
- * signal ends it at once. `ready` runs once it listens. When it cannot start: one sentence on
+ * signal ends it at once, with 1. `ready` runs once it listens. When it cannot start: one sentence on
  * standard error (a line for each fault of the settings), exit 1.
  */
 export async function runUntilStopped(
@@ -13,20 +13,31 @@ export async function runUntilStopped(
 ): Promise<void> {
   let running: Running | undefined;
   let stopping = false;
-  const stop = async () => {
-    if (stopping) process.exit(1);
+  const end = async (code: number) => {
     stopping = true;
-    await running?.stop();
-    process.exit(0);
+    try {
+      await running?.stop();
+    } catch (error) {
+      code = 1;
+      complain(error);
+    }
+    process.exit(code);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(1);
+      void end(0);
+    });
+  }
   try {
     running = await serve(env);
     await ready(running);
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
-    await running?.stop();
-    process.exit(1);
+    complain(error);
+    await end(1);
   }
+}
+
+function complain(error: unknown): void {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 }

@@ -22,7 +22,12 @@ export async function keepRemoved(
 ): Promise<number> {
   const removal_id = await nextId(tx, account_id, 'removals');
   const rows = entries.map((entry) => ({
-    account_id, removal_id, list, id: entry.id, entry: JSON.stringify(entry), at: tx.now,
+    account_id,
+    removal_id,
+    list,
+    id: entry.id,
+    entry: JSON.stringify(entry),
+    at: tx.now,
   }));
   for (let at = 0; at < rows.length; at += 5000) {
     await tx.insertMany('removed_entries', rows.slice(at, at + 5000));
@@ -51,7 +56,10 @@ export async function takeRemoved<T>(
     [account_id, removal_id, list, tx.now - kept_seconds],
   );
   if (rows.length > 0) {
-    await tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [account_id, removal_id]);
+    await tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [
+      account_id,
+      removal_id,
+    ]);
   }
   return rows.map((row) => JSON.parse(row.entry) as T);
 }

@@ -55,7 +55,11 @@ export class Secrets {
     if (this.#seal.length !== 32 || this.#hash.length !== 32 || this.#signing.length === 0) {
       throw new Error('a key is missing or has the wrong length');
     }
-    this.key_id = createHash('sha256').update(this.#seal).update(this.#hash).digest('hex').slice(0, 16);
+    this.key_id = createHash('sha256')
+      .update(this.#seal)
+      .update(this.#hash)
+      .digest('hex')
+      .slice(0, 16);
   }
 
   /** The keyed hash under which a token is stored and looked up. */
@@ -133,7 +137,9 @@ export function loadSecrets(path: string): Secrets {
     text = readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new Error(`The keys file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+      throw new Error(
+        `The keys file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      );
     }
     text = makeKeysFile(path);
   }
@@ -151,7 +157,9 @@ function makeKeysFile(path: string): string {
     writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readFileSync(path, 'utf8');
-    throw new Error(`The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+    throw new Error(
+      `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
+    );
   }
   return text;
 }

@@ -58,7 +58,13 @@ class VersionedStamps implements Stamps {
     this.#version = version;
   }
   current(account_id: number): Stamp | Promise<Stamp> {
-    const version = this.#version();
+    let version: number;
+    try {
+      version = this.#version();
+    } catch (error) {
+      // Kept answers are served outside of the router: there nobody would catch it.
+      return Promise.reject(error);
+    }
     if (version !== this.#knownAt) {
       this.#known.clear();
       this.#knownAt = version;
@@ -66,7 +72,10 @@ class VersionedStamps implements Stamps {
     return this.#known.get(account_id) ?? this.#load(account_id, version);
   }
   async #load(account_id: number, version: number): Promise<Stamp> {
-    const stamp = toStamp(byAccount(await this.#db.all<StampRow>(sqlForOne, [account_id])), account_id);
+    const stamp = toStamp(
+      byAccount(await this.#db.all<StampRow>(sqlForOne, [account_id])),
+      account_id,
+    );
     if (version === this.#knownAt) this.#known.set(account_id, stamp);
     return stamp;
   }

@@ -10,15 +10,24 @@ const spellings: Record<string, (path: string) => string> = {
   'as it is': (path) => path,
   'with an escaped letter': (path) => `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`,
   'with every letter of the prefix escaped': (path) =>
-    path.replace(/^\/(\w+)/, (_, prefix: string) =>
-      `/${[...prefix].map((letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`).join('')}`,
+    path.replace(
+      /^\/(\w+)/,
+      (_, prefix: string) =>
+        `/${[...prefix].map((letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`).join('')}`,
     ),
   'with an origin': (path) => `http://anyone.example${path}`,
   'with a query': (path) => `${path}?a=b`,
 };
 
 /** Open to anyone: health for the machines, documentation for people, joining by a one-time code. */
-const open = ['/healthz', '/readyz', '/docs', '/docs/openapi.json', '/docs/reference.js', '/node/join'];
+const open = [
+  '/healthz',
+  '/readyz',
+  '/docs',
+  '/docs/openapi.json',
+  '/docs/reference.js',
+  '/node/join',
+];
 
 function statusOf(base: string, method: string, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -50,7 +59,10 @@ eachDatabase((database) => {
       const answers = await Promise.all(
         closed.map(async ({ method, path }) => {
           const base = path.startsWith('/admin') ? t.running.admin_url : t.base_url;
-          const real = path.replace('{account}', 'acme').replace('{server}', 'fra1').replace(/\{\w+\}/, '1');
+          const real = path
+            .replace('{account}', 'acme')
+            .replace('{server}', 'fra1')
+            .replace(/\{\w+\}/, '1');
           return `${method} ${path} ${await statusOf(base, method.toUpperCase(), spell(real))}`;
         }),
       );
@@ -58,7 +70,13 @@ eachDatabase((database) => {
     });
 
     test('a path under /v0 or /admin that does not exist, or is broken, answers 401 too', async () => {
-      for (const path of ['/v0/nothing', '/%760/nothing', '/v0/%zz', '/v0?x', 'http://a.example/v0/nothing']) {
+      for (const path of [
+        '/v0/nothing',
+        '/%760/nothing',
+        '/v0/%zz',
+        '/v0?x',
+        'http://a.example/v0/nothing',
+      ]) {
         expect(await statusOf(t.base_url, 'GET', path), path).toBe(401);
       }
       for (const path of ['/admin/nothing', '/%61dmin/nothing', '/admin']) {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, createApiToken } from '../src/accounts/accounts.ts';
 import { createApp, type Parts } from '../src/app.ts';
 import { touch } from '../src/changes.ts';
+import { Metrics } from '../src/metrics.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -19,7 +20,8 @@ interface Route {
 async function routesOf(t: TestApp, parts: Partial<Parts>): Promise<Route[]> {
   const routes: Route[] = [];
   const all = { customers: false, operators: false, nodes: false, ...parts };
-  const app = await createApp(t.running.ctx, all, {
+  const ctx = { ...t.running.ctx, metrics: new Metrics() };
+  const app = await createApp(ctx, all, {
     prepare: async (raw) => {
       raw.addHook('onRoute', ({ method, url, config }) => {
         if (config?.allow) return;

@@ -12,7 +12,7 @@ export type { AccountRow as Account, ApiTokenRow as ApiToken, CallerRow } from '
 export {
   callerByHash,
   markTokenUsed,
-  pageByName as pageOfAccounts,
+  page as pageOfAccounts,
   tokens as listApiTokens,
 } from './store.ts';
 
@@ -30,7 +30,9 @@ export interface NewAccount {
   token_lifetime_seconds?: number | undefined;
 }
 
-export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & { suspended?: boolean | undefined };
+export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & {
+  suspended?: boolean | undefined;
+};
 
 const year_seconds = 365 * 86_400;
 
@@ -61,10 +63,14 @@ export function refuseUnlessWritable(
   now: number,
 ): void {
   if (contract.suspended) {
-    throw forbidden('The contract is suspended: it can be read, not changed. Ask your provider to lift the suspension.');
+    throw forbidden(
+      'The contract is suspended: it can be read, not changed. Ask your provider to lift the suspension.',
+    );
   }
   if (now >= contract.expiry) {
-    throw forbidden('The contract has expired: it can be read, not changed. Renew it with your provider.');
+    throw forbidden(
+      'The contract has expired: it can be read, not changed. Renew it with your provider.',
+    );
   }
 }
 
@@ -94,14 +100,24 @@ export async function createAccount(
     created_at: tx.now,
   };
   if (account.start >= account.expiry) {
-    throw badRequest('expiry: expected a time after the contract\'s start.');
+    throw badRequest("expiry: expected a time after the contract's start.");
   }
   if (!(await store.insert(tx, account))) {
     throw conflict(`name: an account named ${JSON.stringify(body.name)} exists already.`);
   }
   const token = await createApiToken(tx, secrets, viewable, account, { name: 'default' });
-  await recordChange(tx, { kind: 'contract', account_id: account.id, server_id: null, record_id: null });
-  await audit(tx, { account_id: account.id, action: 'account.create', target: account.name, after: account });
+  await recordChange(tx, {
+    kind: 'contract',
+    account_id: account.id,
+    server_id: null,
+    record_id: null,
+  });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'account.create',
+    target: account.name,
+    after: account,
+  });
   return { account, api_token: token.text };
 }
 
@@ -115,28 +131,55 @@ export async function changeAccount(
   const after: store.AccountRow = { ...account, ...defined(plain) };
   if (detailed_billing !== undefined) after.detailed_billing = detailed_billing ? 1 : 0;
   if (suspended !== undefined) after.suspended = suspended ? 1 : 0;
-  if (port_scheme !== undefined) after.port_scheme_id = (await requirePortScheme(tx, port_scheme)).id;
+  if (port_scheme !== undefined)
+    after.port_scheme_id = (await requirePortScheme(tx, port_scheme)).id;
   if (after.port_scheme_id !== account.port_scheme_id) {
-    if (await store.listsAddresses(tx, account.id)) throw conflict('port_scheme: the account lists addresses on its present port scheme; clear its authlist first.');
-    const [deaf, ...others] = await store.serversWithoutScheme(tx, account.id, after.port_scheme_id);
-    if (deaf) throw conflict(`port_scheme: ${[deaf, ...others].slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(port_scheme)}.`);
+    if (await store.listsAddresses(tx, account.id))
+      throw conflict(
+        'port_scheme: the account lists addresses on its present port scheme; clear its authlist first.',
+      );
+    const [deaf, ...others] = await store.serversWithoutScheme(
+      tx,
+      account.id,
+      after.port_scheme_id,
+    );
+    if (deaf)
+      throw conflict(
+        `port_scheme: ${[deaf, ...others].slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(port_scheme)}.`,
+      );
   }
   if (after.start >= after.expiry) {
-    throw badRequest('expiry: expected a time after the contract\'s start.');
+    throw badRequest("expiry: expected a time after the contract's start.");
   }
   if (after.start !== account.start) {
-    if (await hasUsage(tx, account.id)) throw conflict('start: the contract has usage, and its billing periods are counted from its start.');
+    if (await hasUsage(tx, account.id))
+      throw conflict(
+        'start: the contract has usage, and its billing periods are counted from its start.',
+      );
   }
   after.over_limit = (await isOverLimit(tx, after)) ? 1 : 0;
   await store.update(tx, after);
-  await recordChange(tx, { kind: 'contract', account_id: account.id, server_id: null, record_id: null });
-  await audit(tx, { account_id: account.id, action: 'account.change', target: account.name, before: account, after });
+  await recordChange(tx, {
+    kind: 'contract',
+    account_id: account.id,
+    server_id: null,
+    record_id: null,
+  });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'account.change',
+    target: account.name,
+    before: account,
+    after,
+  });
   return after;
 }
 
 /** The members of `changes` that were sent. */
 function defined<T extends object>(changes: T): T {
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as T;
+  return Object.fromEntries(
+    Object.entries(changes).filter(([, value]) => value !== undefined),
+  ) as T;
 }
 
 async function isOverLimit(tx: Transaction, account: store.AccountRow): Promise<boolean> {
@@ -149,7 +192,12 @@ export async function judgeLimit(tx: Transaction, account: store.AccountRow): Pr
   const over_limit = (await isOverLimit(tx, account)) ? 1 : 0;
   if (over_limit === account.over_limit) return false;
   await store.update(tx, { ...account, over_limit });
-  await recordChange(tx, { kind: 'contract', account_id: account.id, server_id: null, record_id: null });
+  await recordChange(tx, {
+    kind: 'contract',
+    account_id: account.id,
+    server_id: null,
+    record_id: null,
+  });
   return true;
 }
 
@@ -175,7 +223,9 @@ export async function createApiToken(
 ): Promise<{ token: store.ApiTokenRow; text: string }> {
   const others = await store.tokens(tx, account.id);
   if (others.some((other) => other.name === body.name)) {
-    throw conflict(`name: the account has an API token named ${JSON.stringify(body.name)} already.`);
+    throw conflict(
+      `name: the account has an API token named ${JSON.stringify(body.name)} already.`,
+    );
   }
   const text = newTokenText('ewa_');
   const id = await nextId(tx, account.id, 'api_tokens');
@@ -192,7 +242,12 @@ export async function createApiToken(
   };
   await store.insertToken(tx, token);
   await touchTokens(tx, account.id);
-  await audit(tx, { account_id: account.id, action: 'api_token.create', target: `token/${id}`, after: withoutSecrets(token) });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'api_token.create',
+    target: `token/${id}`,
+    after: withoutSecrets(token),
+  });
   return { token, text };
 }
 
@@ -212,7 +267,8 @@ export async function viewApiToken(
 ): Promise<string> {
   const token = await store.findToken(tx, account.id, id);
   if (!token) throw notFound(`The account has no API token ${id}.`);
-  if (token.sealed === null) throw conflict('This API token was shown once, when it was created, and is not kept.');
+  if (token.sealed === null)
+    throw conflict('This API token was shown once, when it was created, and is not kept.');
   await audit(tx, { account_id: account.id, action: 'api_token.view', target: `token/${id}` });
   return secrets.unseal(token.sealed, sealContext(account.id, id));
 }
@@ -227,7 +283,12 @@ export async function removeApiToken(
   if (!token) throw notFound(`The account has no API token ${id}.`);
   await store.removeToken(tx, account.id, id);
   await touchTokens(tx, account.id);
-  await audit(tx, { account_id: account.id, action: 'api_token.remove', target: `token/${id}`, before: withoutSecrets(token) });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'api_token.remove',
+    target: `token/${id}`,
+    before: withoutSecrets(token),
+  });
 }
 
 export interface PortScheme {
@@ -270,13 +331,22 @@ export async function createPortScheme(
   body: { name: string; bases: PortScheme['bases'] },
 ): Promise<PortScheme> {
   if (body.bases.some((base, at) => sharePorts([base], body.bases.slice(at + 1)))) {
-    throw badRequest(`bases: two of them are less than ${ports_per_base} apart, so that they would share ports.`);
+    throw badRequest(
+      `bases: two of them are less than ${ports_per_base} apart, so that they would share ports.`,
+    );
   }
   const id = await nextId(tx, 0, 'port_schemes');
-  if (!(await store.insertPortScheme(tx, { id, name: body.name, bases: JSON.stringify(body.bases) }))) {
+  if (
+    !(await store.insertPortScheme(tx, { id, name: body.name, bases: JSON.stringify(body.bases) }))
+  ) {
     throw conflict(`name: a port scheme named ${JSON.stringify(body.name)} exists already.`);
   }
   await touch(tx, 0);
-  await audit(tx, { account_id: null, action: 'port_scheme.create', target: body.name, after: body });
+  await audit(tx, {
+    account_id: null,
+    action: 'port_scheme.create',
+    target: body.name,
+    after: body,
+  });
   return { id, ...body };
 }

@@ -12,7 +12,16 @@ import {
   sendCreated,
   sendJson,
 } from '../http/admin.ts';
-import { EmptyQuery, errors, Integer, Name, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
+import {
+  EmptyQuery,
+  errors,
+  Integer,
+  Name,
+  OneOf,
+  Strict,
+  Text,
+  Timestamp,
+} from '../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../http/paging.ts';
 import { listRemovals } from '../removals.ts';
 import { periodAt, periodUsage } from '../usage/usage.ts';
@@ -36,7 +45,9 @@ const Plan = Text('Plan name.', 64);
 const Start = Integer('Contract start, epoch seconds; billing periods are counted from it.');
 const Expiry = Integer('When the contract ends, epoch seconds.');
 const Limit = Integer('Bytes that the contract allows in a billing period.');
-const Detailed = Type.Boolean({ description: 'Detailed server billing: limits of single servers count.' });
+const Detailed = Type.Boolean({
+  description: 'Detailed server billing: limits of single servers count.',
+});
 const OnLimit = OneOf(
   ['refuse', 'allow'],
   'What nodes do over the limit: refuse connections, or allow and bill them.',
@@ -105,7 +116,9 @@ function checkMoments(body: { start?: number | undefined; expiry?: number | unde
   for (const field of ['start', 'expiry'] as const) {
     const moment = body[field];
     if (moment === undefined || moment <= latest) continue;
-    throw badRequest(`${field}: ${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`);
+    throw badRequest(
+      `${field}: ${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`,
+    );
   }
 }
 
@@ -205,7 +218,8 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
       config: { find: findAccount(ctx) },
       schema: {
         summary: 'Change the contract of an account',
-        description: 'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
+        description:
+          'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
         tags,
         params: AccountPath,
         querystring: EmptyQuery,

@@ -10,7 +10,11 @@ const Scheme = Strict({
   name: Name('Name of the scheme.'),
   bases: Type.Array(
     Strict({
-      base: Integer('The port of port base 0; its override port is 500 more.', 1, 65_536 - ports_per_base),
+      base: Integer(
+        'The port of port base 0; its override port is 500 more.',
+        1,
+        65_536 - ports_per_base,
+      ),
       service: OneOf(['proxy', 'proxy-https'], 'What is served there: plain or over TLS.'),
     }),
     { minItems: 1, maxItems: 64, description: 'At least 1000 apart from one another.' },

@@ -49,7 +49,9 @@ const CreatedToken = Strict({ ...tokenFields, api_token: Shown });
 const ViewedToken = Strict({ api_token: Shown });
 const NewToken = Strict({
   name: Text('Name of the token.', 64),
-  read_only: Type.Optional(Type.Boolean({ description: 'Whether it only reads; full by default.' })),
+  read_only: Type.Optional(
+    Type.Boolean({ description: 'Whether it only reads; full by default.' }),
+  ),
   expiry: Type.Optional(Integer('When it ends, epoch seconds; at most 10 years from now.')),
 });
 

@@ -42,7 +42,9 @@ const Report = Strict({
 });
 const ReportQuery = Strict({
   from: Type.Optional(
-    Type.String({ description: 'Epoch seconds, counted from its full hour on; the billing period when omitted.' }),
+    Type.String({
+      description: 'Epoch seconds, counted from its full hour on; the billing period when omitted.',
+    }),
   ),
   to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
   by: Type.Optional(
@@ -74,7 +76,13 @@ export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): voi
       const rows = page.map(async ({ id, name, start, limit_bytes, over_limit }) => {
         const period = periodAt(start, now);
         const { total } = await periodUsage(ctx.db, id, period.start);
-        return { account: name, period, usage: total, limit: limit_bytes, over_limit: over_limit === 1 };
+        return {
+          account: name,
+          period,
+          usage: total,
+          limit: limit_bytes,
+          over_limit: over_limit === 1,
+        };
       });
       return sendJson(reply, await Promise.all(rows));
     },
@@ -94,27 +102,27 @@ export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): voi
     async (request, reply) => {
       const account = await requireAccountNamed(ctx.db, request.params.account);
       const now = ctx.clock.now();
-      const from = reportFrom(account, request.query.from, now);
+      const asked = wholeIn('from', request.query.from, null);
       const to = wholeIn('to', request.query.to, nextHour(now));
-      if (from >= to) throw badRequest(`from: ${from} is not before to, ${to}.`);
+      const from = asked === null ? periodStart(account, now) : hourOf(asked);
+      if ((asked ?? from) >= to)
+        throw badRequest(`from: ${asked ?? from} is not before to, ${to}.`);
       const { by = 'day' } = request.query;
-      const rows = (await reportUsage(ctx.db, account.id, from, to, by)).map(({ key, up, down }) => ({
-        [by]: key,
-        ...inAll([{ up, down }]),
-      }));
+      const rows = (await reportUsage(ctx.db, account.id, from, to, by)).map(
+        ({ key, up, down }) => ({
+          [by]: key,
+          ...inAll([{ up, down }]),
+        }),
+      );
       return sendJson(reply, { from, to, by, rows, ...inAll(rows) });
     },
   );
 }
 
-/**
- * Where a report begins: at the full hour of what was asked, else at the running billing period, as
- * its sums are counted. Traffic of the hour in which a contract starts is of its first period.
- */
-function reportFrom(account: Account, asked: string | undefined, now: number): number {
-  const period = periodAt(account.start, now);
-  if (asked === undefined && period.start !== account.start) return period.start;
-  return hourOf(wholeIn('from', asked, period.start));
+/** From which hour on traffic counts in the running billing period; the first takes the hour it starts in. */
+function periodStart(account: Account, now: number): number {
+  const { start } = periodAt(account.start, now);
+  return start === account.start ? hourOf(start) : start;
 }
 
 /** The sums of some rows; never more than JSON can tell exactly. */

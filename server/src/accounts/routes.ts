@@ -46,7 +46,12 @@ const commonLinks = {
   overrides: '/v0/contract/overrides',
 };
 const links = {
-  current: { ...commonLinks, authlist: '/v0/contract/ip-authlist', users: '/v0/users', token: '/v0/users/token' },
+  current: {
+    ...commonLinks,
+    authlist: '/v0/contract/ip-authlist',
+    users: '/v0/users',
+    token: '/v0/users/token',
+  },
   earlier: { ...commonLinks, whitelist: '/v0/contract/whitelist' },
 };
 
@@ -63,7 +68,12 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) => {
       const { account_name, variant } = request.session.caller;
-      return answer(ctx, request, reply, { name: account_name, variant, version: 'v0', links: links[variant] });
+      return answer(ctx, request, reply, {
+        name: account_name,
+        variant,
+        version: 'v0',
+        links: links[variant],
+      });
     },
   );
 
@@ -82,7 +92,12 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
       const { start, end } = periodAt(account.start, ctx.clock.now());
       const { total } = await periodUsage(ctx.db, account.id, start);
       const { name, plan, expiry, limit_bytes } = account;
-      const value = { name, plan, period: { start, end, usage: total, limit: limit_bytes }, expiry };
+      const value = {
+        name,
+        plan,
+        period: { start, end, usage: total, limit: limit_bytes },
+        expiry,
+      };
       return answer(ctx, request, reply, value, { valid_until: end });
     },
   );

@@ -67,13 +67,8 @@ export function findByName(db: Reader, name: string): Promise<AccountRow | undef
   return db.one('select * from accounts where name = $1', [name]);
 }
 
-/** A page of accounts in the order of their ids. */
-export function page(db: Reader, after_id: number, most: number): Promise<AccountRow[]> {
-  return db.all('select * from accounts where id > $1 order by id limit $2', [after_id, most]);
-}
-
 /** A page of accounts in the order of their names. */
-export function pageByName(db: Reader, after: string, most: number): Promise<AccountRow[]> {
+export function page(db: Reader, after: string, most: number): Promise<AccountRow[]> {
   return db.all('select * from accounts where name > $1 order by name limit $2', [after, most]);
 }
 
@@ -84,8 +79,18 @@ export async function insert(tx: Transaction, row: AccountRow): Promise<boolean>
        over_limit, on_limit, port_scheme_id, token_lifetime_seconds, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing returning id`,
     [
-      row.id, row.name, row.plan, row.start, row.expiry, row.limit_bytes, row.detailed_billing,
-      row.suspended, row.over_limit, row.on_limit, row.port_scheme_id, row.token_lifetime_seconds,
+      row.id,
+      row.name,
+      row.plan,
+      row.start,
+      row.expiry,
+      row.limit_bytes,
+      row.detailed_billing,
+      row.suspended,
+      row.over_limit,
+      row.on_limit,
+      row.port_scheme_id,
+      row.token_lifetime_seconds,
       row.created_at,
     ],
   );
@@ -98,8 +103,17 @@ export function update(tx: Transaction, row: AccountRow): Promise<number> {
        suspended = $7, over_limit = $8, on_limit = $9, port_scheme_id = $10, token_lifetime_seconds = $11
      where id = $1`,
     [
-      row.id, row.plan, row.start, row.expiry, row.limit_bytes, row.detailed_billing, row.suspended,
-      row.over_limit, row.on_limit, row.port_scheme_id, row.token_lifetime_seconds,
+      row.id,
+      row.plan,
+      row.start,
+      row.expiry,
+      row.limit_bytes,
+      row.detailed_billing,
+      row.suspended,
+      row.over_limit,
+      row.on_limit,
+      row.port_scheme_id,
+      row.token_lifetime_seconds,
     ],
   );
 }
@@ -131,13 +145,18 @@ export function markTokenUsed(
   at: number,
 ): Promise<number> {
   return tx.run('update api_tokens set last_used_at = $3 where account_id = $1 and id = $2', [
-    account_id, id, at,
+    account_id,
+    id,
+    at,
   ]);
 }
 
 /** True while the account lists addresses: each is claimed on the account's port scheme. */
 export async function listsAddresses(db: Reader, account_id: number): Promise<boolean> {
-  return (await db.one('select id from authlist where account_id = $1 limit 1', [account_id])) !== undefined;
+  return (
+    (await db.one('select id from authlist where account_id = $1 limit 1', [account_id])) !==
+    undefined
+  );
 }
 
 /** The names of the account's servers that do not listen on a port scheme. */

@@ -25,6 +25,8 @@ export type ChangedEntry = store.AuthlistEntry & { revision: number };
 export interface AuthlistRules {
   addresses: 'any' | 'public';
   max_authlist_entries: number;
+  /** Told of each address that is claimed already; may refuse to say so once more. */
+  onConflict?: (account_id: number, now: number) => void;
 }
 
 /** True when connections from the entry's address are taken: its user is an active proxy user. */
@@ -40,7 +42,8 @@ export async function requireEntry(
   now: number,
 ): Promise<store.AuthlistEntry> {
   const entry = id === undefined ? undefined : await store.find(db, account_id, id, now);
-  if (!entry) throw notFound('There is no such entry on your list; it may have expired or been removed.');
+  if (!entry)
+    throw notFound('There is no such entry on your list; it may have expired or been removed.');
   return entry;
 }
 
@@ -88,9 +91,11 @@ export async function createEntry(
     heldCount(tx, account_id, 'authlist'),
   ]);
   if (held >= rules.max_authlist_entries) {
-    throw conflict(`The list holds ${held} entries, as many as an account may have; remove some first.`);
+    throw conflict(
+      `The list holds ${held} entries, as many as an account may have; remove some first.`,
+    );
   }
-  const placed = added ?? (await placeAgain(tx, row, user));
+  const placed = added ?? (await placeAgain(tx, row, user, rules));
   await countHeld(tx, account_id, 'authlist', 1);
   const entry = await entryChanged(tx, { ...row, ...placed }, user as User);
   await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
@@ -98,10 +103,15 @@ export async function createEntry(
 }
 
 /** A condition of the insert did not hold: says which, or tries again where it was an expired claim. */
-async function placeAgain(tx: Transaction, row: store.NewRow, user: User | undefined) {
+async function placeAgain(
+  tx: Transaction,
+  row: store.NewRow,
+  user: User | undefined,
+  rules: AuthlistRules,
+) {
   const account = await requireWritable(tx, row.account_id);
   if (!user) throw unknownUser(row.user);
-  await freeClaim(tx, account.port_scheme_id, row.ip);
+  await freeClaim(tx, account, row.ip, rules);
   const placed = await store.insert(tx, row);
   if (!placed) throw addressTaken(row.ip);
   return placed;
@@ -117,16 +127,38 @@ async function entryChanged(
   { name, active, proxy }: User,
 ): Promise<ChangedEntry> {
   const revision = await recordChange(tx, {
-    kind: 'authlist', account_id, server_id: null, record_id: id,
+    kind: 'authlist',
+    account_id,
+    server_id: null,
+    record_id: id,
   });
-  return { account_id, id, port_scheme_id, ip, user_id, expiry, revision, user: name, active, proxy };
+  return {
+    account_id,
+    id,
+    port_scheme_id,
+    ip,
+    user_id,
+    expiry,
+    revision,
+    user: name,
+    active,
+    proxy,
+  };
 }
 
 /** Ends the claim of an expired entry on an address. Errors: 409 while the claim holds, whoever's it is. */
-async function freeClaim(tx: Transaction, port_scheme_id: number, ip: string): Promise<void> {
+async function freeClaim(
+  tx: Transaction,
+  { id, port_scheme_id }: Account,
+  ip: string,
+  rules: AuthlistRules,
+): Promise<void> {
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
-  if (tx.now < holder.expiry) throw addressTaken(ip);
+  if (tx.now < holder.expiry) {
+    rules.onConflict?.(id, tx.now);
+    throw addressTaken(ip);
+  }
   await removeRow(tx, holder);
 }
 
@@ -139,7 +171,10 @@ async function removeRow(tx: Transaction, row: store.AuthlistRow): Promise<void>
   await store.remove(tx, row.account_id, row.id);
   await countHeld(tx, row.account_id, 'authlist', -1);
   await recordChange(tx, {
-    kind: 'authlist', account_id: row.account_id, server_id: null, record_id: row.id,
+    kind: 'authlist',
+    account_id: row.account_id,
+    server_id: null,
+    record_id: row.id,
   });
 }
 
@@ -164,19 +199,26 @@ export async function changeEntry(
   const name = changes.user ?? before.user;
   const user = await findUserNamed(tx, account_id, name);
   if (!user) throw unknownUser(name);
-  if (ip !== before.ip) await freeClaim(tx, account.port_scheme_id, ip);
+  if (ip !== before.ip) await freeClaim(tx, account, ip, rules);
   const row = { ...toRow(before), ip, user_id: user.id, expiry: changes.expiry ?? before.expiry };
   await store.update(tx, row);
   const entry = await entryChanged(tx, row, user);
   await audit(tx, {
-    account_id, action: 'authlist.change', target: `authlist/${before.id}`,
+    account_id,
+    action: 'authlist.change',
+    target: `authlist/${before.id}`,
     before: { ip: before.ip, user: before.user, expiry: before.expiry },
     after: { ip: entry.ip, user: entry.user, expiry: entry.expiry },
   });
   return entry;
 }
 
-function toRow({ user: _, active: __, proxy: ___, ...row }: store.AuthlistEntry): store.AuthlistRow {
+function toRow({
+  user: _,
+  active: __,
+  proxy: ___,
+  ...row
+}: store.AuthlistEntry): store.AuthlistRow {
   return row;
 }
 
@@ -192,7 +234,9 @@ export async function removeEntry(
   requireMatch(before);
   await removeRow(tx, before);
   await audit(tx, {
-    account_id, action: 'authlist.remove', target: `authlist/${before.id}`,
+    account_id,
+    action: 'authlist.remove',
+    target: `authlist/${before.id}`,
     before: { ip: before.ip, user: before.user, expiry: before.expiry },
   });
 }
@@ -210,9 +254,16 @@ export async function removeAllEntries(
   if (removed === 0) return 0;
   await countHeld(tx, account_id, 'authlist', -removed);
   const removal_id = await keepRemoved(tx, account_id, 'authlist', entries.map(toRow));
-  await recordChange(tx, { kind: 'authlist_cleared', account_id, server_id: null, record_id: null });
+  await recordChange(tx, {
+    kind: 'authlist_cleared',
+    account_id,
+    server_id: null,
+    record_id: null,
+  });
   await audit(tx, {
-    account_id, action: 'authlist.remove_all', target: 'authlist',
+    account_id,
+    action: 'authlist.remove_all',
+    target: 'authlist',
     before: { entries: entries.length, removal_id },
   });
   return entries.length;
@@ -228,16 +279,31 @@ export async function restoreEntries(
   removal_id: number,
 ): Promise<{ restored: number; left_out: number }> {
   const rows = await takeRemoved<store.AuthlistRow>(tx, account.id, removal_id, 'authlist');
-  if (rows.length === 0) throw notFound(`The account has no authlist removal ${removal_id} that can be undone.`);
+  if (rows.length === 0)
+    throw notFound(`The account has no authlist removal ${removal_id} that can be undone.`);
   let restored = 0;
   for (const row of rows) {
-    if (row.expiry <= tx.now || !(await store.putBack(tx, { ...row, port_scheme_id: account.port_scheme_id }))) continue;
+    if (
+      row.expiry <= tx.now ||
+      !(await store.putBack(tx, { ...row, port_scheme_id: account.port_scheme_id }))
+    )
+      continue;
     restored += 1;
-    await recordChange(tx, { kind: 'authlist', account_id: account.id, server_id: null, record_id: row.id });
+    await recordChange(tx, {
+      kind: 'authlist',
+      account_id: account.id,
+      server_id: null,
+      record_id: row.id,
+    });
   }
   await countHeld(tx, account.id, 'authlist', restored);
   const outcome = { restored, left_out: rows.length - restored };
-  await audit(tx, { account_id: account.id, action: 'authlist.restore', target: 'authlist', after: { removal_id, ...outcome } });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'authlist.restore',
+    target: 'authlist',
+    after: { removal_id, ...outcome },
+  });
   return outcome;
 }
 

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { answer, change, requireMatch } from '../http/answers.ts';
 import type { Variant } from '../http/auth.ts';
+import { requireValid } from '../http/errors.ts';
 import {
   checkExpiry,
   EmptyQuery,
@@ -19,6 +20,7 @@ import {
 } from '../http/fields.ts';
 import {
   type AuthlistEntry,
+  type AuthlistRules,
   type ChangedEntry,
   changeEntry,
   createEntry,
@@ -28,13 +30,16 @@ import {
   requireEntry,
   userIsActive,
 } from './authlist.ts';
+import { ConflictCap } from './conflicts.ts';
 
 const Entry = Type.Object(
   {
     id: Integer('Unique identifier used to manage the entry.', 1),
     ip: Type.String({ description: 'IP address.' }),
     user: Type.String({ description: 'Username that connections from `ip` are assigned to.' }),
-    user_active: Type.Boolean({ description: 'Whether the associated user is an active proxy user.' }),
+    user_active: Type.Boolean({
+      description: 'Whether the associated user is an active proxy user.',
+    }),
     expiry: Timestamp('When the entry expires.'),
   },
   { additionalProperties: false },
@@ -67,13 +72,19 @@ function presentEntry(entry: AuthlistEntry) {
 
 /** The same routes under each variant's own path. */
 export function authlistRoutes(app: FastifyInstance, ctx: Context): void {
-  addRoutes(app, ctx, 'current', '/contract/ip-authlist', '/v0/contract/whitelist');
-  addRoutes(app, ctx, 'earlier', '/contract/whitelist', '/v0/contract/ip-authlist');
+  const conflicts = new ConflictCap(ctx.config.conflicts_per_hour);
+  const rules: AuthlistRules = {
+    ...ctx.config,
+    onConflict: (account_id, now) => conflicts.count(account_id, now),
+  };
+  addRoutes(app, ctx, rules, 'current', '/contract/ip-authlist', '/v0/contract/whitelist');
+  addRoutes(app, ctx, rules, 'earlier', '/contract/whitelist', '/v0/contract/ip-authlist');
 }
 
 function addRoutes(
   app: FastifyInstance,
   ctx: Context,
+  rules: AuthlistRules,
   variant: Variant,
   path: string,
   counterpart: string,
@@ -88,7 +99,7 @@ function addRoutes(
       requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
   /** With `Prefer: wait` the entry is read again once the nodes have it. */
-  const shown = (request: FastifyRequest, entry: ChangedEntry) => ({
+  const shown = (entry: ChangedEntry) => ({
     value: presentEntry(entry),
     whenApplied: async (wait_seconds: number) => {
       await ctx.whenApplied(entry.account_id, null, entry.revision, wait_seconds);
@@ -100,13 +111,21 @@ function addRoutes(
     `/v0${path}`,
     {
       config,
-      schema: { summary: 'List entries', tags, querystring: ListQuery, response: { 200: Type.Array(Entry), ...errors(400, 401, 404) } },
+      schema: {
+        summary: 'List entries',
+        tags,
+        querystring: ListQuery,
+        response: { 200: Type.Array(Entry), ...errors(400, 401, 404) },
+      },
     },
     async (request, reply) => {
       const { ip, user } = request.query;
       const filter = { ip, users: words('user', user) };
       const entries = await listEntries(ctx.db, accountOf(request), filter, ctx.clock.now());
-      const valid_until = entries.reduce((first, { expiry }) => Math.min(first, expiry), Number.MAX_SAFE_INTEGER);
+      const valid_until = entries.reduce(
+        (first, { expiry }) => Math.min(first, expiry),
+        Number.MAX_SAFE_INTEGER,
+      );
       return answer(ctx, request, reply, entries.map(presentEntry), { valid_until });
     },
   );
@@ -116,17 +135,20 @@ function addRoutes(
     {
       config,
       schema: {
-        summary: 'Add an entry', tags, querystring: EmptyQuery, body: NewEntry,
-        response: { 201: Entry, ...errors(400, 401, 403, 404, 409) },
+        summary: 'Add an entry',
+        tags,
+        querystring: EmptyQuery,
+        body: NewEntry,
+        response: { 201: Entry, ...errors(400, 401, 403, 404, 409, 429) },
       },
     },
     async (request, reply) => {
       const body = { ...request.body, ip: request.body.ip ?? request.ip };
       return change(ctx, request, reply, async (tx) => {
         checkExpiry(body.expiry, tx.now);
-        const entry = await createEntry(tx, accountOf(request), body, ctx.config);
+        const entry = await createEntry(tx, accountOf(request), body, rules);
         const headers = { location: `${path}/${entry.id}` };
-        return { status: 201, headers, ...shown(request, entry) };
+        return { status: 201, headers, ...shown(entry) };
       });
     },
   );
@@ -136,7 +158,9 @@ function addRoutes(
     {
       config,
       schema: {
-        summary: 'Remove all entries of the account', tags, querystring: EmptyQuery,
+        summary: 'Remove all entries of the account',
+        tags,
+        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
       },
     },
@@ -153,10 +177,18 @@ function addRoutes(
     `/v0${path}/:id`,
     {
       config,
-      schema: { summary: 'One entry', tags, params: IdPath, querystring: EmptyQuery, response: { 200: Entry, ...errors(400, 401, 404) } },
+      schema: {
+        summary: 'One entry',
+        tags,
+        params: IdPath,
+        querystring: EmptyQuery,
+        response: { 200: Entry, ...errors(400, 401, 404) },
+      },
+      attachValidation: true,
     },
     async (request, reply) => {
       const entry = await requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now());
+      requireValid(request);
       return answer(ctx, request, reply, presentEntry(entry), { valid_until: entry.expiry });
     },
   );
@@ -166,18 +198,27 @@ function addRoutes(
     {
       config: ofEntry,
       schema: {
-        summary: 'Change an entry', tags, params: IdPath, querystring: EmptyQuery, body: Changes,
-        response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412) },
+        summary: 'Change an entry',
+        tags,
+        params: IdPath,
+        querystring: EmptyQuery,
+        body: Changes,
+        response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412, 429) },
       },
     },
     async (request, reply) =>
       change(ctx, request, reply, async (tx) => {
         const { ip, user, expiry } = request.body;
         if (expiry !== undefined) checkExpiry(expiry, tx.now);
-        const entry = await changeEntry(tx, accountOf(request), idIn(request), { ip, user, expiry }, ctx.config, (before) =>
-          requireMatch(request, () => presentEntry(before)),
+        const entry = await changeEntry(
+          tx,
+          accountOf(request),
+          idIn(request),
+          { ip, user, expiry },
+          rules,
+          (before) => requireMatch(request, () => presentEntry(before)),
         );
-        return { status: 200, ...shown(request, entry) };
+        return { status: 200, ...shown(entry) };
       }),
   );
 
@@ -186,7 +227,10 @@ function addRoutes(
     {
       config: ofEntry,
       schema: {
-        summary: 'Remove an entry', tags, params: IdPath, querystring: EmptyQuery,
+        summary: 'Remove an entry',
+        tags,
+        params: IdPath,
+        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
       },
     },

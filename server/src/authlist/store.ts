@@ -22,7 +22,10 @@ const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
 
 /** The entries of an account that hold at `now`, by id. */
 export function all(db: Reader, account_id: number, now: number): Promise<AuthlistEntry[]> {
-  return db.all(`${select} where a.account_id = $1 and a.expiry > $2 order by a.id`, [account_id, now]);
+  return db.all(`${select} where a.account_id = $1 and a.expiry > $2 order by a.id`, [
+    account_id,
+    now,
+  ]);
 }
 
 export function findByIp(
@@ -46,7 +49,9 @@ export function find(
   now: number,
 ): Promise<AuthlistEntry | undefined> {
   return db.one(`${select} where a.account_id = $1 and a.id = $2 and a.expiry > $3`, [
-    account_id, id, now,
+    account_id,
+    id,
+    now,
   ]);
 }
 
@@ -102,7 +107,10 @@ export function claimOn(
   port_scheme_id: number,
   ip: string,
 ): Promise<AuthlistRow | undefined> {
-  return db.one('select * from authlist where port_scheme_id = $1 and ip = $2', [port_scheme_id, ip]);
+  return db.one('select * from authlist where port_scheme_id = $1 and ip = $2', [
+    port_scheme_id,
+    ip,
+  ]);
 }
 
 export function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
@@ -131,6 +139,10 @@ export function pageOfAccount(
   );
 }
 
-export function findAny(db: Reader, account_id: number, id: number): Promise<AuthlistRow | undefined> {
+export function findAny(
+  db: Reader,
+  account_id: number,
+  id: number,
+): Promise<AuthlistRow | undefined> {
   return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
 }

@@ -1,16 +1,21 @@
 // Calls the /admin API of a running server, and says in one sentence what stands in the way.
 import { readFileSync } from 'node:fs';
-import { isLoopback, readConfig, type Environment } from '../config.ts';
+import {
+  type Environment,
+  isLoopback,
+  type OperatorAccess,
+  readOperatorAccess,
+} from '../config.ts';
 import { Failure } from './command.ts';
 
-const usualUrl = 'http://127.0.0.1:8081';
 const answer_milliseconds = 120_000;
 
 export class AdminApi {
-  readonly #env: Environment;
+  readonly #access: OperatorAccess;
+  #base: string | undefined;
 
   constructor(env: Environment) {
-    this.#env = env;
+    this.#access = readOperatorAccess(env);
   }
 
   get<T>(path: string): Promise<T> {
@@ -51,8 +56,9 @@ export class AdminApi {
   }
 
   async #request(method: string, path: string, body?: unknown, type?: string): Promise<Response> {
-    const base = baseUrl(this.#env);
-    const token = readToken(this.#env);
+    this.#base ??= baseUrl(this.#access);
+    const base = this.#base;
+    const token = tokenOf(this.#access);
     const response = await fetch(`${base}/admin${path}`, {
       method,
       redirect: 'error',
@@ -61,13 +67,17 @@ export class AdminApi {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: type ? (body as Buffer<ArrayBuffer>) : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: type ? (body as Buffer<ArrayBuffer>) : JSON.stringify(body) }),
     }).catch((error: Error) => {
       throw new Failure(noAnswer(base, error));
     });
     if (response.ok) return response;
     const text = await response.text();
-    throw new Failure(messageIn(text) ?? `${base} answered ${response.status}, not as an Exitward server does.`);
+    throw new Failure(
+      messageIn(text) ?? `${base} answered ${response.status}, not as an Exitward server does.`,
+    );
   }
 }
 
@@ -96,30 +106,32 @@ function noAnswer(base: string, error: Error): string {
   return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
 }
 
-function baseUrl(env: Environment): string {
-  const text = env.EXITWARD_ADMIN_URL || usualUrl;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+/** Where the server is. Errors: a failure when the setting is no URL. */
+function baseUrl({ admin_url }: OperatorAccess): string {
+  const url = URL.canParse(admin_url) ? new URL(admin_url) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
-    throw new Failure(`EXITWARD_ADMIN_URL: expected a URL such as ${usualUrl}, without a name or password.`);
+    throw new Failure(
+      'EXITWARD_ADMIN_URL: expected a URL such as http://127.0.0.1:8081, without a name or password.',
+    );
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (url.protocol === 'http:' && !isLoopback(host)) {
-    process.stderr.write(`exitward: ${url.origin} is not https: the operator token crosses the network in the clear.\n`);
+    process.stderr.write(
+      `exitward: ${url.origin} is not https: the operator token crosses the network in the clear.\n`,
+    );
   }
   return url.href.replace(/\/+$/, '').replace(/\/admin$/, '');
 }
 
-function readToken(env: Environment): string {
-  if (env.EXITWARD_ADMIN_TOKEN) return env.EXITWARD_ADMIN_TOKEN.trim();
-  // The file's place is a setting of the server too; its other settings do not matter here.
-  const { EXITWARD_ADMIN_TOKEN_FILE, EXITWARD_DATA_DIR } = env;
-  const file = readConfig({ EXITWARD_ADMIN_TOKEN_FILE, EXITWARD_DATA_DIR }).admin_token_file;
+/** The operator token. Errors: a failure that says where one is looked for. */
+function tokenOf({ admin_token, admin_token_file }: OperatorAccess): string {
+  if (admin_token) return admin_token;
   try {
-    return readFileSync(file, 'utf8').trim();
+    return readFileSync(admin_token_file, 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new Failure(
-      `There is no operator token: ${file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.`,
+      `There is no operator token: ${admin_token_file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.`,
     );
   }
 }

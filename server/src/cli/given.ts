@@ -40,7 +40,8 @@ export class Given {
     try {
       return parse(text);
     } catch (error) {
-      if (error instanceof InvalidArgumentError) throw new UsageFault(`<${name}>: ${error.message}`);
+      if (error instanceof InvalidArgumentError)
+        throw new UsageFault(`<${name}>: ${error.message}`);
       throw error;
     }
   }

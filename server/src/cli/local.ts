@@ -36,25 +36,22 @@ export function addLocalCommands(program: Command, env: Environment): void {
     );
 }
 
-/** Resolves when the server has stopped; a second signal does not wait. */
 async function runServer(env: Environment): Promise<void> {
-  const { serve } = await import('../main.ts');
-  const signals = ['SIGTERM', 'SIGINT'] as const;
-  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
-  for (const signal of signals) process.on(signal, () => tell());
-  const running = await serve(env);
-  process.stderr.write(
-    `Exitward listens on ${running.base_url}, for operators on ${running.admin_url}, for nodes on ${running.node_url}.\n`,
-  );
-  await told;
-  for (const signal of signals) process.on(signal, () => process.exit(1));
-  await running.stop();
+  const { runUntilStopped } = await import('../process.ts');
+  await runUntilStopped(env, async ({ base_url, admin_url, node_url }) => {
+    process.stderr.write(
+      `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.\n`,
+    );
+  });
 }
 
 /** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
 function sqliteFile(config: Config, command: string): string {
-  if (config.database_url.startsWith('sqlite:')) return resolve(config.database_url.slice('sqlite:'.length));
-  throw new Failure(`exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/operating.md.`);
+  if (config.database_url.startsWith('sqlite:'))
+    return resolve(config.database_url.slice('sqlite:'.length));
+  throw new Failure(
+    `exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/operating.md.`,
+  );
 }
 
 async function withDatabase<T>(config: Config, use: (db: Database) => Promise<T>): Promise<T> {
@@ -71,9 +68,23 @@ async function runMigrations(env: Environment, json: boolean): Promise<void> {
   if (config.database_url.startsWith('sqlite:')) {
     mkdirSync(dirname(sqliteFile(config, 'migrate')), { recursive: true, mode: 0o700 });
   }
-  const value = await withDatabase(config, async (db) => ({ ran: await migrate(db), schema: await schemaVersion(db) }));
-  const sentence = value.ran.length === 0 ? 'Nothing to do.' : `Ran ${value.ran.length} migration(s).`;
-  print(record(value, [['ran', 'ran', 'list'], ['schema', 'schema']], sentence), json);
+  const value = await withDatabase(config, async (db) => ({
+    ran: await migrate(db),
+    schema: await schemaVersion(db),
+  }));
+  const sentence =
+    value.ran.length === 0 ? 'Nothing to do.' : `Ran ${value.ran.length} migration(s).`;
+  print(
+    record(
+      value,
+      [
+        ['ran', 'ran', 'list'],
+        ['schema', 'schema'],
+      ],
+      sentence,
+    ),
+    json,
+  );
 }
 
 async function makeBackup(env: Environment, file: string, json: boolean): Promise<void> {
@@ -101,7 +112,12 @@ async function makeBackup(env: Environment, file: string, json: boolean): Promis
   );
 }
 
-async function restoreBackup(env: Environment, file: string, yes: boolean, json: boolean): Promise<void> {
+async function restoreBackup(
+  env: Environment,
+  file: string,
+  yes: boolean,
+  json: boolean,
+): Promise<void> {
   const config = readConfig(env);
   const target = sqliteFile(config, 'restore');
   if (!yes) await confirmed(`This puts ${file} in the place of ${target}.`);

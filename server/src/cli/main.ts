@@ -5,19 +5,31 @@ import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
 import { type Noun, UsageFault, type Verb } from './command.ts';
+import { contractNoun, portSchemeNoun } from './contracts.ts';
+import { Given } from './given.ts';
+import { inventoryNoun } from './inventory.ts';
 import { addLocalCommands } from './local.ts';
 import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
-import { Given } from './given.ts';
 import { print } from './output.ts';
 import { confirmed } from './question.ts';
-import { contractNoun, exitNoun, inventoryNoun, portSchemeNoun, serverNoun } from './servers.ts';
+import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';
 
 const nouns: Noun[] = [
-  accountNoun, tokenNoun, userNoun, serverNoun, exitNoun, inventoryNoun, contractNoun, nodeNoun,
-  portSchemeNoun, undoNoun, maintenanceNoun, operatorTokenNoun,
+  accountNoun,
+  tokenNoun,
+  userNoun,
+  serverNoun,
+  exitNoun,
+  inventoryNoun,
+  contractNoun,
+  nodeNoun,
+  portSchemeNoun,
+  undoNoun,
+  maintenanceNoun,
+  operatorTokenNoun,
 ];
 const verbs: Verb[] = [statusVerb, usageVerb, auditVerb];
 

@@ -10,31 +10,57 @@ export const statusVerb: Verb = {
   summary: 'how the network and the server stand',
   run: async (_given, api) =>
     record(await api.get<Row>('/status'), [
-      ['version', 'version'], ['time', 'now', 'time'], ['maintenance', 'maintenance'],
-      ['database', 'database.engine'], ['schema', 'database.schema'], ['revision', 'database.revision'],
-      ['epoch', 'database.epoch'], ['accounts', 'accounts'], ['servers', 'servers'],
-      ['nodes', 'nodes.all'], ['nodes live', 'nodes.live'], ['nodes lagging', 'nodes.lagging'],
+      ['version', 'version'],
+      ['time', 'now', 'time'],
+      ['maintenance', 'maintenance'],
+      ['database', 'database.engine'],
+      ['schema', 'database.schema'],
+      ['revision', 'database.revision'],
+      ['epoch', 'database.epoch'],
+      ['accounts', 'accounts'],
+      ['servers', 'servers'],
+      ['nodes', 'nodes.all'],
+      ['nodes live', 'nodes.live'],
+      ['nodes lagging', 'nodes.lagging'],
     ]),
 };
 
 const bytes: Column[] = [
-  ['FROM CLIENTS', 'up', 'bytes'], ['TO CLIENTS', 'down', 'bytes'], ['TOTAL', 'total', 'bytes'],
+  ['from clients', 'up', 'bytes'],
+  ['to clients', 'down', 'bytes'],
+  ['total', 'total', 'bytes'],
 ];
 
 export const usageVerb: Verb = {
   usage: 'usage',
-  summary: 'traffic of all accounts in their billing periods, or of one by hour, day, server or user',
+  summary:
+    'traffic of all accounts in their billing periods, or of one by hour, day, server or user',
   options: [
     { flags: '--account <account>', description: 'only this one, in detail' },
-    { flags: '--by <hour|day|server|user>', description: 'with --account: what the rows are; day when omitted' },
-    { flags: '--from <time>', description: 'with --account: from when on; the billing period when omitted', parse: time },
-    { flags: '--to <time>', description: 'with --account: until when; now when omitted', parse: time },
+    {
+      flags: '--by <hour|day|server|user>',
+      description: 'with --account: what the rows are; day when omitted',
+    },
+    {
+      flags: '--from <time>',
+      description: 'with --account: from when on; the billing period when omitted',
+      parse: time,
+    },
+    {
+      flags: '--to <time>',
+      description: 'with --account: until when; now when omitted',
+      parse: time,
+    },
   ],
   run: async (given, api): Promise<Shown> => {
     if (!given.has('account')) {
       return table(await api.list<Row>('/usage?limit=1000'), [
-        ['ACCOUNT', 'account'], ['PERIOD FROM', 'period.start', 'time'], ['TO', 'period.end', 'time'],
-        ['USAGE', 'usage', 'bytes'], ['LIMIT', 'limit', 'bytes'], ['OVER', 'over_limit'],
+        ['account', 'account'],
+        ['period from', 'period.start', 'time'],
+        ['to', 'period.end', 'time'],
+        ['usage', 'usage', 'bytes'],
+        ['limit', 'limit', 'bytes'],
+        ['over', 'over_limit'],
       ]);
     }
     const account = encodeURIComponent(String(given.option('account')));
@@ -43,7 +69,7 @@ export const usageVerb: Verb = {
     );
     const { by } = value;
     const isTime = by === 'hour' || by === 'day';
-    const columns: Column[] = [[by.toUpperCase(), by, isTime ? 'time' : 'text'], ...bytes];
+    const columns: Column[] = [[by, by, isTime ? 'time' : 'text'], ...bytes];
     return { value, parts: [{ rows: value.rows, columns }] };
   },
 };
@@ -61,8 +87,14 @@ export const auditVerb: Verb = {
     const query = new URLSearchParams(given.query('account', 'before'));
     query.set('limit', String(Math.min(Math.max(most, 1), 1000)));
     return table(await api.list<Row>(`/audit?${query}`, most), [
-      ['ID', 'id'], ['AT', 'at', 'time'], ['KIND', 'actor_kind'], ['WHO', 'actor'], ['FROM', 'address'],
-      ['ACCOUNT', 'account'], ['ACTION', 'action'], ['TARGET', 'target'],
+      ['id', 'id'],
+      ['at', 'at', 'time'],
+      ['kind', 'actor_kind'],
+      ['who', 'actor'],
+      ['from', 'address'],
+      ['account', 'account'],
+      ['action', 'action'],
+      ['target', 'target'],
     ]);
   },
 };
@@ -71,7 +103,10 @@ const turn = (on: boolean): Verb => ({
   usage: on ? 'on' : 'off',
   summary: on ? 'answer 503 on every path under /v0; nodes go on serving' : 'end the maintenance',
   run: async (_given, api) =>
-    done(`Maintenance is ${on ? 'on: /v0 answers 503' : 'off'}.`, await api.put('/maintenance', { on })),
+    done(
+      `Maintenance is ${on ? 'on: /v0 answers 503' : 'off'}.`,
+      await api.put('/maintenance', { on }),
+    ),
 });
 
 export const maintenanceNoun: Noun = {
@@ -97,7 +132,10 @@ export const operatorTokenNoun: Noun = {
       summary: 'list operator tokens',
       run: async (_given, api) =>
         table(await api.get<Row[]>('/tokens'), [
-          ['ID', 'id'], ['NAME', 'name'], ['CREATED', 'created_at', 'time'], ['LAST USED', 'last_used_at', 'time'],
+          ['id', 'id'],
+          ['name', 'name'],
+          ['created', 'created_at', 'time'],
+          ['last used', 'last_used_at', 'time'],
         ]),
     },
     {
@@ -105,7 +143,11 @@ export const operatorTokenNoun: Noun = {
       summary: 'create an operator token and print it, this once',
       run: async (given, api) => {
         const value = await api.post<Row>('/tokens', { name: given.word('name') });
-        return record(value, [['id', 'id'], ['name', 'name'], ['operator token', 'admin_token']]);
+        return record(value, [
+          ['id', 'id'],
+          ['name', 'name'],
+          ['operator token', 'admin_token'],
+        ]);
       },
     },
     {
@@ -114,7 +156,9 @@ export const operatorTokenNoun: Noun = {
       question: (given) => `This revokes operator token ${given.word('id')} at once.`,
       run: async (given, api) => {
         await api.delete(`/tokens/${given.part('id')}`);
-        return done(`Operator token ${given.word('id')} is revoked.`, { revoked: given.word('id') });
+        return done(`Operator token ${given.word('id')} is revoked.`, {
+          revoked: given.word('id'),
+        });
       },
     },
   ],

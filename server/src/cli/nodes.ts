@@ -14,8 +14,14 @@ export const nodeNoun: Noun = {
       summary: 'list nodes with how far behind they are',
       run: async (_given, api) =>
         table(await api.get<Row[]>('/nodes'), [
-          ['ID', 'id'], ['SERVER', 'server'], ['NAME', 'name'], ['LIVE', 'live'], ['LAG', 'lag'],
-          ['REVISION', 'applied_revision'], ['SEEN', 'seen_at', 'time'], ['VERSION', 'version'],
+          ['id', 'id'],
+          ['server', 'server'],
+          ['name', 'name'],
+          ['live', 'live'],
+          ['lag', 'lag'],
+          ['revision', 'applied_revision'],
+          ['seen', 'seen_at', 'time'],
+          ['version', 'version'],
         ]),
     },
     {
@@ -23,19 +29,28 @@ export const nodeNoun: Noun = {
       summary: 'print a code with which one machine may join as a node of the server, once',
       options: [
         {
-          flags: '--lifetime <lifetime>', description: 'how long the code can be used; a day when omitted',
-          parse: lifetime, field: 'lifetime_seconds',
+          flags: '--lifetime <lifetime>',
+          description: 'how long the code can be used; a day when omitted',
+          parse: lifetime,
+          field: 'lifetime_seconds',
         },
       ],
       run: async (given, api) => {
-        const value = await api.post<Row>('/invites', { server: given.word('server'), ...given.fields });
-        return record(value, [['code', 'code'], ['expiry', 'expiry', 'time']]);
+        const value = await api.post<Row>('/invites', {
+          server: given.word('server'),
+          ...given.fields,
+        });
+        return record(value, [
+          ['code', 'code'],
+          ['expiry', 'expiry', 'time'],
+        ]);
       },
     },
     {
       usage: 'revoke <id>',
       summary: 'revoke a node',
-      question: (given) => `This revokes node ${given.word('id')}: it gets no changes any more and must join again.`,
+      question: (given) =>
+        `This revokes node ${given.word('id')}: it gets no changes any more and must join again.`,
       run: async (given, api) => {
         await api.delete(`/nodes/${given.part('id')}`);
         return done(`Node ${given.word('id')} is revoked.`, { revoked: given.word('id') });

@@ -7,7 +7,7 @@ type Kind = 'text' | 'time' | 'bytes' | 'list';
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
 export type Column = readonly [title: string, path: string, kind?: Kind];
 
-type Part =
+export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
   | { record: Row; columns: readonly Column[] }
   | { text: string };
@@ -41,10 +41,14 @@ export function print(shown: Shown, json: boolean): void {
   const { stdout, stderr } = process;
   if (shown.sentence) stderr.write(`${shown.sentence}\n`);
   if (json) stdout.write(`${JSON.stringify(shown.value, null, 2)}\n`);
-  else stdout.write(shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : ''));
+  else
+    stdout.write(
+      shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : ''),
+    );
 }
 
-function textOf(part: Part, forPeople: boolean): string {
+/** A part as a person reads it on a terminal, or as lines for a pipe. */
+export function textOf(part: Part, forPeople: boolean): string {
   if ('text' in part) return `${part.text}\n`;
   if ('record' in part) {
     const lines = part.columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
@@ -53,7 +57,7 @@ function textOf(part: Part, forPeople: boolean): string {
   const lines = part.rows.map((row) => part.columns.map((column) => cell(row, column, forPeople)));
   if (!forPeople) return separated(lines);
   if (lines.length === 0) return `${styleText('dim', 'none', { stream: process.stdout })}\n`;
-  const header = part.columns.map(([title]) => title);
+  const header = part.columns.map(([title]) => title.toUpperCase());
   const [first = '', ...rest] = aligned([header, ...lines]).split('\n');
   return [bold(first), ...rest].join('\n');
 }
@@ -70,7 +74,8 @@ function separated(lines: string[][]): string {
 function aligned(lines: string[][], styleFirst = (text: string) => text): string {
   const widths: number[] = [];
   for (const cells of lines) {
-    for (const [at, text] of cells.entries()) widths[at] = Math.max(widths[at] ?? 0, lengthOf(text));
+    for (const [at, text] of cells.entries())
+      widths[at] = Math.max(widths[at] ?? 0, lengthOf(text));
   }
   const pad = (text: string, at: number) => {
     const padded = text + ' '.repeat((widths[at] ?? 0) - lengthOf(text));
@@ -103,14 +108,17 @@ function visible(text: string): string {
 }
 
 /** Three digits that matter, in decimal units: `1.25 TB`. */
-export function bytesInWords(bytes: number): string {
+function bytesInWords(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
   const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(bytes || 1) / 3)));
   return `${Number((bytes / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }
 
 /** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */
-export function timeInWords(seconds: number): string {
+function timeInWords(seconds: number): string {
   if (seconds === 0) return '-';
-  return new Date(seconds * 1000).toISOString().replace('T', ' ').replace(/:\d\d\.\d+Z/, 'Z');
+  return new Date(seconds * 1000)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/:\d\d\.\d+Z/, 'Z');
 }

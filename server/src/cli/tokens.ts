@@ -6,8 +6,13 @@ import { time } from './values.ts';
 type Row = Record<string, unknown>;
 
 const columns: Column[] = [
-  ['ID', 'id'], ['NAME', 'name'], ['READ ONLY', 'read_only'], ['EXPIRY', 'expiry', 'time'],
-  ['VIEWABLE', 'viewable'], ['CREATED', 'created_at', 'time'], ['LAST USED', 'last_used_at', 'time'],
+  ['id', 'id'],
+  ['name', 'name'],
+  ['read only', 'read_only'],
+  ['expiry', 'expiry', 'time'],
+  ['viewable', 'viewable'],
+  ['created', 'created_at', 'time'],
+  ['last used', 'last_used_at', 'time'],
 ];
 
 export const tokenNoun: Noun = {
@@ -17,19 +22,29 @@ export const tokenNoun: Noun = {
     {
       usage: 'list <account>',
       summary: 'list the API tokens of an account',
-      run: async (given, api) => table(await api.get<Row[]>(`/accounts/${given.part('account')}/tokens`), columns),
+      run: async (given, api) =>
+        table(await api.get<Row[]>(`/accounts/${given.part('account')}/tokens`), columns),
     },
     {
       usage: 'create <account> <name>',
       summary: 'create an API token and print it',
       options: [
         { flags: '--read-only', description: 'the token only reads', field: 'read_only' },
-        { flags: '--expiry <time>', description: 'when it ends; never when omitted', parse: time, field: 'expiry' },
+        {
+          flags: '--expiry <time>',
+          description: 'when it ends; never when omitted',
+          parse: time,
+          field: 'expiry',
+        },
       ],
       run: async (given, api) => {
         const body = { name: given.word('name'), ...given.fields };
         const value = await api.post<Row>(`/accounts/${given.part('account')}/tokens`, body);
-        return record(value, [['id', 'id'], ['name', 'name'], ['api token', 'api_token']]);
+        return record(value, [
+          ['id', 'id'],
+          ['name', 'name'],
+          ['api token', 'api_token'],
+        ]);
       },
     },
     {
@@ -44,7 +59,8 @@ export const tokenNoun: Noun = {
     {
       usage: 'revoke <account> <id>',
       summary: 'revoke an API token',
-      question: (given) => `This revokes API token ${given.word('id')} of ${given.word('account')}: what uses it gets 401 at once.`,
+      question: (given) =>
+        `This revokes API token ${given.word('id')} of ${given.word('account')}: what uses it gets 401 at once.`,
       run: async (given, api) => {
         await api.delete(`/accounts/${given.part('account')}/tokens/${given.part('id')}`);
         return done(`API token ${given.word('id')} is revoked.`, { revoked: given.word('id') });

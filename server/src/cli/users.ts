@@ -7,22 +7,37 @@ import { yesNo } from './values.ts';
 type Row = Record<string, unknown>;
 
 const columns: Column[] = [
-  ['ID', 'id'], ['NAME', 'name'], ['DISPLAY NAME', 'display_name'], ['ACTIVE', 'active'],
-  ['PROXY', 'flags.proxy'], ['BILLING', 'flags.billing'], ['ADMIN', 'flags.admin'],
-  ['TOKEN VERSION', 'token_version'],
+  ['id', 'id'],
+  ['name', 'name'],
+  ['display name', 'display_name'],
+  ['active', 'active'],
+  ['proxy', 'flags.proxy'],
+  ['billing', 'flags.billing'],
+  ['admin', 'flags.admin'],
+  ['token version', 'token_version'],
 ];
 
 /** `proxy,billing` turns these on; `no-admin` turns one off. */
 function flags(text: string): Record<string, boolean> {
   const words = text.split(',').map((word) => word.trim());
   const wrong = words.find((word) => !/^(no-)?(proxy|billing|admin)$/.test(word));
-  if (wrong !== undefined) throw new InvalidArgumentError('Expected proxy, billing, admin, or no- and one of them.');
-  return Object.fromEntries(words.map((word) => [word.replace('no-', ''), !word.startsWith('no-')]));
+  if (wrong !== undefined)
+    throw new InvalidArgumentError('Expected proxy, billing, admin, or no- and one of them.');
+  return Object.fromEntries(
+    words.map((word) => [word.replace('no-', ''), !word.startsWith('no-')]),
+  );
 }
 
-const displayName: Choice = { flags: '--display-name <text>', description: 'descriptive name', field: 'display_name' };
+const displayName: Choice = {
+  flags: '--display-name <text>',
+  description: 'descriptive name',
+  field: 'display_name',
+};
 const flagWords: Choice = {
-  flags: '--flags <words>', description: 'proxy,billing,admin; no-proxy takes one away', parse: flags, field: 'flags',
+  flags: '--flags <words>',
+  description: 'proxy,billing,admin; no-proxy takes one away',
+  parse: flags,
+  field: 'flags',
 };
 
 export const userNoun: Noun = {
@@ -32,7 +47,8 @@ export const userNoun: Noun = {
     {
       usage: 'list <account>',
       summary: 'list the users of an account',
-      run: async (given, api) => table(await api.get<Row[]>(`/accounts/${given.part('account')}/users`), columns),
+      run: async (given, api) =>
+        table(await api.get<Row[]>(`/accounts/${given.part('account')}/users`), columns),
     },
     {
       usage: 'add <account> <name>',
@@ -50,7 +66,12 @@ export const userNoun: Noun = {
       options: [
         displayName,
         flagWords,
-        { flags: '--active <yes|no>', description: 'whether the user is enabled', parse: yesNo, field: 'active' },
+        {
+          flags: '--active <yes|no>',
+          description: 'whether the user is enabled',
+          parse: yesNo,
+          field: 'active',
+        },
       ],
       run: async (given, api) => {
         const path = `/accounts/${given.part('account')}/users/${given.part('user')}`;

@@ -22,7 +22,13 @@ export function sizeOrNone(text: string): number | null {
 }
 
 const day_seconds = 86_400;
-const units: Record<string, number> = { s: 1, min: 60, h: 3600, d: day_seconds, w: 7 * day_seconds };
+const units: Record<string, number> = {
+  s: 1,
+  min: 60,
+  h: 3600,
+  d: day_seconds,
+  w: 7 * day_seconds,
+};
 
 /** Epoch seconds: a number, an ISO date or time, or from now on: `+30d`, `+1y`. A time without a zone is UTC. */
 export function time(text: string): number {
@@ -38,7 +44,9 @@ export function timeFrom(text: string, now: number): number {
   const zone = iso && text.length > 10 && !iso[1] ? 'Z' : '';
   const milliseconds = iso ? Date.parse(text.replace(' ', 'T') + zone) : Number.NaN;
   if (Number.isNaN(milliseconds)) {
-    throw new InvalidArgumentError('Expected epoch seconds, a date such as 2027-01-31, or +30d, +6mo, +1y.');
+    throw new InvalidArgumentError(
+      'Expected epoch seconds, a date such as 2027-01-31, or +30d, +6mo, +1y.',
+    );
   }
   return Math.floor(milliseconds / 1000);
 }
@@ -57,7 +65,8 @@ function later(now: number, count: number, unit: string): number {
 /** Seconds: a plain number, or `12h`, `30d`, `1y` (of 365 days). */
 export function lifetime(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,10})(s|min|h|d|w|y)?$/.exec(text) ?? [];
-  const seconds = Number(count ?? Number.NaN) * (unit === 'y' ? 365 * day_seconds : (units[unit] ?? Number.NaN));
+  const seconds =
+    Number(count ?? Number.NaN) * (unit === 'y' ? 365 * day_seconds : (units[unit] ?? Number.NaN));
   if (Number.isSafeInteger(seconds)) return seconds;
   throw new InvalidArgumentError('Expected seconds, or such as 12h, 30d, 1y.');
 }

@@ -74,6 +74,8 @@ export interface DatabaseOptions {
   clock: Clock;
   /** Test-only: resolve writes before the commit. The durability test's control. */
   acknowledge_early?: boolean;
+  /** How many actions share a commit at most; 1 is a commit per action. For measuring. */
+  largest_group?: number | undefined;
   /** Called once for each group with its size and seconds; feeds the metrics. */
   onGroup?: (actions: number, seconds: number) => void;
 }

@@ -130,7 +130,7 @@ export class GroupWriter {
     try {
       while (this.#waiting.length > 0) {
         await this.#commitTogether(
-          this.#waiting.splice(0, this.#waiting[0]?.alone ? 1 : largestGroup),
+          this.#waiting.splice(0, this.#waiting[0]?.alone ? 1 : (this.#options.largest_group ?? largestGroup)),
         );
       }
     } finally {

@@ -51,12 +51,16 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
 function checkBackup(backup: string): void {
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
   if (existsSync(`${backup}-wal`)) {
-    throw new Error(`${backup} is a database in use, not a backup; make one with "exitward backup".`);
+    throw new Error(
+      `${backup} is a database in use, not a backup; make one with "exitward backup".`,
+    );
   }
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(backup, { readOnly: true });
-    const { integrity_check } = db.prepare('pragma integrity_check(1)').get() as { integrity_check: string };
+    const { integrity_check } = db.prepare('pragma integrity_check(1)').get() as {
+      integrity_check: string;
+    };
     if (integrity_check !== 'ok') throw new Error(integrity_check);
   } catch (error) {
     throw new Error(`${backup} is not a whole SQLite database: ${(error as Error).message}.`);
@@ -75,15 +79,20 @@ async function prepare(fresh: string, clock: Clock) {
     if (tables.length !== 3) throw new Error('The file is a SQLite database, but not of Exitward.');
     const migrations = await migrate(db);
     const key_id = await db.write(restorer, async (tx) => {
-      const before = await tx.one<{ epoch: string; key_id: string | null }>('select epoch, key_id from network');
+      const before = await tx.one<{ epoch: string; key_id: string | null }>(
+        'select epoch, key_id from network',
+      );
       const epoch = randomUUID();
       await tx.run('update network set epoch = $1', [epoch]);
       // Whatever the nodes have applied since the backup is of another history.
       await tx.run('update nodes set applied_revision = 0, live = 0');
       await tx.run('update servers set applied_revision = 0');
       await audit(tx, {
-        account_id: null, action: 'database.restore', target: 'network',
-        before: { epoch: before?.epoch }, after: { epoch },
+        account_id: null,
+        action: 'database.restore',
+        target: 'network',
+        before: { epoch: before?.epoch },
+        after: { epoch },
       });
       return before?.key_id ?? null;
     });
@@ -126,7 +135,9 @@ function lock(file: string): () => void {
   try {
     db = new DatabaseSync(file, { timeout: 1000 });
     db.exec('pragma locking_mode = exclusive');
-    const { journal_mode } = db.prepare('pragma journal_mode = delete').get() as { journal_mode: string };
+    const { journal_mode } = db.prepare('pragma journal_mode = delete').get() as {
+      journal_mode: string;
+    };
     if (journal_mode !== 'delete') throw Object.assign(new Error('in use'), { errcode: busy });
     db.exec('begin exclusive');
     return () => db?.close();

@@ -8,7 +8,7 @@ import { badRequest, methodNotAllowed, unauthorized } from '../errors.ts';
 import { findOperator, noteOperatorUse, type Operator } from '../operators/operators.ts';
 import { tokenTextIsPlausible } from '../token_text.ts';
 import { jsonType } from './caching.ts';
-import { isUnder } from './contract.ts';
+import { isUnder, refuseNul } from './contract.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -31,9 +31,7 @@ export async function authenticateOperator(
   const token = header && /^bearer +([^\s]+) *$/i.exec(header)?.[1];
   if (!token) throw unauthorized(`This request carries no operator token. ${advice}`, 'Bearer');
   const plausible = token.startsWith('ewo_') && tokenTextIsPlausible(token);
-  const operator = plausible
-    ? await findOperator(ctx.db, ctx.secrets.hashToken(token))
-    : undefined;
+  const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashToken(token)) : undefined;
   if (!operator) throw unauthorized(`The operator token was not recognised. ${advice}`, 'Bearer');
   noteOperatorUse(ctx.db, operator, ctx.clock.now());
   return operator;
@@ -49,7 +47,9 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     request.operator = await authenticateOperator(ctx, request.headers.authorization);
     if (request.is404) return;
     const { allow, find } = request.routeOptions.config;
+    refuseNul(request, 'path');
     if (allow) throw methodNotAllowed(request.method, allow);
+    refuseNul(request, 'query');
     await find?.(request);
   });
 }

@@ -7,7 +7,7 @@ import { preconditionFailed } from '../errors.ts';
 import type { Session } from './auth.ts';
 import { jsonType } from './caching.ts';
 import { etagMatches } from './conditions.ts';
-import { findKeptAnswer, idempotencyClaim, keepAnswer, type KeptAnswer } from './idempotency.ts';
+import { findKeptAnswer, idempotencyClaim, type KeptAnswer, keepAnswer } from './idempotency.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -32,7 +32,9 @@ const advice =
   'Obtain an API token from your account (Account > API token) and send it with HTTP Basic authentication: as the password with an empty username (current interface), or as the username with an empty password (earlier interface).';
 
 /** The two halves of a Basic pair; undefined when the header is no such pair. */
-export function parseBasic(header: string | undefined): { user: string; password: string } | undefined {
+export function parseBasic(
+  header: string | undefined,
+): { user: string; password: string } | undefined {
   const match = header && /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header);
   if (!match?.[1]) return undefined;
   const pair = Buffer.from(match[1], 'base64').toString('utf8');
@@ -84,7 +86,15 @@ function hashOf(ctx: Context, token: string): string | undefined {
 }
 
 function toSession(row: CallerRow, variant: Variant, token_hash: string): Session {
-  const { account_stamp, contract_stamp, network_stamp, maintenance, read_only, suspended, ...caller } = row;
+  const {
+    account_stamp,
+    contract_stamp,
+    network_stamp,
+    maintenance,
+    read_only,
+    suspended,
+    ...caller
+  } = row;
   return {
     caller: { ...caller, variant, read_only: read_only === 1, suspended: suspended === 1 },
     stamp: {

@@ -52,7 +52,12 @@ export class AnswerCache {
 
   remember(authorization: string, session: Session): void {
     this.forget(authorization);
-    this.#sessions.set(authorization, { ...session, pages: new Map(), bytes: sessionBytes, used: true });
+    this.#sessions.set(authorization, {
+      ...session,
+      pages: new Map(),
+      bytes: sessionBytes,
+      used: true,
+    });
     this.#bytes += sessionBytes;
     this.#makeRoom();
   }
@@ -75,15 +80,21 @@ export class AnswerCache {
     if (!session || answer.body.length > this.#mostBytes / 8) return;
     const body = Buffer.from(answer.body);
     const common = [
-      'etag', answer.etag, 'cache-control', 'private, no-cache', 'vary', 'authorization',
-      'x-content-type-options', 'nosniff', 'x-request-id', '',
+      'etag',
+      answer.etag,
+      'cache-control',
+      'private, no-cache',
+      'vary',
+      'authorization',
+      'x-content-type-options',
+      'nosniff',
+      'x-request-id',
+      '',
     ];
     const page: Page = {
       body,
       etag: answer.etag,
-      headers: [
-        'content-type', jsonType, 'content-length', String(body.length), ...common,
-      ],
+      headers: ['content-type', jsonType, 'content-length', String(body.length), ...common],
       headersUnchanged: common,
       account: stamp.account,
       network: answer.network ? stamp.network : undefined,
@@ -127,10 +138,16 @@ export class AnswerCache {
     const session =
       request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
     const page = session?.pages.get(request.url as string);
-    if (!session || !page || request.headers['if-match'] !== undefined) return miss();
+    if (!session || !page || request.headers['if-match'] !== undefined) {
+      miss();
+      return;
+    }
     const ifNoneMatch = request.headers['if-none-match'];
     // A list of tags, a weak one or `*`: the slow way knows them all.
-    if (ifNoneMatch !== undefined && !/^"[^",]*"$/.test(ifNoneMatch)) return miss();
+    if (ifNoneMatch !== undefined && !/^"[^",]*"$/.test(ifNoneMatch)) {
+      miss();
+      return;
+    }
 
     const finish = (stamp: Stamp) => {
       if (
@@ -139,11 +156,15 @@ export class AnswerCache {
         stamp.maintenance ||
         this.#clock.now() >= page.valid_until
       ) {
-        return miss();
+        miss();
+        return;
       }
       const unchanged = ifNoneMatch === page.etag;
       const status = unchanged ? 304 : 200;
-      if (!watch(request, session, status)) return miss();
+      if (!watch(request, session, status)) {
+        miss();
+        return;
+      }
       session.used = true;
       this.hits += 1;
       const headers = unchanged ? page.headersUnchanged : page.headers;

@@ -2,7 +2,15 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { refuseUnlessWritable } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
-import { forbidden, methodNotAllowed, notFound, tooManyRequests, unavailable } from '../errors.ts';
+import {
+  badRequest,
+  forbidden,
+  methodNotAllowed,
+  notFound,
+  Refusal,
+  tooManyRequests,
+  unavailable,
+} from '../errors.ts';
 import { authenticate, type Variant } from './auth.ts';
 import type { RateLimiter } from './rate_limit.ts';
 
@@ -25,7 +33,11 @@ declare module 'fastify' {
 const reads = new Set(['GET', 'HEAD']);
 
 /** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the body's 400. */
-export function addV0Checks(app: FastifyInstance, ctx: Context, limiter: RateLimiter | undefined): void {
+export function addV0Checks(
+  app: FastifyInstance,
+  ctx: Context,
+  limiter: RateLimiter | undefined,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/v0', request)) return;
     const session = await authenticate(ctx, request.headers.authorization);
@@ -35,19 +47,36 @@ export function addV0Checks(app: FastifyInstance, ctx: Context, limiter: RateLim
     if (verdict) {
       reply.headers(verdict.headers);
       if (!verdict.allowed) {
-        throw tooManyRequests('Too many requests with this API token; wait until the limit resets.', {
-          'retry-after': verdict.headers['ratelimit-reset'],
-        });
+        throw tooManyRequests(
+          'Too many requests with this API token; wait until the limit resets.',
+          {
+            'retry-after': verdict.headers['ratelimit-reset'],
+          },
+        );
       }
     }
     ctx.noteTokenUse(session.caller);
     if (request.is404) return;
     const { variant, counterpart, allow, find } = request.routeOptions.config;
     if (variant && variant !== session.caller.variant) throw otherVariant(variant, counterpart);
-    if (allow) throw methodNotAllowed(request.method, allow);
+    refuseNul(request, 'path');
+    if (allow) {
+      await refuseIfAbsent(request, find);
+      throw methodNotAllowed(request.method, allow);
+    }
     await find?.(request);
     if (!reads.has(request.method)) requireWriteAccess(ctx, request);
+    refuseNul(request, 'query');
   });
+}
+
+/** Errors: 404 when the record is not there. That it is not the caller's to use (403) comes after the 405. */
+async function refuseIfAbsent(request: FastifyRequest, find: V0Config['find']): Promise<void> {
+  try {
+    await find?.(request);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.status !== 403) throw error;
+  }
 }
 
 /**
@@ -59,11 +88,20 @@ export function isUnder(prefix: string, request: FastifyRequest): boolean {
   return path.startsWith(prefix) && /^(?:[/?]|$)/.test(path.slice(prefix.length));
 }
 
+/** Errors: 404 for a NUL in the path, 400 for one in the query. No record holds one, and PostgreSQL would fail on it. */
+export function refuseNul(request: FastifyRequest, where: 'path' | 'query'): void {
+  const [path = '', query = ''] = (request.raw.url ?? '').split(/\?(.*)/s);
+  if (where === 'path' && path.includes('%00')) throw notFound('There is nothing at this path.');
+  if (where === 'query' && query.includes('%00')) {
+    throw badRequest('query: holds a NUL; expected text without it.');
+  }
+}
+
 /** The path as the router would read it, as far as it can be read: no origin, no escapes. */
 function plainPath(url: string): string {
   return url
     .replace(/^https?:\/\/[^/]*/i, '')
-    .replace(/%[2-7][0-9a-f]/gi, (escape) => String.fromCharCode(Number(`0x${escape.slice(1)}`)));
+    .replace(/%[2-7][0-9a-f]/gi, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
 }
 
 /** 503 while the operator works on the service. */
@@ -72,7 +110,8 @@ export function maintenance() {
 }
 
 function otherVariant(variant: Variant, counterpart: string | undefined) {
-  const half = variant === 'current' ? 'password, with an empty username' : 'username, with an empty password';
+  const half =
+    variant === 'current' ? 'password, with an empty username' : 'username, with an empty password';
   return notFound(
     `This path belongs to the ${variant} interface, and your API token came in the other's half of the Basic pair. ${
       counterpart ? `Use ${counterpart}, or send` : 'Send'
@@ -83,15 +122,15 @@ function otherVariant(variant: Variant, counterpart: string | undefined) {
 function requireWriteAccess(ctx: Context, request: FastifyRequest): void {
   const { caller } = request.session;
   if (caller.read_only) {
-    throw forbidden(`The API token ${JSON.stringify(caller.token_name)} is read-only; use one with full access.`);
+    throw forbidden(
+      `The API token ${JSON.stringify(caller.token_name)} is read-only; use one with full access.`,
+    );
   }
   refuseUnlessWritable(
     { suspended: caller.suspended, expiry: caller.contract_expiry },
     ctx.clock.now(),
   );
 }
-
-const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
 /**
  * Answers 405 with `Allow` where a path exists and the method does not. Call before any route is
@@ -102,21 +141,21 @@ export function collectMethods(app: FastifyInstance): () => void {
   let collecting = true;
   app.addHook('onRoute', (route: RouteOptions) => {
     if (!collecting) return;
-    const path = paths.get(route.url) ?? { allowed: new Set(), config: route.config ?? {} };
+    const path = paths.get(route.url) ?? { allowed: new Set(), config: {} };
     for (const method of [route.method].flat()) path.allowed.add(method);
+    path.config = { ...path.config, ...route.config };
     paths.set(route.url, path);
   });
   return () => {
     collecting = false;
     for (const [url, { allowed, config }] of paths) {
-      const { find: _, ...rest } = config;
       const allow = Array.from(allowed).sort().join(', ');
-      const others = methods.filter((method) => !allowed.has(method));
+      const others = app.supportedMethods.filter((method) => !allowed.has(method));
       app.route({
         url,
         method: others,
         schema: { hide: true },
-        config: { ...rest, allow },
+        config: { ...config, allow },
         handler: async (request) => {
           throw methodNotAllowed(request.method, allow);
         },

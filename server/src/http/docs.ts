@@ -10,6 +10,7 @@ const file = (path: string) => new URL(path, import.meta.url);
 /** Telemetry, agents, fonts from elsewhere and upsell are off; nothing leaves this server. */
 const start = `Scalar.createApiReference('#app', {
   url: '/docs/openapi.json',
+  baseServerURL: location.origin,
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,
@@ -17,6 +18,8 @@ const start = `Scalar.createApiReference('#app', {
   agent: { disabled: true },
   mcp: { disabled: true },
   documentDownloadType: 'json',
+  authentication: { preferredSecurityScheme: 'api_token' },
+  persistAuth: false,
   metaData: { title: 'Exitward API' },
 });`;
 
@@ -26,6 +29,7 @@ const html = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Exitward API</title>
+<link rel="icon" href="data:,">
 </head>
 <body>
 <div id="app"></div>

@@ -60,12 +60,16 @@ export const EmptyQuery = Strict({});
 
 export const NoContent = Type.Null({ description: 'Empty body.' });
 
-export const IdPath = Type.Object({ id: Type.String({ description: 'Integer entry id from the list.' }) });
+export const IdPath = Type.Object({
+  id: Type.String({ description: 'Integer entry id from the list.' }),
+});
 export type IdPath = Static<typeof IdPath>;
 
 /** The integer of an `{id}` path, or undefined when it is none: then no record has it. */
 export function idOf(text: string): number | undefined {
-  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
+    ? Number(text)
+    : undefined;
 }
 
 /** The words of a comma-separated query parameter. Errors: 400 for an empty word. */
@@ -83,7 +87,7 @@ const longest_seconds = 10 * 365.25 * 86_400;
 /** An entry's expiry: now < expiry <= now + 10 years. Errors: 400. */
 export function checkExpiry(expiry: number, now: number): void {
   if (expiry > now && expiry <= now + longest_seconds) return;
-  if (expiry > now && expiry / 1000 <= now + longest_seconds) {
+  if (Math.abs(expiry / 1000 - now) <= longest_seconds) {
     throw badRequest(
       `expiry: ${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
     );

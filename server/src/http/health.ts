@@ -11,7 +11,8 @@ export function healthRoutes(app: FastifyInstance, ctx: Context): void {
 
   app.get('/readyz', hidden, async (_request, reply) => {
     await ctx.db.one('select 1');
-    if (!(await schemaIsCurrent(ctx.db))) throw unavailable('The database has another schema than this program.');
+    if (!(await schemaIsCurrent(ctx.db)))
+      throw unavailable('The database has another schema than this program.');
     return reply.send('{"status":"ready"}');
   });
 }

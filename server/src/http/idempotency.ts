@@ -40,7 +40,12 @@ export async function findKeptAnswer(
   secrets: Secrets,
   claim: IdempotencyClaim,
 ): Promise<KeptAnswer | undefined> {
-  const kept = await tx.one<{ request_hash: string; status: number; headers: string; body: string }>(
+  const kept = await tx.one<{
+    request_hash: string;
+    status: number;
+    headers: string;
+    body: string;
+  }>(
     'select request_hash, status, headers, body from idempotency_keys where account_id = $1 and key = $2 and at > $3',
     [claim.account_id, claim.key, tx.now - kept_seconds],
   );

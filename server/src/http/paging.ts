@@ -50,11 +50,11 @@ export function pageOf<T>(
 ): T[] {
   if (found.length <= limit) return found;
   const page = found.slice(0, limit);
-  const [path, query] = reply.request.url.split('?');
-  const parameters = new URLSearchParams(query);
+  const { query, routeOptions } = reply.request;
+  const parameters = new URLSearchParams(query as Record<string, string>);
   for (const [name, value] of Object.entries(next(page.at(-1) as T))) {
     parameters.set(name, String(value));
   }
-  reply.header('link', `<${path}?${parameters}>; rel="next"`);
+  reply.header('link', `<${routeOptions.url}?${parameters}>; rel="next"`);
   return page;
 }

@@ -36,7 +36,9 @@ class Stream {
   send(revision: number, records: NodeRecord[]): void {
     if (revision <= this.sent) return;
     this.sent = revision;
-    this.#write(`id: ${this.#epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`);
+    this.#write(
+      `id: ${this.#epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
+    );
   }
   /** Tells how far the log is, so that an idle node acknowledges that too. */
   position(revision: number): void {
@@ -123,7 +125,8 @@ export class Feed {
       stream.missed = false;
       const { revision } = await store.position(this.#ctx.db);
       const changes = await store.changesOfServer(this.#ctx.db, server_id, stream.sent, page);
-      for (const change of changes) stream.send(change.revision, await this.#records(change, server_id));
+      for (const change of changes)
+        stream.send(change.revision, await this.#records(change, server_id));
       if (changes.length > 0 || stream.missed) continue;
       // Nothing came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
@@ -168,7 +171,9 @@ export class Feed {
   }
 
   async #serversOf(changes: LoggedChange[]): Promise<Map<number, number[]>> {
-    const accounts = changes.filter((change) => change.server_id === null && change.account_id !== null);
+    const accounts = changes.filter(
+      (change) => change.server_id === null && change.account_id !== null,
+    );
     const ids = Array.from(new Set(accounts.map((change) => change.account_id as number)));
     if (ids.length === 0 || this.#streams.size === 0) return new Map();
     const rows = await store.serversOfAccounts(this.#ctx.db, ids);
@@ -194,7 +199,8 @@ export class Feed {
 
   async #handOutOne(change: LoggedChange, server_ids: number[]): Promise<void> {
     // Users and addresses look the same to every server: read once for all of them.
-    const same = change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
+    const same =
+      change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
     let shared: NodeRecord[] | undefined;
     for (const server_id of server_ids) {
       const streams = this.#streams.get(server_id);

@@ -1,8 +1,5 @@
 // Nodes: how an agent joins, what it acknowledges, and the usage and health that it reports.
-import {
-  judgeLimit,
-  requireAccount,
-} from '../accounts/accounts.ts';
+import { judgeLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { nextId, recordChange, touch } from '../changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
@@ -21,7 +18,12 @@ import { findUser } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { NodeRow as Node } from './store.ts';
-export { all as listNodes, lag as nodeLag, position as networkPosition, pruneChanges } from './store.ts';
+export {
+  all as listNodes,
+  lag as nodeLag,
+  position as networkPosition,
+  pruneChanges,
+} from './store.ts';
 
 const invite_seconds = 86_400;
 
@@ -34,8 +36,18 @@ export async function createInvite(
 ): Promise<{ code: string; expiry: number }> {
   const code = newTokenText('ewi_');
   const expiry = tx.now + lifetime_seconds;
-  await store.insertInvite(tx, { hash: secrets.hashToken(code), server_id: server.id, expiry, used_at: null });
-  await audit(tx, { account_id: null, action: 'node.invite', target: server.name, after: { expiry } });
+  await store.insertInvite(tx, {
+    hash: secrets.hashToken(code),
+    server_id: server.id,
+    expiry,
+    used_at: null,
+  });
+  await audit(tx, {
+    account_id: null,
+    action: 'node.invite',
+    target: server.name,
+    after: { expiry },
+  });
   return { code, expiry };
 }
 
@@ -53,7 +65,10 @@ export async function joinNode(
     : undefined;
   const server = server_id === undefined ? undefined : await findServer(tx, server_id);
   if (!server) {
-    throw unauthorized('code: the invitation is not known, was used, or is over; ask for a new one.', 'Bearer');
+    throw unauthorized(
+      'code: the invitation is not known, was used, or is over; ask for a new one.',
+      'Bearer',
+    );
   }
   const token = newTokenText('ewn_');
   const node: store.NodeRow = {
@@ -69,7 +84,12 @@ export async function joinNode(
     revoked_at: null,
   };
   await store.insert(tx, node);
-  await audit(tx, { account_id: null, action: 'node.join', target: `${server.name}/${body.name}`, after: { id: node.id } });
+  await audit(tx, {
+    account_id: null,
+    action: 'node.join',
+    target: `${server.name}/${body.name}`,
+    after: { id: node.id },
+  });
   return { node, server, token };
 }
 
@@ -83,7 +103,11 @@ export async function authenticateNode(
     token && tokenTextIsPlausible(token)
       ? await store.findByHash(db, secrets.hashToken(token))
       : undefined;
-  if (!node) throw unauthorized('The node token is not known or was revoked; join again with a new invitation.', 'Bearer');
+  if (!node)
+    throw unauthorized(
+      'The node token is not known or was revoked; join again with a new invitation.',
+      'Bearer',
+    );
   return node;
 }
 
@@ -101,8 +125,18 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   await store.update(tx, { ...node, live: 0, revoked_at: tx.now });
   await refreshApplied(tx, node.server_id);
   // Wakes the streams of the server: each looks whether its node may go on.
-  await recordChange(tx, { kind: 'server', account_id: null, server_id: node.server_id, record_id: null });
-  await audit(tx, { account_id: null, action: 'node.revoke', target: `node/${id}`, before: { name: node.name } });
+  await recordChange(tx, {
+    kind: 'server',
+    account_id: null,
+    server_id: node.server_id,
+    record_id: null,
+  });
+  await audit(tx, {
+    account_id: null,
+    action: 'node.revoke',
+    target: `node/${id}`,
+    before: { name: node.name },
+  });
 }
 
 /**
@@ -119,7 +153,9 @@ export async function acknowledge(
   const node = await requireNode(tx, node_id);
   const now = await store.position(tx);
   if (epoch !== now.epoch || revision > now.revision) {
-    throw conflict('The history of changes is another one now (a backup was restored); take a new snapshot.');
+    throw conflict(
+      'The history of changes is another one now (a backup was restored); take a new snapshot.',
+    );
   }
   const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, heard);
@@ -164,15 +200,19 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
   const nodes = await store.ofServer(tx, server_id);
   const live = nodes.filter((node) => node.live === 1);
   const counted = live.length > 0 ? live : nodes;
-  const applied = counted.length > 0 ? Math.min(...counted.map((node) => node.applied_revision)) : 0;
+  const applied =
+    counted.length > 0 ? Math.min(...counted.map((node) => node.applied_revision)) : 0;
   if (applied === server.applied_revision) return;
   await setAppliedRevision(tx, server_id, applied);
   const from = Math.min(applied, server.applied_revision);
   const to = Math.max(applied, server.applied_revision);
+  // Where the log was pruned it cannot tell whose entries: then those of every account on the server.
+  const oldest = await store.oldestChange(tx);
+  const isLogged = oldest !== undefined && from + 1 >= oldest;
   const accounts =
-    to - from > mostRevisionsToSearch
-      ? await accountsOfServer(tx, server_id)
-      : await store.accountsChanged(tx, server_id, from, to);
+    isLogged && to - from <= mostRevisionsToSearch
+      ? await store.accountsChanged(tx, server_id, from, to)
+      : await accountsOfServer(tx, server_id);
   for (const { account_id } of accounts) await touch(tx, account_id);
 }
 
@@ -197,8 +237,12 @@ export async function reportUsage(
 ): Promise<{ counted: boolean; left_out: number[] }> {
   const node = await requireNode(tx, node_id);
   const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
-  if (tooOld >= 0) throw badRequest(`rows.${tooOld}.at: older than 40 days; usage that old is not counted any more.`);
-  if (!(await claimBatch(tx, node.id, report.boot, report.seq))) return { counted: false, left_out: [] };
+  if (tooOld >= 0)
+    throw badRequest(
+      `rows.${tooOld}.at: older than 40 days; usage that old is not counted any more.`,
+    );
+  if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
+    return { counted: false, left_out: [] };
   const served = new Map<string, boolean>();
   const isServed = async (account: number, user: number) => {
     const key = `${account} ${user}`;
@@ -220,13 +264,19 @@ export async function reportUsage(
     // A node whose clock runs ahead counts in the running hour.
     const hour = Math.min(row.at, tx.now);
     buckets.push({
-      account_id: row.account, server_id: node.server_id, user_id: row.user, hour, up: row.up, down: row.down,
+      account_id: row.account,
+      server_id: node.server_id,
+      user_id: row.user,
+      hour,
+      up: row.up,
+      down: row.down,
     });
   }
   const accounts = new Map(
     await Promise.all(
-      Array.from(new Set(buckets.map((bucket) => bucket.account_id)), async (id) =>
-        [id, await requireAccount(tx, id)] as const,
+      Array.from(
+        new Set(buckets.map((bucket) => bucket.account_id)),
+        async (id) => [id, await requireAccount(tx, id)] as const,
       ),
     ),
   );
@@ -243,7 +293,12 @@ export async function reportUsage(
 export function appliedWatch(
   db: Database,
   steady: () => number,
-): (account_id: number, server_id: number | null, revision: number, wait_seconds: number) => Promise<void> {
+): (
+  account_id: number,
+  server_id: number | null,
+  revision: number,
+  wait_seconds: number,
+) => Promise<void> {
   const waiting = new Set<() => void>();
   db.listen(() => {
     for (const wake of waiting) wake();

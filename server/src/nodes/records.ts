@@ -3,8 +3,8 @@ import { type Account, listPortSchemes, requireAccount } from '../accounts/accou
 import { type AuthlistRow, authlistPage, findAuthlistRow } from '../authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../changes.ts';
 import type { Reader } from '../db/database.ts';
-import type { PublicKey } from '../secrets.ts';
 import { findOverrideRow, type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
+import type { PublicKey } from '../secrets.ts';
 import {
   exitIpsOfServer,
   findContractServer,
@@ -45,15 +45,25 @@ export function keysRecord(keys: PublicKey[]): NodeRecord {
 }
 
 /** A contract as one of its servers needs it. `blocked`: over a limit that the contract enforces. */
-async function contractRecord(db: Reader, account_id: number, server_id: number): Promise<NodeRecord> {
+async function contractRecord(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+): Promise<NodeRecord> {
   const on = await findContractServer(db, account_id, server_id);
   if (!on) return { kind: 'account', account: account_id, value: null };
   const account = await requireAccount(db, account_id);
-  return { kind: 'contract', account: account_id, value: await contractValue(db, account, on.over_limit) };
+  return {
+    kind: 'contract',
+    account: account_id,
+    value: await contractValue(db, account, on.over_limit),
+  };
 }
 
 async function contractValue(db: Reader, account: Account, server_over_limit: number) {
-  const over = account.over_limit === 1 || server_over_limit === 1;
+  // A server's own limit counts with detailed server billing; without, only the network's.
+  const own = account.detailed_billing === 1 && server_over_limit === 1;
+  const over = account.over_limit === 1 || own;
   const schemes = await listPortSchemes(db);
   return {
     name: account.name,
@@ -98,7 +108,8 @@ export async function* accountRecords(
     if (!last || rows.length < page) break;
     after = last.id;
   }
-  for (const row of await overridesOfAccount(db, account_id, server_id, now)) yield overrideRecord(row);
+  for (const row of await overridesOfAccount(db, account_id, server_id, now))
+    yield overrideRecord(row);
 }
 
 /**
@@ -138,6 +149,7 @@ export async function recordsOfChange(
     return [row && now < row.expiry ? authlistRecord(row) : none];
   }
   const row = await findOverrideRow(db, account, id);
-  const wanted = row && row.server_id === server_id && row.removed_revision === null && now < row.expiry;
+  const wanted =
+    row && row.server_id === server_id && row.removed_revision === null && now < row.expiry;
   return [wanted ? overrideRecord(row) : none];
 }

@@ -1,6 +1,7 @@
 // /node: what agents call. Join once, then snapshot, change stream, acknowledgements, usage, health.
-import { PassThrough } from 'node:stream';
+
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../address.ts';
@@ -8,8 +9,16 @@ import type { Context } from '../context.ts';
 import type { Actor } from '../db/database.ts';
 import { badRequest, conflict, methodNotAllowed } from '../errors.ts';
 import { jsonType } from '../http/caching.ts';
-import { isUnder } from '../http/contract.ts';
-import { EmptyQuery, errors, Integer, largeBodyLimit, NoContent, Strict, Text } from '../http/fields.ts';
+import { isUnder, refuseNul } from '../http/contract.ts';
+import {
+  EmptyQuery,
+  errors,
+  Integer,
+  largeBodyLimit,
+  NoContent,
+  Strict,
+  Text,
+} from '../http/fields.ts';
 import { accountsOfServer, type HealthStatus, recordHealth } from '../servers/servers.ts';
 import { Feed } from './feed.ts';
 import {
@@ -31,7 +40,7 @@ declare module 'fastify' {
 
 const Join = Strict({
   code: Text('The one-time code of an invitation.', 64),
-  name: Text('What the operator sees: usually the machine\'s name.', 128),
+  name: Text("What the operator sees: usually the machine's name.", 128),
   version: Text('Version of the agent.', 64),
 });
 const Ack = Strict({
@@ -39,7 +48,7 @@ const Ack = Strict({
   revision: Integer('Every change up to it is applied by all workers of the engine.'),
 });
 const UsageBatch = Strict({
-  boot: Text('One run of the agent\'s journal.', 64),
+  boot: Text("One run of the agent's journal.", 64),
   seq: Integer('Number of the batch in that run.'),
   rows: Type.Array(
     Strict({
@@ -63,7 +72,9 @@ const Health = Strict({
   ),
 });
 const FromQuery = Strict({
-  since: Type.Optional(Text('`EPOCH:REVISION` to resume after; the Last-Event-ID header wins.', 100)),
+  since: Type.Optional(
+    Text('`EPOCH:REVISION` to resume after; the Last-Event-ID header wins.', 100),
+  ),
 });
 
 const tags = ['Nodes'];
@@ -78,7 +89,9 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     request.node = await authenticateNode(ctx.db, ctx.secrets, token);
     const { allow } = request.routeOptions.config;
+    refuseNul(request, 'path');
     if (allow) throw methodNotAllowed(request.method, allow);
+    refuseNul(request, 'query');
   });
   const actorOf = (request: FastifyRequest): Actor => ({
     kind: 'node',
@@ -91,10 +104,16 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     '/node/join',
     {
       schema: {
-        summary: 'Join with a one-time code', tags, security: [], querystring: EmptyQuery, body: Join,
+        summary: 'Join with a one-time code',
+        tags,
+        security: [],
+        querystring: EmptyQuery,
+        body: Join,
         response: {
           201: Type.Object({
-            node: Integer('Node id.'), server: Type.String(), token: Type.String({ description: 'Bearer token of this node; shown only here.' }),
+            node: Integer('Node id.'),
+            server: Type.String(),
+            token: Type.String({ description: 'Bearer token of this node; shown only here.' }),
           }),
           ...errors(400, 401),
         },
@@ -104,7 +123,10 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       const { node, server, token } = await ctx.db.write(actorOf(request), (tx) =>
         joinNode(tx, ctx.secrets, request.body),
       );
-      return reply.code(201).type(jsonType).send(JSON.stringify({ node: node.id, server: server.name, token }));
+      return reply
+        .code(201)
+        .type(jsonType)
+        .send(JSON.stringify({ node: node.id, server: server.name, token }));
     },
   );
 
@@ -112,8 +134,16 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     '/node/snapshot',
     {
       schema: {
-        summary: 'Everything that this server needs, as of one revision: newline-delimited JSON', tags, querystring: EmptyQuery,
-        response: { 200: Type.String({ description: 'One record per line; the first names epoch and revision, the last is {"kind":"end"}.' }), ...errors(400, 401) },
+        summary: 'Everything that this server needs, as of one revision: newline-delimited JSON',
+        tags,
+        querystring: EmptyQuery,
+        response: {
+          200: Type.String({
+            description:
+              'One record per line; the first names epoch and revision, the last is {"kind":"end"}.',
+          }),
+          ...errors(400, 401),
+        },
       },
     },
     async (request, reply) => {
@@ -127,21 +157,41 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     '/node/changes',
     {
       schema: {
-        summary: 'The ordered stream of changes, as server-sent events', tags, querystring: FromQuery,
-        response: { 200: Type.String({ description: '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.' }), ...errors(400, 401, 409) },
+        summary: 'The ordered stream of changes, as server-sent events',
+        tags,
+        querystring: FromQuery,
+        response: {
+          200: Type.String({
+            description:
+              '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.',
+          }),
+          ...errors(400, 401, 409),
+        },
       },
     },
     async (request, reply) => {
       const from = String(request.headers['last-event-id'] ?? request.query.since ?? '');
       const match = /^([\w-]{1,64}):(\d{1,16})$/.exec(from);
-      if (!match?.[1]) throw badRequest('Last-Event-ID: expected EPOCH:REVISION, as in the snapshot and in event ids.');
+      if (!match?.[1])
+        throw badRequest(
+          'Last-Event-ID: expected EPOCH:REVISION, as in the snapshot and in event ids.',
+        );
       const [epoch, revision] = [match[1], Number(match[2])];
-      await ctx.db.write(actorOf(request), (tx) => acknowledge(tx, request.node.id, epoch, revision));
+      await ctx.db.write(actorOf(request), (tx) =>
+        acknowledge(tx, request.node.id, epoch, revision),
+      );
       reply.raw.setTimeout(0);
       request.raw.socket.setNoDelay(true);
-      const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-request-id': request.id, 'x-accel-buffering': 'no' };
+      const headers = {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-request-id': request.id,
+        'x-accel-buffering': 'no',
+      };
       if (!(await feed.reaches(epoch, revision))) {
-        throw conflict('The log of changes no longer reaches back to this revision; take a new snapshot.');
+        throw conflict(
+          'The log of changes no longer reaches back to this revision; take a new snapshot.',
+        );
       }
       reply.hijack();
       reply.raw.writeHead(200, headers);
@@ -154,11 +204,19 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   app.post<{ Body: Static<typeof Ack> }>(
     '/node/acks',
     {
-      schema: { summary: 'Acknowledge what is applied', tags, querystring: EmptyQuery, body: Ack, response: { 204: NoContent, ...errors(400, 401, 409) } },
+      schema: {
+        summary: 'Acknowledge what is applied',
+        tags,
+        querystring: EmptyQuery,
+        body: Ack,
+        response: { 204: NoContent, ...errors(400, 401, 409) },
+      },
     },
     async (request, reply) => {
       const { epoch, revision } = request.body;
-      await ctx.db.write(actorOf(request), (tx) => acknowledge(tx, request.node.id, epoch, revision));
+      await ctx.db.write(actorOf(request), (tx) =>
+        acknowledge(tx, request.node.id, epoch, revision),
+      );
       return reply.code(204).send();
     },
   );
@@ -168,18 +226,25 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     {
       bodyLimit: largeBodyLimit,
       schema: {
-        summary: 'Report a batch of usage; sending it again counts nothing twice', tags, querystring: EmptyQuery, body: UsageBatch,
+        summary: 'Report a batch of usage; sending it again counts nothing twice',
+        tags,
+        querystring: EmptyQuery,
+        body: UsageBatch,
         response: {
           200: Type.Object({
             counted: Type.Boolean({ description: 'False when this batch was counted before.' }),
-            left_out: Type.Array(Integer('Index of a row whose account or user this server does not serve.')),
+            left_out: Type.Array(
+              Integer('Index of a row whose account or user this server does not serve.'),
+            ),
           }),
           ...errors(400, 401),
         },
       },
     },
     async (request, reply) => {
-      const outcome = await ctx.db.write(actorOf(request), (tx) => reportUsage(tx, request.node.id, request.body));
+      const outcome = await ctx.db.write(actorOf(request), (tx) =>
+        reportUsage(tx, request.node.id, request.body),
+      );
       return reply.type(jsonType).send(JSON.stringify(outcome));
     },
   );
@@ -188,8 +253,14 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     '/node/health',
     {
       schema: {
-        summary: 'Report the health of exit IPs', tags, querystring: EmptyQuery, body: Health,
-        response: { 200: Type.Object({ known: Integer('How many of the exit IPs are this server\'s.') }), ...errors(400, 401) },
+        summary: 'Report the health of exit IPs',
+        tags,
+        querystring: EmptyQuery,
+        body: Health,
+        response: {
+          200: Type.Object({ known: Integer("How many of the exit IPs are this server's.") }),
+          ...errors(400, 401),
+        },
       },
     },
     async (request, reply) => {
@@ -223,7 +294,8 @@ async function writeSnapshot(ctx: Context, server_id: number, lines: PassThrough
     await write(await serverRecord(db, server_id));
     await write(keysRecord(ctx.secrets.publicKeys()));
     for (const { account_id } of await accountsOfServer(db, server_id)) {
-      for await (const record of accountRecords(db, account_id, server_id, now)) await write(record);
+      for await (const record of accountRecords(db, account_id, server_id, now))
+        await write(record);
     }
     await write({ kind: 'end', records: records - 1 });
   });

@@ -31,12 +31,17 @@ export async function position(db: Reader): Promise<Position> {
 
 /** The first revision that is still in the log; undefined when it is empty. */
 export async function oldestChange(db: Reader): Promise<number | undefined> {
-  const row = await db.one<{ revision: number }>('select revision from changes order by revision limit 1');
+  const row = await db.one<{ revision: number }>(
+    'select revision from changes order by revision limit 1',
+  );
   return row?.revision;
 }
 
 export function changesAfter(db: Reader, revision: number, most: number): Promise<LoggedChange[]> {
-  return db.all('select * from changes where revision > $1 order by revision limit $2', [revision, most]);
+  return db.all('select * from changes where revision > $1 order by revision limit $2', [
+    revision,
+    most,
+  ]);
 }
 
 /** The next changes that concern a server. */
@@ -69,7 +74,11 @@ export function accountsChanged(
 }
 
 /** True when the server served the account lately: it is on the contract, or the log tells of it. */
-export async function hasServed(db: Reader, server_id: number, account_id: number): Promise<boolean> {
+export async function hasServed(
+  db: Reader,
+  server_id: number,
+  account_id: number,
+): Promise<boolean> {
   const row = await db.one(
     `select 1 as yes from contract_servers where account_id = $2 and server_id = $1
      union all select 1 from changes where server_id = $1 and account_id = $2 limit 1`,
@@ -146,7 +155,9 @@ export function update(tx: Transaction, row: NodeRow): Promise<number> {
 }
 
 export function lost(db: Reader, not_since: number): Promise<NodeRow[]> {
-  return db.all('select * from nodes where live = 1 and revoked_at is null and seen_at < $1', [not_since]);
+  return db.all('select * from nodes where live = 1 and revoked_at is null and seen_at < $1', [
+    not_since,
+  ]);
 }
 
 /** How many changes that concern a server come after a revision; counting stops at `most`. */

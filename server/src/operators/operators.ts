@@ -148,13 +148,17 @@ export async function isInMaintenance(db: Database): Promise<boolean> {
 
 /** How the network and this server stand. Errors: 503 when the database does not answer. */
 export async function networkStatus(db: Database, now: number) {
-  const [{ epoch, revision, maintenance }, schema, { nodes, live_nodes, ...counts }, lagging_nodes] =
-    await Promise.all([
-      store.network(db),
-      schemaVersion(db),
-      store.counts(db),
-      store.laggingNodes(db),
-    ]);
+  const [
+    { epoch, revision, maintenance },
+    schema,
+    { nodes, live_nodes, ...counts },
+    lagging_nodes,
+  ] = await Promise.all([
+    store.network(db),
+    schemaVersion(db),
+    store.counts(db),
+    store.laggingNodes(db),
+  ]);
   return {
     version,
     now,

@@ -34,7 +34,9 @@ const Status = Strict({
   database: Strict({
     engine: OneOf(['sqlite', 'postgres'], 'Which database it is.'),
     schema: Integer('Number of the newest migration.'),
-    epoch: Type.String({ description: 'Names the history of revisions; a restore begins a new one.' }),
+    epoch: Type.String({
+      description: 'Names the history of revisions; a restore begins a new one.',
+    }),
     revision: Integer('Number of the last change.'),
     answers: Type.Boolean({ description: 'Always true: else this answer is a 503.' }),
   }),
@@ -173,8 +175,7 @@ function addTokenRoutes(app: FastifyInstance, ctx: Context): void {
         response: { 200: Type.Array(Token), ...errors(400, 401) },
       },
     },
-    async (_request, reply) =>
-      sendJson(reply, (await listOperatorTokens(ctx.db)).map(withoutHash)),
+    async (_request, reply) => sendJson(reply, (await listOperatorTokens(ctx.db)).map(withoutHash)),
   );
 
   app.post<{ Body: Static<typeof NewToken> }>(

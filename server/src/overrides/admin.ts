@@ -44,7 +44,10 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
       const now = ctx.clock.now();
       const account = await requireAccountNamed(ctx.db, request.params.account);
       const entries = await listOverrides(ctx.db, account.id, {}, now);
-      return sendJson(reply, entries.map((entry) => presentEntry(entry, now)));
+      return sendJson(
+        reply,
+        entries.map((entry) => presentEntry(entry, now)),
+      );
     },
   );
 

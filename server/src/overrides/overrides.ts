@@ -73,12 +73,15 @@ export async function listOverrides(
 ): Promise<store.Override[]> {
   const ip = filter.ip === undefined ? undefined : canonicalAddress(filter.ip);
   if (filter.ip !== undefined && ip === undefined) {
-    throw badRequest(`ip: ${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`);
+    throw badRequest(
+      `ip: ${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`,
+    );
   }
   const found = await store.all(db, account_id, now - retention_seconds);
   return found.filter(
     (one) =>
-      (ip === undefined || one.ip === ip) && (!filter.servers || filter.servers.includes(one.server)),
+      (ip === undefined || one.ip === ip) &&
+      (!filter.servers || filter.servers.includes(one.server)),
   );
 }
 
@@ -99,7 +102,9 @@ export async function createOverride(
   const server = await requireOnContract(tx, account_id, body.server, '');
   const held = await heldCount(tx, account_id, 'overrides');
   if (held >= rules.max_overrides) {
-    throw conflict(`The list holds ${held} entries, as many as an account may have; remove some first.`);
+    throw conflict(
+      `The list holds ${held} entries, as many as an account may have; remove some first.`,
+    );
   }
   await freeHostname(tx, account_id, server.id, hostname, body.server, '');
   const row: store.OverrideRow = {
@@ -116,13 +121,21 @@ export async function createOverride(
   await store.insert(tx, row);
   await countHeld(tx, account_id, 'overrides', 1);
   const shown = { server: body.server, hostname, ip, expiry: row.expiry };
-  await audit(tx, { account_id, action: 'override.create', target: `overrides/${row.id}`, after: shown });
+  await audit(tx, {
+    account_id,
+    action: 'override.create',
+    target: `overrides/${row.id}`,
+    after: shown,
+  });
   return requireOverride(tx, account_id, row.id, tx.now);
 }
 
 function overrideChanged(tx: Transaction, row: store.OverrideRow): Promise<number> {
   return recordChange(tx, {
-    kind: 'override', account_id: row.account_id, server_id: row.server_id, record_id: row.id,
+    kind: 'override',
+    account_id: row.account_id,
+    server_id: row.server_id,
+    record_id: row.id,
   });
 }
 
@@ -142,7 +155,9 @@ async function freeHostname(
   const holder = await store.holder(tx, account_id, server_id, hostname);
   if (!holder || holder.id === own_id) return;
   if (tx.now < holder.expiry) {
-    throw conflict(`hostname: ${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`);
+    throw conflict(
+      `hostname: ${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
+    );
   }
   await endOverride(tx, holder);
 }
@@ -170,7 +185,9 @@ export async function changeOverride(
   await requireWritable(tx, account_id);
   requireMatch(before);
   if (Object.values(changes).every((value) => value === undefined)) {
-    throw badRequest('The body changes nothing; send at least one of server, hostname, ip, expiry.');
+    throw badRequest(
+      'The body changes nothing; send at least one of server, hostname, ip, expiry.',
+    );
   }
   const hostname =
     changes.hostname === undefined ? before.hostname : parseHostname('hostname', changes.hostname);
@@ -178,16 +195,32 @@ export async function changeOverride(
   const server = await requireOnContract(tx, account_id, changes.server ?? before.server, noChange);
   const expiry = changes.expiry ?? before.expiry;
   if (expiry <= tx.now) {
-    throw conflict(`expiry: the entry expired at ${before.expiry}; send a new expiry to revive it.${noChange}`);
+    throw conflict(
+      `expiry: the entry expired at ${before.expiry}; send a new expiry to revive it.${noChange}`,
+    );
   }
   await freeHostname(tx, account_id, server.id, hostname, server.name, noChange, before.id);
   if (server.id !== before.server_id) await overrideChanged(tx, before);
-  const row = { ...toRow(before), server_id: server.id, hostname, ip, expiry, removed_revision: null };
+  const row = {
+    ...toRow(before),
+    server_id: server.id,
+    hostname,
+    ip,
+    expiry,
+    removed_revision: null,
+  };
   row.revision = await overrideChanged(tx, row);
   await store.update(tx, row);
   await audit(tx, {
-    account_id, action: 'override.change', target: `overrides/${row.id}`,
-    before: { server: before.server, hostname: before.hostname, ip: before.ip, expiry: before.expiry },
+    account_id,
+    action: 'override.change',
+    target: `overrides/${row.id}`,
+    before: {
+      server: before.server,
+      hostname: before.hostname,
+      ip: before.ip,
+      expiry: before.expiry,
+    },
     after: { server: server.name, hostname, ip, expiry },
   });
   return requireOverride(tx, account_id, row.id, tx.now);
@@ -210,8 +243,15 @@ export async function removeOverride(
   requireMatch(before);
   await removeRow(tx, before);
   await audit(tx, {
-    account_id, action: 'override.remove', target: `overrides/${before.id}`,
-    before: { server: before.server, hostname: before.hostname, ip: before.ip, expiry: before.expiry },
+    account_id,
+    action: 'override.remove',
+    target: `overrides/${before.id}`,
+    before: {
+      server: before.server,
+      hostname: before.hostname,
+      ip: before.ip,
+      expiry: before.expiry,
+    },
   });
 }
 
@@ -234,9 +274,16 @@ export async function removeAllOverrides(
   if (removed === 0) return 0;
   await countHeld(tx, account_id, 'overrides', -removed);
   const removal_id = await keepRemoved(tx, account_id, 'overrides', overrides.map(toRow));
-  await recordChange(tx, { kind: 'overrides_cleared', account_id, server_id: null, record_id: null });
+  await recordChange(tx, {
+    kind: 'overrides_cleared',
+    account_id,
+    server_id: null,
+    record_id: null,
+  });
   await audit(tx, {
-    account_id, action: 'override.remove_all', target: 'overrides',
+    account_id,
+    action: 'override.remove_all',
+    target: 'overrides',
     before: { entries: overrides.length, removal_id },
   });
   return overrides.length;
@@ -252,7 +299,10 @@ export async function restoreOverrides(
   removal_id: number,
 ): Promise<{ restored: number; left_out: number }> {
   const rows = await takeRemoved<store.OverrideRow>(tx, account.id, removal_id, 'overrides');
-  if (rows.length === 0) throw notFound(`The account has no removal ${removal_id} of custom DNS entries that can be undone.`);
+  if (rows.length === 0)
+    throw notFound(
+      `The account has no removal ${removal_id} of custom DNS entries that can be undone.`,
+    );
   let restored = 0;
   for (const row of rows) {
     const taken = await store.holder(tx, account.id, row.server_id, row.hostname);
@@ -264,7 +314,12 @@ export async function restoreOverrides(
   }
   await countHeld(tx, account.id, 'overrides', restored);
   const outcome = { restored, left_out: rows.length - restored };
-  await audit(tx, { account_id: account.id, action: 'override.restore', target: 'overrides', after: { removal_id, ...outcome } });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'override.restore',
+    target: 'overrides',
+    after: { removal_id, ...outcome },
+  });
   return outcome;
 }
 

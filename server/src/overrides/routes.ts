@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { answer, change, requireMatch } from '../http/answers.ts';
+import { requireValid } from '../http/errors.ts';
 import {
   checkExpiry,
   EmptyQuery,
@@ -31,11 +32,15 @@ import {
 const Entry = Type.Object(
   {
     id: Integer('Unique identifier used to manage the entry.', 1),
-    server: Type.String({ description: 'Short name of the proxy server where the entry is active.' }),
+    server: Type.String({
+      description: 'Short name of the proxy server where the entry is active.',
+    }),
     hostname: Type.String({ description: 'Hostname that is overridden.' }),
     ip: Type.String({ description: 'IP address the hostname resolves to.' }),
     expiry: Timestamp('When the entry expires.'),
-    status: Type.Union(['pending', 'active', 'expiring', 'expired'].map((status) => Type.Literal(status))),
+    status: Type.Union(
+      ['pending', 'active', 'expiring', 'expired'].map((status) => Type.Literal(status)),
+    ),
   },
   { additionalProperties: false },
 );
@@ -86,7 +91,9 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     `/v0${path}`,
     {
       schema: {
-        summary: 'List entries, including expired and expiring ones', tags, querystring: ListQuery,
+        summary: 'List entries, including expired and expiring ones',
+        tags,
+        querystring: ListQuery,
         response: { 200: Type.Array(Entry), ...errors(400, 401) },
       },
     },
@@ -106,7 +113,10 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     `/v0${path}`,
     {
       schema: {
-        summary: 'Add an entry', tags, querystring: EmptyQuery, body: NewOverride,
+        summary: 'Add an entry',
+        tags,
+        querystring: EmptyQuery,
+        body: NewOverride,
         response: { 201: Entry, ...errors(400, 401, 403, 409) },
       },
     },
@@ -122,7 +132,9 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     `/v0${path}`,
     {
       schema: {
-        summary: 'Remove all entries of the account', tags, querystring: EmptyQuery,
+        summary: 'Remove all entries of the account',
+        tags,
+        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 412) },
       },
     },
@@ -138,12 +150,22 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
   app.get<{ Params: IdPath }>(
     `/v0${path}/:id`,
     {
-      schema: { summary: 'One entry', tags, params: IdPath, querystring: EmptyQuery, response: { 200: Entry, ...errors(400, 401, 404) } },
+      schema: {
+        summary: 'One entry',
+        tags,
+        params: IdPath,
+        querystring: EmptyQuery,
+        response: { 200: Entry, ...errors(400, 401, 404) },
+      },
+      attachValidation: true,
     },
     async (request, reply) => {
       const now = ctx.clock.now();
       const override = await requireOverride(ctx.db, accountOf(request), idIn(request), now);
-      return answer(ctx, request, reply, present(override), { valid_until: nextChangeAt(override, now) });
+      requireValid(request);
+      return answer(ctx, request, reply, present(override), {
+        valid_until: nextChangeAt(override, now),
+      });
     },
   );
 
@@ -152,7 +174,11 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     {
       config: ofEntry,
       schema: {
-        summary: 'Change an entry', tags, params: IdPath, querystring: EmptyQuery, body: Changes,
+        summary: 'Change an entry',
+        tags,
+        params: IdPath,
+        querystring: EmptyQuery,
+        body: Changes,
         response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412) },
       },
     },
@@ -161,8 +187,13 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
         const { server, hostname, ip, expiry } = request.body;
         if (expiry !== undefined) checkExpiry(expiry, tx.now);
         const changes = { server, hostname, ip, expiry };
-        const override = await changeOverride(tx, accountOf(request), idIn(request), changes, ctx.config, (before) =>
-          requireMatch(request, () => present(before)),
+        const override = await changeOverride(
+          tx,
+          accountOf(request),
+          idIn(request),
+          changes,
+          ctx.config,
+          (before) => requireMatch(request, () => present(before)),
         );
         return { status: 200, ...shown(override) };
       }),
@@ -173,7 +204,10 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     {
       config: ofEntry,
       schema: {
-        summary: 'Remove an entry', tags, params: IdPath, querystring: EmptyQuery,
+        summary: 'Remove an entry',
+        tags,
+        params: IdPath,
+        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
       },
     },

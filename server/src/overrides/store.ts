@@ -29,7 +29,10 @@ const select = `select o.*, s.name as server, s.applied_revision, c.revision as 
 
 /** The entries of an account that expire after `since`, by id. */
 export function all(db: Reader, account_id: number, since: number): Promise<Override[]> {
-  return db.all(`${select} where o.account_id = $1 and o.expiry > $2 order by o.id`, [account_id, since]);
+  return db.all(`${select} where o.account_id = $1 and o.expiry > $2 order by o.id`, [
+    account_id,
+    since,
+  ]);
 }
 
 export function find(
@@ -39,11 +42,17 @@ export function find(
   since: number,
 ): Promise<Override | undefined> {
   return db.one(`${select} where o.account_id = $1 and o.id = $2 and o.expiry > $3`, [
-    account_id, id, since,
+    account_id,
+    id,
+    since,
   ]);
 }
 
-export function findRow(db: Reader, account_id: number, id: number): Promise<OverrideRow | undefined> {
+export function findRow(
+  db: Reader,
+  account_id: number,
+  id: number,
+): Promise<OverrideRow | undefined> {
   return db.one('select * from overrides where account_id = $1 and id = $2', [account_id, id]);
 }
 
@@ -53,7 +62,13 @@ export async function insert(tx: Transaction, row: OverrideRow): Promise<boolean
     `insert into overrides (account_id, id, server_id, hostname, ip, expiry, revision, removed_revision)
      values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning id`,
     [
-      row.account_id, row.id, row.server_id, row.hostname, row.ip, row.expiry, row.revision,
+      row.account_id,
+      row.id,
+      row.server_id,
+      row.hostname,
+      row.ip,
+      row.expiry,
+      row.revision,
       row.removed_revision,
     ],
   );
@@ -65,7 +80,13 @@ export function update(tx: Transaction, row: OverrideRow): Promise<number> {
     `update overrides set server_id = $3, hostname = $4, ip = $5, expiry = $6, revision = $7, removed_revision = $8
      where account_id = $1 and id = $2`,
     [
-      row.account_id, row.id, row.server_id, row.hostname, row.ip, row.expiry, row.revision,
+      row.account_id,
+      row.id,
+      row.server_id,
+      row.hostname,
+      row.ip,
+      row.expiry,
+      row.revision,
       row.removed_revision,
     ],
   );

@@ -5,13 +5,7 @@ import { parseAddress } from '../address.ts';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
 import { parseHostname } from '../hostname.ts';
-import {
-  operatorWrite,
-  requireChange,
-  sendCreated,
-  sendJson,
-  sendNothing,
-} from '../http/admin.ts';
+import { operatorWrite, requireChange, sendCreated, sendJson, sendNothing } from '../http/admin.ts';
 import { EmptyQuery, errors, Integer, NoContent, Strict, Timestamp } from '../http/fields.ts';
 import { contractServerAdminRoutes } from './admin_contract.ts';
 import { inventoryAdminRoutes } from './admin_inventory.ts';
@@ -61,7 +55,9 @@ const OneServer = Strict({
           provider: Type.String({ description: 'Third-party geo-IP provider.' }),
           status: Type.String({ description: 'ok, warn or crit.' }),
           status_time: Timestamp('Last location check.'),
-          country: Type.Union([Type.String(), Type.Null()], { description: 'Where it sees the IP.' }),
+          country: Type.Union([Type.String(), Type.Null()], {
+            description: 'Where it sees the IP.',
+          }),
           distance_km: Type.Union([Type.Number(), Type.Null()], { description: 'How far off.' }),
         }),
       ),
@@ -100,7 +96,11 @@ async function presentWhole(ctx: Context, db: Reader, server: Server, now: numbe
     contracts: accounts.length,
     exit_ips: exits.map(({ server_id: _, ...exit }) => ({
       ...exit,
-      status: presentStatus({ server_id: server.id, ...exit }, ctx.config.health_stale_seconds, now),
+      status: presentStatus(
+        { server_id: server.id, ...exit },
+        ctx.config.health_stale_seconds,
+        now,
+      ),
       geostatus: geo.filter(({ ip }) => ip === exit.ip).map(({ ip: _, ...verdict }) => verdict),
     })),
   };

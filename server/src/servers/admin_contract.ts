@@ -4,13 +4,7 @@ import { type Static, Type } from 'typebox';
 import { type Account, requireAccountNamed } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
-import {
-  AccountPath,
-  operatorWrite,
-  sendCreated,
-  sendJson,
-  sendNothing,
-} from '../http/admin.ts';
+import { AccountPath, operatorWrite, sendCreated, sendJson, sendNothing } from '../http/admin.ts';
 import { EmptyQuery, errors, Integer, NoContent, Strict, Timestamp } from '../http/fields.ts';
 import { periodAt, periodUsage } from '../usage/usage.ts';
 import {
@@ -105,7 +99,11 @@ export function contractServerAdminRoutes(app: FastifyInstance, ctx: Context): v
         return { added: !before, value: all.find((one) => one.server === server.name) };
       });
       if (!added) return sendJson(reply, value);
-      return sendCreated(reply, `/admin/accounts/${params.account}/servers/${params.server}`, value);
+      return sendCreated(
+        reply,
+        `/admin/accounts/${params.account}/servers/${params.server}`,
+        value,
+      );
     },
   );
 

@@ -7,8 +7,9 @@ import { badRequest } from '../errors.ts';
 import { operatorWrite, sendJson } from '../http/admin.ts';
 import { errors, Integer, OneOf, Strict } from '../http/fields.ts';
 import { exitFields, serverFields } from './fields.ts';
-import { carryOut, planImport, summaryOf } from './import.ts';
-import { readInventory } from './inventory.ts';
+import { readInventory } from './fields_inventory.ts';
+import { planImport, summaryOf } from './inventory.ts';
+import { carryOut } from './inventory_import.ts';
 
 const path = '/admin/inventory';
 const bodyLimit = 8 * 1024 * 1024;
@@ -32,7 +33,10 @@ const Csv = Type.String({
 const Query = Strict({
   dry_run: Type.Optional(OneOf(['true', 'false'], 'true: only tells what would change.')),
   remove_missing: Type.Optional(
-    OneOf(['true', 'false'], 'true: servers that are not named go, as the field of that name says.'),
+    OneOf(
+      ['true', 'false'],
+      'true: servers that are not named go, as the field of that name says.',
+    ),
   ),
 });
 const Summary = Strict({
@@ -53,7 +57,9 @@ function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string })
   return (value: unknown) => {
     if (Check(schema, value)) return { value };
     const field = Errors(schema, value)[0]?.instancePath.slice(1) || 'query';
-    return { error: badRequest(`${field}: expected dry_run and remove_missing with true or false.`) };
+    return {
+      error: badRequest(`${field}: expected dry_run and remove_missing with true or false.`),
+    };
   };
 }
 

@@ -1,14 +1,9 @@
-// An inventory: servers with their exit IPs, read from JSON or CSV and checked whole, every fault named.
-import { isUtf8 } from 'node:buffer';
-import { type CsvError, parse } from 'csv-parse/sync';
-import type { TSchema } from 'typebox';
-import { Check } from 'typebox/value';
-import { parseAddress } from '../address.ts';
-import { badRequest, Refusal } from '../errors.ts';
-import { parseHostname } from '../hostname.ts';
-import { quoted } from '../quoted.ts';
-import { exitFields, expected, serverFields } from './fields.ts';
-import type { NewServer } from './servers.ts';
+// An inventory: servers with their exit IPs, as the network is to be, and what it changes of what is.
+import { listPortSchemes, type PortScheme } from '../accounts/accounts.ts';
+import type { Reader } from '../db/database.ts';
+import { conflict, type Refusal } from '../errors.ts';
+import { type NewServer, sharedPortsFault } from './servers.ts';
+import * as store from './store.ts';
 
 export interface InventoryServer extends NewServer {
   /** Where the inventory speaks of it, for messages: `servers[3]` or `row 4`. */
@@ -22,13 +17,6 @@ export interface Inventory {
   remove_missing: boolean;
 }
 
-/** A server as it was written, not yet checked. */
-interface Written {
-  where: string;
-  fields: Record<string, unknown>;
-  exits: Array<{ where: string; fields: Record<string, unknown> }>;
-}
-
 const mostFaults = 100;
 
 /** Errors: throws what `refuse` makes of a message that lists the faults, when there are any. */
@@ -40,189 +28,146 @@ export function refuseFaults(faults: string[], refuse: (message: string) => Refu
   throw refuse(`The inventory has ${count}; nothing was changed.${shown.join('')}${more}`);
 }
 
-/**
- * Reads an inventory: the parsed JSON body, or the bytes of a CSV. Errors: 400 that lists every fault
- * with its row and field.
- */
-export function readInventory(body: unknown): Inventory {
-  const faults: string[] = [];
-  const written = Buffer.isBuffer(body) ? writtenInCsv(body, faults) : writtenInJson(body, faults);
-  const servers = written.map((server) => readServer(server, faults));
-  findRepeated(servers, faults);
-  refuseFaults(faults, badRequest);
-  const { remove_missing } = body as { remove_missing?: boolean };
-  return { servers, remove_missing: remove_missing ?? false };
+/** A server of the network as it is, with what an inventory may change. */
+export interface Present {
+  row: store.ServerRow;
+  port_schemes: string[];
+  exit_ips: store.ExitIpRow[];
 }
 
-function writtenInJson(body: unknown, faults: string[]): Written[] {
-  if (!isObject(body)) throw badRequest('The body: expected an object with servers.');
-  const { servers, remove_missing, ...rest } = body;
-  for (const name of Object.keys(rest)) faults.push(`${quoted(name)}: is not a field of an inventory.`);
-  if (remove_missing !== undefined && typeof remove_missing !== 'boolean') {
-    faults.push('remove_missing: expected a boolean.');
-  }
-  if (!Array.isArray(servers)) {
-    faults.push('servers: expected an array of servers.');
-    return [];
-  }
-  const written: Written[] = [];
-  for (const [at, server] of servers.entries()) {
-    const where = `servers[${at}]`;
-    if (!isObject(server)) {
-      faults.push(`${where}: expected an object.`);
-      continue;
-    }
-    const { exit_ips, ...fields } = server;
-    if (!Array.isArray(exit_ips)) faults.push(`${where}, exit_ips: expected an array of exit IPs.`);
-    const exits = (Array.isArray(exit_ips) ? exit_ips : []).map((exit, index) => ({
-      where: `${where}.exit_ips[${index}]`,
-      fields: isObject(exit) ? exit : {},
-    }));
-    written.push({ where, fields, exits });
-  }
-  return written;
+interface PlannedChange {
+  before: Present;
+  after: InventoryServer;
+  fields: string[];
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+export interface Plan {
+  added: InventoryServer[];
+  changed: PlannedChange[];
+  removed: Present[];
+  unchanged: number;
+  schemes: Map<string, PortScheme>;
 }
 
-const csvNumbers = new Set(['latitude', 'longitude', 'port_base']);
-const csvLists = new Set(['services', 'port_schemes']);
-const csvColumns = [...Object.keys(serverFields), ...Object.keys(exitFields)];
-const csvOptional = new Set(['port_schemes']);
+const plainFields = ['hostname', 'title', 'city', 'country', 'latitude', 'longitude'] as const;
 
-/** One row for each exit IP; rows with the same name are one server. A server may have a row without an exit IP. */
-function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
-  const [header, ...rows] = csvRows(bytes);
-  if (!header) throw badRequest(`The CSV is empty; expected a first row with ${csvColumns.join(',')}.`);
-  for (const column of csvColumns) {
-    if (!header.cells.includes(column) && !csvOptional.has(column)) {
-      faults.push(`row ${header.line}: the column ${column} is missing.`);
-    }
+/** Works out what an inventory changes. Errors: 409 that lists every conflict with what is there. */
+export async function planImport(db: Reader, inventory: Inventory): Promise<Plan> {
+  const schemes = new Map((await listPortSchemes(db)).map((scheme) => [scheme.name, scheme]));
+  const present = await readNetwork(db);
+  const named = new Set(inventory.servers.map((server) => server.name));
+  const missing = Array.from(present.values()).filter(({ row }) => !named.has(row.name));
+  const plan: Plan = {
+    added: [],
+    changed: [],
+    removed: inventory.remove_missing ? missing : [],
+    unchanged: 0,
+    schemes,
+  };
+  for (const after of inventory.servers) {
+    const before = present.get(after.name);
+    const fields = before ? changedFields(before, after) : [];
+    if (!before) plan.added.push(after);
+    else if (fields.length > 0) plan.changed.push({ before, after, fields });
+    else plan.unchanged += 1;
   }
-  for (const [at, column] of header.cells.entries()) {
-    if (!csvColumns.includes(column)) faults.push(`row ${header.line}: ${quoted(column)} is not a column of an inventory.`);
-    else if (header.cells.indexOf(column) !== at) faults.push(`row ${header.line}: the column ${column} is given twice.`);
-  }
-  // Without the right columns every row would only repeat it.
-  refuseFaults(faults, badRequest);
-  const servers = new Map<string, Written>();
-  for (const { line, cells } of rows) {
-    const where = `row ${line}`;
-    if (cells.length !== header.cells.length) {
-      faults.push(`${where}: has ${cells.length} cells; the first row has ${header.cells.length}.`);
-      continue;
-    }
-    const texts = Object.fromEntries(header.cells.map((column, at) => [column, cells[at] ?? '']));
-    const { ip, port_base, ...fields } = csvFields(texts);
-    const known = servers.get(texts.name ?? '');
-    const server = known ?? { where, fields, exits: [] };
-    if (!known) servers.set(texts.name ?? '', server);
-    for (const [field, value] of Object.entries(fields)) {
-      if (JSON.stringify(value) !== JSON.stringify(server.fields[field])) {
-        faults.push(`${where}, ${field}: differs from ${server.where}, which is the same server.`);
-      }
-    }
-    if (texts.ip !== '' || texts.port_base !== '') server.exits.push({ where, fields: { ip, port_base } });
-  }
-  return Array.from(servers.values());
+  const staying = inventory.remove_missing ? [] : missing;
+  refuseFaults(await findConflicts(db, inventory, plan, staying), conflict);
+  return plan;
 }
 
-function csvRows(bytes: Buffer): Array<{ line: number; cells: string[] }> {
-  if (!isUtf8(bytes) || bytes.includes(0)) throw badRequest('The CSV is not UTF-8 text.');
-  try {
-    const found = parse(bytes, {
-      bom: true,
-      info: true,
-      relax_column_count: true,
-      skip_empty_lines: true,
-      trim: true,
-    }) as unknown as Array<{ record: string[]; info: { lines: number } }>;
-    return found.map(({ record, info }) => ({ line: info.lines, cells: record }));
-  } catch (error) {
-    throw badRequest(`The CSV cannot be read: ${(error as CsvError).message}`);
-  }
-}
-
-function csvFields(texts: Record<string, string>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(texts).map(([column, text]) => {
-      if (csvNumbers.has(column)) return [column, /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text];
-      if (!csvLists.has(column)) return [column, text];
-      const words = text.split(';').map((word) => word.trim());
-      return [column, text === '' && csvOptional.has(column) ? undefined : words];
-    }),
+async function readNetwork(db: Reader): Promise<Map<string, Present>> {
+  const [servers, exits, schemes] = [
+    await store.all(db),
+    Map.groupBy(await store.exitIps(db), (exit) => exit.server_id),
+    Map.groupBy(await store.schemeNames(db), (scheme) => scheme.server_id),
+  ];
+  return new Map(
+    servers.map(({ ip_count: _, ...row }) => [
+      row.name,
+      {
+        row,
+        port_schemes: (schemes.get(row.id) ?? []).map((scheme) => scheme.name),
+        exit_ips: exits.get(row.id) ?? [],
+      },
+    ]),
   );
 }
 
-function readServer({ where, fields, exits }: Written, faults: string[]): InventoryServer {
-  checkFields(where, fields, serverFields, ['port_schemes'], faults);
-  const exit_ips = exits.map((exit) => {
-    checkFields(exit.where, exit.fields, exitFields, [], faults);
-    const address = (text: string) => parseAddress('ip', text, { addresses: 'any' });
-    const ip = canonical(exit.where, exit.fields.ip, address, faults);
-    return { ip, port_base: exit.fields.port_base as number, where: exit.where };
-  });
-  const name = (text: string) => parseHostname('hostname', text);
-  const hostname = canonical(where, fields.hostname, name, faults);
-  return { ...(fields as unknown as NewServer), hostname, where, exit_ips };
+function changedFields({ row, port_schemes, exit_ips }: Present, after: InventoryServer): string[] {
+  const fields: string[] = plainFields.filter((field) => row[field] !== after[field]);
+  const isSameSet = (one: string[], other: string[]) =>
+    one.length === other.length && one.every((word) => other.includes(word));
+  if (!isSameSet(JSON.parse(row.services) as string[], after.services)) fields.push('services');
+  if (after.port_schemes && !isSameSet(port_schemes, after.port_schemes))
+    fields.push('port_schemes');
+  const exits = (list: Array<{ ip: string; port_base: number }>) =>
+    list.map(({ ip, port_base }) => `${ip} ${port_base}`);
+  if (!isSameSet(exits(exit_ips), exits(after.exit_ips))) fields.push('exit_ips');
+  return fields;
 }
 
-function checkFields(
-  where: string,
-  fields: Record<string, unknown>,
-  schemas: Record<string, TSchema>,
-  optional: string[],
-  faults: string[],
-): void {
-  for (const [field, schema] of Object.entries(schemas)) {
-    const value = fields[field];
-    if (value === undefined) {
-      if (!optional.includes(field)) faults.push(`${where}, ${field}: is missing.`);
-    } else if (!Check(schema, value)) {
-      const got = typeof value === 'object' ? '' : `, not ${quoted(String(value))}`;
-      faults.push(`${where}, ${field}: expected ${expected[field as keyof typeof expected]}${got}.`);
+/** What stands against the inventory: servers outside of it, contracts, unknown port schemes. */
+async function findConflicts(
+  db: Reader,
+  { servers }: Inventory,
+  { schemes, changed, removed }: Plan,
+  staying: Present[],
+): Promise<string[]> {
+  const faults: string[] = [];
+  const hostnames = new Map(staying.map(({ row }) => [row.hostname, row.name]));
+  const ips = new Map(
+    staying.flatMap(({ row, exit_ips }) => exit_ips.map(({ ip }) => [ip, row.name])),
+  );
+  for (const { where, hostname, exit_ips, port_schemes = [] } of servers) {
+    const holder = hostnames.get(hostname);
+    if (holder) faults.push(`${where}, hostname: ${hostname} belongs to ${holder}.`);
+    for (const exit of exit_ips) {
+      const owner = ips.get(exit.ip);
+      if (owner) faults.push(`${exit.where}, ip: ${exit.ip} belongs to ${owner}.`);
     }
+    const known = port_schemes.flatMap((name) => schemes.get(name) ?? []);
+    const unknown = port_schemes.find((name) => !schemes.has(name));
+    if (unknown)
+      faults.push(
+        `${where}, port_schemes: there is no port scheme named ${JSON.stringify(unknown)}.`,
+      );
+    const shared = sharedPortsFault(known);
+    if (shared) faults.push(`${where}, port_schemes: ${shared}`);
   }
-  for (const field of Object.keys(fields)) {
-    if (!(field in schemas)) faults.push(`${where}, ${quoted(field)}: is not a field here.`);
+  const used = Map.groupBy(await store.allSchemesInUse(db), (use) => use.server_id);
+  for (const { before, after } of changed) {
+    const dropped = (used.get(before.row.id) ?? []).find(
+      ({ name }) => after.port_schemes && !after.port_schemes.includes(name),
+    );
+    if (dropped)
+      faults.push(
+        `${after.where}, port_schemes: ${dropped.name} is used by a contract on ${after.name}.`,
+      );
   }
+  for (const { row } of removed) {
+    if (used.has(row.id))
+      faults.push(`${row.name} is not in the inventory, but on a contract; remove it there first.`);
+  }
+  return faults;
 }
 
-/** The one spelling of an address or a hostname; what is none becomes a fault and stays as it is. */
-function canonical(
-  where: string,
-  value: unknown,
-  spell: (text: string) => string,
-  faults: string[],
-): string {
-  if (typeof value !== 'string' || value === '') return '';
-  try {
-    return spell(value);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    faults.push(`${where}, ${error.message}`);
-    return value;
+/** What a plan changes, by name. An exit IP that moves is removed there and added here. */
+export function summaryOf({ added, changed, removed, unchanged }: Plan) {
+  const counts = { exit_ips_added: 0, exit_ips_removed: 0 };
+  for (const { exit_ips } of added) counts.exit_ips_added += exit_ips.length;
+  for (const { exit_ips } of removed) counts.exit_ips_removed += exit_ips.length;
+  for (const { before, after } of changed) {
+    const had = new Set(before.exit_ips.map(({ ip }) => ip));
+    const kept = after.exit_ips.filter(({ ip }) => had.has(ip)).length;
+    counts.exit_ips_added += after.exit_ips.length - kept;
+    counts.exit_ips_removed += had.size - kept;
   }
-}
-
-/** Names, hostnames and exit IPs are unique in the network, port bases on their server. */
-function findRepeated(servers: InventoryServer[], faults: string[]): void {
-  const seen = new Map<string, string>();
-  const once = (where: string, field: string, value: unknown, scope = '') => {
-    if (value === undefined || value === '') return;
-    const key = `${scope} ${field} ${value}`;
-    const first = seen.get(key);
-    if (first === undefined) seen.set(key, where);
-    else faults.push(`${where}, ${field}: ${quoted(String(value))} is given in ${first} already.`);
+  return {
+    added: added.map(({ name }) => name),
+    changed: changed.map(({ after, fields }) => ({ name: after.name, fields })),
+    removed: removed.map(({ row }) => row.name),
+    unchanged,
+    ...counts,
   };
-  for (const server of servers) {
-    once(server.where, 'name', server.name);
-    once(server.where, 'hostname', server.hostname);
-    for (const { where, ip, port_base } of server.exit_ips) {
-      once(where, 'ip', ip);
-      once(where, 'port_base', port_base, server.where);
-    }
-  }
 }

@@ -20,7 +20,9 @@ import {
 
 const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
 const Title = Type.Optional(
-  Type.String({ description: 'Server title, usually the closest metro area. Current variant only.' }),
+  Type.String({
+    description: 'Server title, usually the closest metro area. Current variant only.',
+  }),
 );
 const Services = Type.Array(Type.String(), {
   description:
@@ -51,7 +53,10 @@ const Usage = Type.Object(
 );
 
 const Checked = Type.Object(
-  { status: Type.String({ description: 'ok, warn or crit.' }), status_time: Timestamp('Last location check.') },
+  {
+    status: Type.String({ description: 'ok, warn or crit.' }),
+    status_time: Timestamp('Last location check.'),
+  },
   closed,
 );
 
@@ -59,9 +64,12 @@ const ExitIp = Type.Object(
   {
     ip: Type.String({ description: 'Exit IP address.' }),
     port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
-    status: Type.Union(['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)), {
-      description: 'Server availability.',
-    }),
+    status: Type.Union(
+      ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
+      {
+        description: 'Server availability.',
+      },
+    ),
     status_time: Timestamp('Last status check; 0 if there was none.'),
     geostatus: Type.Optional(
       Type.Record(Type.String(), Checked, { description: 'By third-party geo-IP provider.' }),
@@ -92,7 +100,9 @@ const ListQuery = Strict({
 });
 const OneQuery = Strict({ detail: DetailQuery });
 const NetworkQuery = Strict({
-  detail: Type.Optional(Type.String({ description: '`location` adds the location of each server.' })),
+  detail: Type.Optional(
+    Type.String({ description: '`location` adds the location of each server.' }),
+  ),
 });
 const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
 
@@ -100,7 +110,9 @@ function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Deta
   const asked = words('detail', text) ?? [];
   const unknown = asked.find((word) => !(allowed as readonly string[]).includes(word));
   if (unknown !== undefined) {
-    throw badRequest(`detail: ${JSON.stringify(unknown)} is not known here; expected ${allowed.join(', ')}.`);
+    throw badRequest(
+      `detail: ${JSON.stringify(unknown)} is not known here; expected ${allowed.join(', ')}.`,
+    );
   }
   const has = (word: keyof Detail) => asked.includes(word);
   return { location: has('location'), usage: has('usage'), geostatus: has('geostatus') };
@@ -110,14 +122,20 @@ function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Deta
 function presentServices(server: Server, variant: Variant): string[] {
   const services = JSON.parse(server.services) as Service[];
   if (variant === 'current') return services;
-  return Array.from(new Set(services.map((service) => (service.startsWith('vpn') ? 'vpn' : 'proxy'))));
+  return Array.from(
+    new Set(services.map((service) => (service.startsWith('vpn') ? 'vpn' : 'proxy'))),
+  );
 }
 
 function presentLocation({ city, country, latitude, longitude }: Server) {
   return { city, country, latitude, longitude };
 }
 
-function presentNetworkServer(server: Server & { ip_count: number }, detail: Detail, variant: Variant) {
+function presentNetworkServer(
+  server: Server & { ip_count: number },
+  detail: Detail,
+  variant: Variant,
+) {
   return {
     hostname: server.hostname,
     ...(variant === 'current' ? { title: server.title } : {}),
@@ -186,15 +204,30 @@ function firstStale(servers: ContractServer[], stale_seconds: number, now: numbe
 export function serverRoutes(app: FastifyInstance, ctx: Context): void {
   const stale_seconds = ctx.config.health_stale_seconds;
 
-  async function contractServers(request: FastifyRequest, names: string[] | undefined, detail: Detail) {
+  async function contractServers(
+    request: FastifyRequest,
+    names: string[] | undefined,
+    detail: Detail,
+  ) {
     const { account_id, variant } = request.session.caller;
     const now = ctx.clock.now();
-    const { account, servers, valid_until } = await listContractServers(ctx.db, account_id, names, detail, now);
+    const { account, servers, valid_until } = await listContractServers(
+      ctx.db,
+      account_id,
+      names,
+      detail,
+      now,
+    );
     return {
-      records: servers.map((one) => presentContractServer(one, account, detail, variant, stale_seconds, now)),
+      records: servers.map((one) =>
+        presentContractServer(one, account, detail, variant, stale_seconds, now),
+      ),
       freshness: {
         network: true,
-        valid_until: Math.min(valid_until ?? Number.MAX_SAFE_INTEGER, firstStale(servers, stale_seconds, now)),
+        valid_until: Math.min(
+          valid_until ?? Number.MAX_SAFE_INTEGER,
+          firstStale(servers, stale_seconds, now),
+        ),
       },
     };
   }
@@ -255,7 +288,11 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) => {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
-      const { records, freshness } = await contractServers(request, [request.params.server], detail);
+      const { records, freshness } = await contractServers(
+        request,
+        [request.params.server],
+        detail,
+      );
       return answer(ctx, request, reply, records[0], freshness);
     },
   );

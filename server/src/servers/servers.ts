@@ -1,18 +1,19 @@
-// Servers of the network with their exit IPs and health, and the servers added to a contract.
-import {
-  type Account,
-  type PortScheme,
-  requireAccount,
-  requirePortScheme,
-  sharePorts,
-} from '../accounts/accounts.ts';
+// Servers of the network, with their exit IPs and health.
+import { type PortScheme, requirePortScheme, sharePorts } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { nextId, networkStamp, recordChange, touch } from '../changes.ts';
+import { networkStamp, nextId, recordChange, touch } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
-import { last30Days, nextHour, periodAt, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
+export type { ContractServer, Detail } from './contract_servers.ts';
+export {
+  judgeServerLimit,
+  listContractServers,
+  removeContractServer,
+  setContractServer,
+  sweepServerLimits,
+} from './contract_servers.ts';
 export type { ContractServerRow, ExitIpRow, GeoStatusRow, ServerRow as Server } from './store.ts';
 export {
   accountsOf as accountsOfServer,
@@ -50,7 +51,8 @@ export type ServerChanges = Partial<Omit<NewServer, 'name'>>;
 /** A server of the network by its short name. Errors: 404. */
 export async function requireServer(db: Reader, name: string): Promise<store.ServerRow> {
   const server = await store.findByName(db, name);
-  if (!server) throw notFound(`There is no server named ${JSON.stringify(name)}; GET /v0/servers lists them.`);
+  if (!server)
+    throw notFound(`There is no server named ${JSON.stringify(name)}; GET /v0/servers lists them.`);
   return server;
 }
 
@@ -87,9 +89,18 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<st
   if (!(await store.insert(tx, server))) {
     throw conflict(`name, hostname: ${body.name} or ${body.hostname} belongs to a server already.`);
   }
-  await store.setPortSchemes(tx, server.id, schemes.map(({ id }) => id));
+  await store.setPortSchemes(
+    tx,
+    server.id,
+    schemes.map(({ id }) => id),
+  );
   await serverChanged(tx, server.id);
-  await audit(tx, { account_id: null, action: 'server.create', target: server.name, after: server });
+  await audit(tx, {
+    account_id: null,
+    action: 'server.create',
+    target: server.name,
+    after: server,
+  });
   return server;
 }
 
@@ -108,9 +119,20 @@ export async function changeServer(
   if (!(await store.update(tx, after))) {
     throw conflict(`hostname: ${after.hostname} belongs to another server.`);
   }
-  if (schemes) await store.setPortSchemes(tx, server.id, schemes.map(({ id }) => id));
+  if (schemes)
+    await store.setPortSchemes(
+      tx,
+      server.id,
+      schemes.map(({ id }) => id),
+    );
   await serverChanged(tx, server.id);
-  await audit(tx, { account_id: null, action: 'server.change', target: server.name, before: server, after });
+  await audit(tx, {
+    account_id: null,
+    action: 'server.change',
+    target: server.name,
+    before: server,
+    after,
+  });
   return after;
 }
 
@@ -126,7 +148,8 @@ async function requirePortSchemes(db: Reader, names: string[]): Promise<PortSche
 export function sharedPortsFault(schemes: PortScheme[]): string | undefined {
   for (const [at, one] of schemes.entries()) {
     const other = schemes.slice(at + 1).find((later) => sharePorts(one.bases, later.bases));
-    if (other) return `${one.name} and ${other.name} share ports, so that one server cannot have both.`;
+    if (other)
+      return `${one.name} and ${other.name} share ports, so that one server cannot have both.`;
   }
   return undefined;
 }
@@ -139,7 +162,8 @@ async function refuseDroppedSchemes(
 ): Promise<void> {
   const used = await store.schemesInUse(db, server.id);
   const dropped = used.find(({ id }) => !schemes.some((scheme) => scheme.id === id));
-  if (dropped) throw conflict(`port_schemes: ${dropped.name} is used by a contract on ${server.name}.`);
+  if (dropped)
+    throw conflict(`port_schemes: ${dropped.name} is used by a contract on ${server.name}.`);
 }
 
 /** Takes a server out of the network. Errors: 409 while it is on a contract. */
@@ -150,7 +174,12 @@ export async function removeServer(tx: Transaction, server: store.ServerRow): Pr
   }
   await store.remove(tx, server.id);
   await serverChanged(tx, server.id);
-  await audit(tx, { account_id: null, action: 'server.remove', target: server.name, before: server });
+  await audit(tx, {
+    account_id: null,
+    action: 'server.remove',
+    target: server.name,
+    before: server,
+  });
 }
 
 /** Tells the server's nodes, and everybody who looks at the network. */
@@ -165,13 +194,23 @@ export async function addExitIp(
   exit: { ip: string; port_base: number },
 ): Promise<void> {
   const added = await store.insertExitIp(tx, {
-    server_id: server.id, ...exit, status: 'unknown', status_time: 0,
+    server_id: server.id,
+    ...exit,
+    status: 'unknown',
+    status_time: 0,
   });
   if (!added) {
-    throw conflict(`ip, port_base: ${exit.ip} is an exit IP already, or port base ${exit.port_base} is taken on ${server.name}.`);
+    throw conflict(
+      `ip, port_base: ${exit.ip} is an exit IP already, or port base ${exit.port_base} is taken on ${server.name}.`,
+    );
   }
   await serverChanged(tx, server.id);
-  await audit(tx, { account_id: null, action: 'exit_ip.add', target: `${server.name}/${exit.ip}`, after: exit });
+  await audit(tx, {
+    account_id: null,
+    action: 'exit_ip.add',
+    target: `${server.name}/${exit.ip}`,
+    after: exit,
+  });
 }
 
 /**
@@ -194,19 +233,31 @@ export async function setExitIp(
   }
   await serverChanged(tx, server.id);
   await audit(tx, {
-    account_id: null, action: 'exit_ip.change', target: `${server.name}/${exit.ip}`,
-    before: { port_base: before.port_base }, after: { port_base: exit.port_base },
+    account_id: null,
+    action: 'exit_ip.change',
+    target: `${server.name}/${exit.ip}`,
+    before: { port_base: before.port_base },
+    after: { port_base: exit.port_base },
   });
   return false;
 }
 
 /** Removes an exit IP. Errors: 404. */
-export async function removeExitIp(tx: Transaction, server: store.ServerRow, ip: string): Promise<void> {
+export async function removeExitIp(
+  tx: Transaction,
+  server: store.ServerRow,
+  ip: string,
+): Promise<void> {
   const exit = (await store.exitIpsOfServer(tx, server.id)).find((one) => one.ip === ip);
   if (!exit) throw notFound(`${server.name} has no exit IP ${ip}.`);
   await store.removeExitIp(tx, server.id, ip);
   await serverChanged(tx, server.id);
-  await audit(tx, { account_id: null, action: 'exit_ip.remove', target: `${server.name}/${ip}`, before: exit });
+  await audit(tx, {
+    account_id: null,
+    action: 'exit_ip.remove',
+    target: `${server.name}/${ip}`,
+    before: exit,
+  });
 }
 
 /** Keeps a health report; older ones than the last are ignored. Answers how many exit IPs it told of. */
@@ -229,151 +280,6 @@ export async function portSchemesOfServer(db: Reader, server_id: number): Promis
   return rows.map((row) => ({ ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] }));
 }
 
-/**
- * Adds a server to a contract, or changes its own limit there. `limit_bytes` null: the network limit.
- * Errors: 409 when the server does not listen on the account's port scheme.
- */
-export async function setContractServer(
-  tx: Transaction,
-  account: Account,
-  server: store.ServerRow,
-  limit_bytes: number | null,
-): Promise<void> {
-  const before = await store.findContractServer(tx, account.id, server.id);
-  const row: store.ContractServerRow = {
-    account_id: account.id,
-    server_id: server.id,
-    limit_bytes,
-    over_limit: 0,
-    added_at: before?.added_at ?? tx.now,
-    revision: before?.revision ?? 0,
-  };
-  row.over_limit = (await isOverOwnLimit(tx, account, row)) ? 1 : 0;
-  if (before) {
-    await store.updateContractServer(tx, row);
-    await contractChanged(tx, account.id, server.id);
-  } else {
-    const schemes = await store.portSchemesOf(tx, server.id);
-    if (!schemes.some((scheme) => scheme.id === account.port_scheme_id)) {
-      throw conflict(`${server.name} does not listen on the account's port scheme.`);
-    }
-    row.revision = await recordChange(tx, {
-      kind: 'account', account_id: account.id, server_id: server.id, record_id: null,
-    });
-    await store.insertContractServer(tx, row);
-  }
-  await audit(tx, {
-    account_id: account.id, action: before ? 'contract_server.change' : 'contract_server.add',
-    target: server.name, before, after: row,
-  });
-}
-
-function contractChanged(tx: Transaction, account_id: number, server_id: number): Promise<number> {
-  return recordChange(tx, { kind: 'contract', account_id, server_id, record_id: null });
-}
-
-/** Takes a server off a contract. Errors: 404. */
-export async function removeContractServer(
-  tx: Transaction,
-  account: Account,
-  server: store.ServerRow,
-): Promise<void> {
-  const before = await store.findContractServer(tx, account.id, server.id);
-  if (!before) throw notFound(`${server.name} is not on the contract of ${account.name}.`);
-  await store.removeContractServer(tx, account.id, server.id);
-  await recordChange(tx, { kind: 'account', account_id: account.id, server_id: server.id, record_id: null });
-  await audit(tx, { account_id: account.id, action: 'contract_server.remove', target: server.name, before });
-}
-
-/** With detailed server billing a server's own limit counts; without, only the network's. */
-async function isOverOwnLimit(
-  tx: Transaction,
-  account: Account,
-  row: store.ContractServerRow,
-): Promise<boolean> {
-  if (!account.detailed_billing || row.limit_bytes === null) return false;
-  const usage = await periodUsage(tx, account.id, periodAt(account.start, tx.now).start);
-  return (usage.byServer.get(row.server_id) ?? 0) >= row.limit_bytes;
-}
-
-/** Judges the own limit of a contract server anew, after usage came in. */
-export async function judgeServerLimit(
-  tx: Transaction,
-  account: Account,
-  server_id: number,
-): Promise<void> {
-  const row = await store.findContractServer(tx, account.id, server_id);
-  if (!row) return;
-  const over_limit = (await isOverOwnLimit(tx, account, row)) ? 1 : 0;
-  if (over_limit === row.over_limit) return;
-  await store.updateContractServer(tx, { ...row, over_limit });
-  await contractChanged(tx, account.id, server_id);
-}
-
-/** Sets contract servers free whose new billing period has begun. */
-export async function sweepServerLimits(tx: Transaction): Promise<void> {
-  for (const row of await store.overLimit(tx)) {
-    await judgeServerLimit(tx, await requireAccount(tx, row.account_id), row.server_id);
-  }
-}
-
-export interface Detail {
-  location: boolean;
-  usage: boolean;
-  geostatus: boolean;
-}
-
-export interface ContractServer {
-  server: store.ServerRow;
-  exit_ips: store.ExitIpRow[];
-  geo_statuses: store.GeoStatusRow[];
-  usage: { own_limit_bytes: number | null; current: number; last_30_days: number };
-}
-
-/**
- * The contract servers, all or those named, each with what `detail` asks for. Also says from when on
- * time alone changes the answer.
- */
-export async function listContractServers(
-  db: Reader,
-  account_id: number,
-  names: string[] | undefined,
-  detail: Detail,
-  now: number,
-): Promise<{ account: Account; servers: ContractServer[]; valid_until: number | undefined }> {
-  const account = await requireAccount(db, account_id);
-  const rows = await store.ofContract(db, account_id);
-  const wanted = names ? rows.filter((row) => names.includes(row.name)) : rows;
-  const only = wanted.length === 1 ? wanted[0] : undefined;
-  const exits = only
-    ? await store.exitIpsOfServer(db, only.id)
-    : await store.exitIpsOfContract(db, account_id);
-  const geo = !detail.geostatus
-    ? []
-    : only
-      ? await store.geoStatusesOfServer(db, only.id)
-      : await store.geoStatusesOfContract(db, account_id);
-  const exitsOf = Map.groupBy(exits, (exit) => exit.server_id);
-  const geoOf = Map.groupBy(geo, (status) => status.ip);
-  const period = periodAt(account.start, now);
-  const current = detail.usage ? (await periodUsage(db, account_id, period.start)).byServer : undefined;
-  const last = detail.usage ? await last30Days(db, account_id, now) : undefined;
-  const servers = wanted.map((row) => {
-    const exit_ips = exitsOf.get(row.id) ?? [];
-    return {
-      server: row,
-      exit_ips,
-      geo_statuses: exit_ips.flatMap((exit) => geoOf.get(exit.ip) ?? []),
-      usage: {
-        own_limit_bytes: row.own_limit_bytes,
-        current: current?.get(row.id) ?? 0,
-        last_30_days: last?.get(row.id) ?? 0,
-      },
-    };
-  });
-  return { account, servers, valid_until: detail.usage ? Math.min(period.end, nextHour(now)) : undefined };
-}
-
 /** One contract server. Errors: 404 for a name that the network has not; 403 for a server not on the contract. */
 export async function requireContractServer(
   db: Reader,
@@ -382,6 +288,8 @@ export async function requireContractServer(
 ): Promise<void> {
   const server = await requireServer(db, name);
   if (!(await store.findContractServer(db, account_id, server.id))) {
-    throw forbidden(`${name} is a server of the network, but not on your contract; ask your provider to add it.`);
+    throw forbidden(
+      `${name} is a server of the network, but not on your contract; ask your provider to add it.`,
+    );
   }
 }

@@ -63,7 +63,9 @@ export function findById(db: Reader, id: number): Promise<ServerRow | undefined>
 export function ofContract(
   db: Reader,
   account_id: number,
-): Promise<Array<ServerRow & { own_limit_bytes: number | null; server_over_limit: number; added_at: number }>> {
+): Promise<
+  Array<ServerRow & { own_limit_bytes: number | null; server_over_limit: number; added_at: number }>
+> {
   return db.all(
     `select s.*, c.limit_bytes as own_limit_bytes, c.over_limit as server_over_limit, c.added_at
      from contract_servers c join servers s on s.id = c.server_id
@@ -78,7 +80,8 @@ export function findContractServer(
   server_id: number,
 ): Promise<ContractServerRow | undefined> {
   return db.one('select * from contract_servers where account_id = $1 and server_id = $2', [
-    account_id, server_id,
+    account_id,
+    server_id,
   ]);
 }
 
@@ -124,8 +127,17 @@ export async function insert(tx: Transaction, row: ServerRow): Promise<boolean> 
     `insert into servers (id, name, hostname, title, city, country, latitude, longitude, services, applied_revision, created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing returning id`,
     [
-      row.id, row.name, row.hostname, row.title, row.city, row.country, row.latitude, row.longitude,
-      row.services, row.applied_revision, row.created_at,
+      row.id,
+      row.name,
+      row.hostname,
+      row.title,
+      row.city,
+      row.country,
+      row.latitude,
+      row.longitude,
+      row.services,
+      row.applied_revision,
+      row.created_at,
     ],
   );
   return rows.length > 0;
@@ -137,7 +149,13 @@ export async function update(tx: Transaction, row: ServerRow): Promise<boolean> 
     `update servers set hostname = $2, title = $3, city = $4, country = $5, latitude = $6, longitude = $7, services = $8
      where id = $1 and not exists (select 1 from servers o where o.hostname = $2 and o.id <> $1) returning id`,
     [
-      row.id, row.hostname, row.title, row.city, row.country, row.latitude, row.longitude,
+      row.id,
+      row.hostname,
+      row.title,
+      row.city,
+      row.country,
+      row.latitude,
+      row.longitude,
       row.services,
     ],
   );
@@ -149,7 +167,10 @@ export function setApplied(tx: Transaction, id: number, revision: number): Promi
 }
 
 export async function remove(tx: Transaction, id: number): Promise<void> {
-  await tx.run('delete from geo_statuses where ip in (select ip from exit_ips where server_id = $1)', [id]);
+  await tx.run(
+    'delete from geo_statuses where ip in (select ip from exit_ips where server_id = $1)',
+    [id],
+  );
   await tx.run('delete from exit_ips where server_id = $1', [id]);
   await tx.run('delete from server_port_schemes where server_id = $1', [id]);
   await tx.run('delete from node_invites where server_id = $1', [id]);
@@ -276,7 +297,10 @@ export async function setPortSchemes(
   );
 }
 
-export async function insertContractServer(tx: Transaction, row: ContractServerRow): Promise<boolean> {
+export async function insertContractServer(
+  tx: Transaction,
+  row: ContractServerRow,
+): Promise<boolean> {
   const rows = await tx.put(
     `insert into contract_servers (account_id, server_id, limit_bytes, over_limit, added_at, revision)
      values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning server_id`,
@@ -298,7 +322,8 @@ export function removeContractServer(
   server_id: number,
 ): Promise<number> {
   return tx.run('delete from contract_servers where account_id = $1 and server_id = $2', [
-    account_id, server_id,
+    account_id,
+    server_id,
   ]);
 }
 

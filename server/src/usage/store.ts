@@ -75,7 +75,11 @@ export function hoursByServer(
 }
 
 export async function hasUsage(db: Reader, account_id: number): Promise<boolean> {
-  return (await db.one('select bytes from usage_periods where account_id = $1 limit 1', [account_id])) !== undefined;
+  return (
+    (await db.one('select bytes from usage_periods where account_id = $1 limit 1', [
+      account_id,
+    ])) !== undefined
+  );
 }
 
 /** True when this batch is new: the row is what makes sending it again harmless. */
@@ -128,7 +132,11 @@ export function report(
   );
 }
 
-export function removeOldBatches(tx: Transaction, older_than: number, most: number): Promise<number> {
+export function removeOldBatches(
+  tx: Transaction,
+  older_than: number,
+  most: number,
+): Promise<number> {
   return tx.run(
     `delete from usage_batches where (node_id, boot, seq) in
      (select node_id, boot, seq from usage_batches where at < $1 limit $2)`,

@@ -3,9 +3,9 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { hourOf, periodAt } from './periods.ts';
 import * as store from './store.ts';
 
+export { hourOf, periodAt } from './periods.ts';
 export type { UsageBucket, UsageBy } from './store.ts';
 export { claimBatch, hasUsage, removeOldBatches, report as reportUsage } from './store.ts';
-export { hourOf, periodAt } from './periods.ts';
 
 const window_hours = 720;
 
@@ -15,7 +15,11 @@ export function safeBytes(bytes: number): number {
 }
 
 /** Sums rows that share `keyOf`; the result keeps the first row of each key with the sum in `field`. */
-function sumBy<T extends Record<F, number>, F extends string>(rows: T[], keyOf: (row: T) => string, field: F): T[] {
+function sumBy<T extends Record<F, number>, F extends string>(
+  rows: T[],
+  keyOf: (row: T) => string,
+  field: F,
+): T[] {
   const sums = new Map<string, T>();
   for (const row of rows) {
     const sum = sums.get(keyOf(row));

@@ -14,13 +14,7 @@ import {
 } from '../http/admin.ts';
 import { EmptyQuery, errors, Name, Strict, Text } from '../http/fields.ts';
 import { presentUser, UserRecord } from './routes.ts';
-import {
-  changeUser,
-  createUser,
-  listUsers,
-  raiseTokenVersion,
-  requireUserNamed,
-} from './users.ts';
+import { changeUser, createUser, listUsers, raiseTokenVersion, requireUserNamed } from './users.ts';
 
 const DisplayName = Text('Descriptive name.', 128);
 const Flags = Strict(

@@ -33,7 +33,16 @@ const NewToken = Strict({
 });
 
 /** A user as both the account API and the operator's API show it. */
-export function presentUser({ id, name, display_name, active, proxy, billing, admin, token_version }: User) {
+export function presentUser({
+  id,
+  name,
+  display_name,
+  active,
+  proxy,
+  billing,
+  admin,
+  token_version,
+}: User) {
   return {
     id,
     name,
@@ -72,7 +81,10 @@ export function userRoutes(app: FastifyInstance, ctx: Context): void {
         querystring: EmptyQuery,
         body: NewToken,
         response: {
-          200: Type.Object({ token: Type.String({ description: 'Opaque proxy access token.' }) }, { additionalProperties: false }),
+          200: Type.Object(
+            { token: Type.String({ description: 'Opaque proxy access token.' }) },
+            { additionalProperties: false },
+          ),
           ...errors(400, 401, 403, 404, 409),
         },
       },

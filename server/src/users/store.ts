@@ -18,7 +18,9 @@ export function all(db: Reader, account_id: number): Promise<UserRow[]> {
 }
 
 export function active(db: Reader, account_id: number): Promise<UserRow[]> {
-  return db.all('select * from users where account_id = $1 and active = 1 order by id', [account_id]);
+  return db.all('select * from users where account_id = $1 and active = 1 order by id', [
+    account_id,
+  ]);
 }
 
 export function findById(db: Reader, account_id: number, id: number): Promise<UserRow | undefined> {
@@ -39,8 +41,15 @@ export async function insert(tx: Transaction, row: UserRow): Promise<boolean> {
     `insert into users (account_id, id, name, display_name, active, proxy, billing, admin, token_version)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning id`,
     [
-      row.account_id, row.id, row.name, row.display_name, row.active, row.proxy, row.billing,
-      row.admin, row.token_version,
+      row.account_id,
+      row.id,
+      row.name,
+      row.display_name,
+      row.active,
+      row.proxy,
+      row.billing,
+      row.admin,
+      row.token_version,
     ],
   );
   return rows.length > 0;
@@ -51,7 +60,13 @@ export function update(tx: Transaction, row: UserRow): Promise<number> {
     `update users set display_name = $3, active = $4, proxy = $5, billing = $6, admin = $7, token_version = $8
      where account_id = $1 and id = $2`,
     [
-      row.account_id, row.id, row.display_name, row.active, row.proxy, row.billing, row.admin,
+      row.account_id,
+      row.id,
+      row.display_name,
+      row.active,
+      row.proxy,
+      row.billing,
+      row.admin,
       row.token_version,
     ],
   );

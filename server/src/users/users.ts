@@ -70,7 +70,12 @@ export async function createUser(
     throw conflict(`name: the account has a user named ${JSON.stringify(body.name)} already.`);
   }
   await userChanged(tx, user);
-  await audit(tx, { account_id: account.id, action: 'user.create', target: user.name, after: user });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'user.create',
+    target: user.name,
+    after: user,
+  });
   return user;
 }
 
@@ -80,7 +85,8 @@ export async function changeUser(
   user: store.UserRow,
   changes: UserChanges,
 ): Promise<store.UserRow> {
-  const flag = (sent: boolean | undefined, now: number) => (sent === undefined ? now : sent ? 1 : 0);
+  const flag = (sent: boolean | undefined, now: number) =>
+    sent === undefined ? now : sent ? 1 : 0;
   const after: store.UserRow = {
     ...user,
     display_name: changes.display_name ?? user.display_name,
@@ -91,7 +97,13 @@ export async function changeUser(
   };
   await store.update(tx, after);
   await userChanged(tx, after);
-  await audit(tx, { account_id: user.account_id, action: 'user.change', target: user.name, before: user, after });
+  await audit(tx, {
+    account_id: user.account_id,
+    action: 'user.change',
+    target: user.name,
+    before: user,
+    after,
+  });
   return after;
 }
 
@@ -104,14 +116,22 @@ export async function raiseTokenVersion(
   await store.update(tx, after);
   await userChanged(tx, after);
   await audit(tx, {
-    account_id: user.account_id, action: 'user.raise_token_version', target: user.name,
-    before: { token_version: user.token_version }, after: { token_version: after.token_version },
+    account_id: user.account_id,
+    action: 'user.raise_token_version',
+    target: user.name,
+    before: { token_version: user.token_version },
+    after: { token_version: after.token_version },
   });
   return after;
 }
 
 function userChanged(tx: Transaction, user: store.UserRow): Promise<number> {
-  return recordChange(tx, { kind: 'user', account_id: user.account_id, server_id: null, record_id: user.id });
+  return recordChange(tx, {
+    kind: 'user',
+    account_id: user.account_id,
+    server_id: null,
+    record_id: user.id,
+  });
 }
 
 /**
@@ -133,11 +153,16 @@ export async function createProxyToken(
   if (!user.proxy) throw conflict(`user: ${shown} does not have the proxy flag.`);
   const expiry = tx.now + (lifetime_seconds ?? account.token_lifetime_seconds);
   await audit(tx, {
-    account_id: account.id, action: 'proxy_token.create', target: user.name,
+    account_id: account.id,
+    action: 'proxy_token.create',
+    target: user.name,
     after: { token_version: user.token_version, expiry },
   });
   return secrets.signProxyToken({
-    account_id: account.id, user_id: user.id, token_version: user.token_version, expiry,
+    account_id: account.id,
+    user_id: user.id,
+    token_version: user.token_version,
+    expiry,
   });
 }
 

@@ -1,0 +1,10 @@
+// `npm run bench`: every measurement, one after another. Needs wrk and taskset (Debian: wrk, util-linux).
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+for (const [file, ...args] of [['requests.ts'], ['growth.ts'], ['postgres.ts']] as const) {
+  console.log(`\n# bench/${file}`);
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const { status } = spawnSync(process.execPath, [path, ...args], { stdio: 'inherit' });
+  if (status !== 0) process.exitCode = 1;
+}

@@ -1,0 +1,69 @@
+// exitward inventory …: the whole network from one file.
+import { readFileSync } from 'node:fs';
+import { Failure, type Noun, UsageFault } from './command.ts';
+
+interface Summary {
+  dry_run: boolean;
+  changed: Array<{ name: string; fields: string[] }>;
+  added: string[];
+  removed: string[];
+  unchanged: number;
+  exit_ips_added: number;
+  exit_ips_removed: number;
+}
+
+export const inventoryNoun: Noun = {
+  name: 'inventory',
+  summary: 'the whole network from one file',
+  verbs: [
+    {
+      usage: 'import <file>',
+      summary: 'import servers and exit IPs from a .json or .csv file, all or nothing',
+      options: [
+        { flags: '--dry-run', description: 'only tell what would change' },
+        { flags: '--remove-missing', description: 'servers that are not in the file go' },
+      ],
+      question: (given) =>
+        given.has('removeMissing') && !given.has('dryRun')
+          ? `This removes every server that is not in ${given.word('file')}.`
+          : undefined,
+      run: async (given, api) => {
+        const { bytes, type } = readInventoryFile(given.word('file'));
+        const query = `?dry_run=${given.has('dryRun')}${given.has('removeMissing') ? '&remove_missing=true' : ''}`;
+        const value = await api.postText<Summary>(`/inventory${query}`, bytes, type);
+        const rows = [
+          ...value.added.map((name) => ({ what: 'added', name, fields: [] as string[] })),
+          ...value.changed.map(({ name, fields }) => ({ what: 'changed', name, fields })),
+          ...value.removed.map((name) => ({ what: 'removed', name, fields: [] as string[] })),
+        ];
+        const sentence = `${value.dry_run ? 'Would change' : 'Changed'}: ${value.added.length} added, ${value.changed.length} changed, ${value.removed.length} removed, ${value.unchanged} unchanged; exit IPs: ${value.exit_ips_added} added, ${value.exit_ips_removed} removed.`;
+        return {
+          value,
+          sentence,
+          parts: [
+            {
+              rows,
+              columns: [
+                ['what', 'what'],
+                ['server', 'name'],
+                ['fields', 'fields', 'list'],
+              ],
+            },
+          ],
+        };
+      },
+    },
+  ],
+};
+
+function readInventoryFile(file: string): { bytes: Buffer; type: string } {
+  const type = { json: 'application/json', csv: 'text/csv' }[
+    /\.(json|csv)$/i.exec(file)?.[1]?.toLowerCase() ?? ''
+  ];
+  if (!type) throw new UsageFault(`${file}: expected a file that ends in .json or .csv.`);
+  try {
+    return { bytes: readFileSync(file), type };
+  } catch (error) {
+    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

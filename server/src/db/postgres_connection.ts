@@ -1,0 +1,69 @@
+// How we connect to PostgreSQL: settings, names of statements, and which of its errors speak of the server.
+import pg from 'pg';
+import type { Value } from './database.ts';
+import { markStorageFault } from './group.ts';
+
+const int8 = 20;
+const numbers = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === int8
+      ? (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))
+      : pg.types.getTypeParser(oid, format),
+} as pg.CustomTypesConfig;
+
+const connect_seconds = 5;
+
+/**
+ * Settings for the server that `url` names. Its parameters `connect_timeout` (seconds), `query_timeout`,
+ * `statement_timeout` and `idle_in_transaction_session_timeout` (milliseconds) replace ours.
+ */
+export function connectionSettings(url: string): pg.ClientConfig {
+  const wanted = /[?&]connect_timeout=(\d+)/.exec(url)?.[1];
+  return {
+    connectionString: url,
+    types: numbers,
+    application_name: 'exitward',
+    connectionTimeoutMillis: Number(wanted ?? connect_seconds) * 1000,
+    // A connection that swallows what we send and never answers is given up, on either side.
+    query_timeout: 12_000,
+    statement_timeout: 10_000,
+    // Who stops in the middle of a transaction would hold the write lock of the whole network.
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    options: '-c random_page_cost=1.1 -c synchronous_commit=on',
+  };
+}
+
+/** A client whose loss ends nothing but its own queries. The caller connects and ends it. */
+export function newClient(settings: pg.ClientConfig): pg.Client {
+  const client = new pg.Client(settings);
+  client.on('error', () => {});
+  return client;
+}
+
+/** Statement names by text: PostgreSQL plans each statement once per connection. */
+const names = new Map<string, string>();
+
+export function named(sql: string, values: readonly Value[]): pg.QueryConfig {
+  let name = names.get(sql);
+  if (!name) {
+    name = `s${names.size}`;
+    names.set(sql, name);
+  }
+  return { name, text: sql, values: values as Value[] };
+}
+
+/**
+ * SQLSTATE classes that speak of the server and not of the statement: connection, a plan of the schema
+ * before a migration, authorisation, a database that is gone, a transaction that was ended from
+ * outside, resources, locks, the operator, the system, itself, and a server that only reads.
+ */
+const serverFaults = /^(08|0A|28|3D|40|53|55|57|58|XX|25P03|25006)/;
+
+/** Marks an error that speaks of the server, or of the way to it. */
+export function marked(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  const sqlstate = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return sqlstate === undefined || serverFaults.test(sqlstate) ? markStorageFault(error) : error;
+}

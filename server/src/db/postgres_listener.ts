@@ -1,0 +1,70 @@
+// Hears of every commit in the network: one connection that listens, and comes back when it was lost.
+import type pg from 'pg';
+import { newClient } from './postgres_connection.ts';
+import { channel } from './postgres_writer.ts';
+
+const retry_milliseconds = 1000;
+/** A connection on which nothing is sent never notices that the other end is gone: it is asked. */
+const heartbeat_milliseconds = 5000;
+
+export class PostgresListener {
+  readonly #settings: pg.ClientConfig;
+  readonly #heard: () => void;
+  #client: pg.Client | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+
+  /** `heard` is called for each commit, and when commits may have been missed. */
+  constructor(settings: pg.ClientConfig, heard: () => void) {
+    this.#settings = settings;
+    this.#heard = heard;
+    void this.#connect();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#giveUp();
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#stopped) return;
+    const client = newClient(this.#settings);
+    this.#client = client;
+    const lost = () => {
+      if (this.#client !== client) return;
+      this.#giveUp();
+      this.#later(retry_milliseconds, () => this.#connect());
+    };
+    client.on('error', lost);
+    client.on('end', lost);
+    client.on('notification', this.#heard);
+    try {
+      await client.connect();
+      await client.query(`listen ${channel}`);
+      this.#heard();
+      this.#beat(client, lost);
+    } catch {
+      lost();
+    }
+  }
+
+  #beat(client: pg.Client, lost: () => void): void {
+    if (this.#client !== client) return;
+    this.#later(heartbeat_milliseconds, () =>
+      client.query('select 1').then(() => this.#beat(client, lost), lost),
+    );
+  }
+
+  #later(milliseconds: number, action: () => Promise<void>): void {
+    if (this.#stopped) return;
+    this.#timer = setTimeout(action, milliseconds);
+    this.#timer.unref();
+  }
+
+  #giveUp(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    clearTimeout(this.#timer);
+    client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,104 @@
+// The one connection of this process that writes to PostgreSQL: pipelined, under the network's write lock.
+import type pg from 'pg';
+import type { Row, Value } from './database.ts';
+import { isStorageFault, markStorageFault, type WriteConnection } from './group.ts';
+import { marked, named, newClient } from './postgres_connection.ts';
+
+/** Holders of this advisory lock write; all others wait. It makes revisions commit in their order. */
+export const writeLock = 0x65786974;
+/** Where commits are told to all processes. */
+export const channel = 'exitward';
+
+export class PostgresWriter implements WriteConnection {
+  readonly #settings: pg.ClientConfig;
+  /** Kept from one transaction to the next while it lives. */
+  #client: pg.Client | undefined;
+  /** The connection that the running transaction began on: no other may take its statements. */
+  #transaction: pg.Client | undefined;
+  #doubtful = false;
+
+  constructor(settings: pg.ClientConfig) {
+    this.#settings = settings;
+  }
+
+  async #connected(): Promise<pg.Client> {
+    if (this.#client) return this.#client;
+    const client = newClient({ ...this.#settings, pipeline: true } as pg.ClientConfig);
+    const lost = () => {
+      if (this.#client === client) this.#client = undefined;
+    };
+    client.on('error', lost);
+    client.on('end', lost);
+    try {
+      await client.connect();
+    } catch (error) {
+      throw marked(error);
+    }
+    this.#client = client;
+    return client;
+  }
+
+  async #query(sql: string, values: readonly Value[]): Promise<pg.QueryResult> {
+    const client = this.#transaction;
+    if (!client) throw markStorageFault(new Error('There is no transaction.'));
+    try {
+      return await client.query(named(sql, values));
+    } catch (error) {
+      this.#doubtful ||= isStorageFault(marked(error));
+      throw error;
+    }
+  }
+
+  async begin(): Promise<void> {
+    this.#doubtful = false;
+    this.#transaction = await this.#connected();
+    // Pipelined: the lock costs no round trip of its own.
+    await Promise.all([
+      this.#query('begin', []),
+      this.#query(`select pg_advisory_xact_lock(${writeLock})`, []),
+    ]);
+  }
+  async all<R>(sql: string, values: readonly Value[]): Promise<R[]> {
+    return (await this.#query(sql, values)).rows as R[];
+  }
+  async run(sql: string, values: readonly Value[]): Promise<number> {
+    return (await this.#query(sql, values)).rowCount ?? 0;
+  }
+  async insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void> {
+    const first = rows[0];
+    if (!first) return;
+    const columns = Object.keys(first);
+    await this.#query(
+      `insert into ${table} (${columns}) select ${columns} from jsonb_populate_recordset(null::${table}, $1) ${suffix}`,
+      [JSON.stringify(rows)],
+    );
+  }
+  async commit(): Promise<void> {
+    const [, ended] = await Promise.all([
+      this.#query(`select pg_notify('${channel}', '')`, []),
+      this.#query('commit', []),
+    ]);
+    // PostgreSQL answers the commit of a broken transaction with ROLLBACK, not with an error.
+    if (ended.command !== 'COMMIT') {
+      throw markStorageFault(new Error(`The commit ended as ${ended.command}.`));
+    }
+    this.#transaction = undefined;
+  }
+  async rollback(): Promise<void> {
+    const client = this.#transaction;
+    this.#transaction = undefined;
+    // The server undoes what a closed connection leaves.
+    if (this.#doubtful) return this.close();
+    try {
+      await client?.query('rollback');
+    } catch {
+      this.close();
+    }
+  }
+  /** Does not wait for the server: it may be the one that does not answer. */
+  close(): void {
+    const client = this.#client;
+    this.#client = undefined;
+    client?.end().catch(() => {});
+  }
+}

@@ -1,0 +1,482 @@
+// The command line as people and scripts use it: the real program, a real server, pipes and exit codes.
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bin, CommandLine, type Outcome, runNode } from './cli_process.ts';
+import { eachDatabase } from './databases.ts';
+import { basic } from './harness.ts';
+
+const server = [
+  '--hostname',
+  'ams1.example.net',
+  '--title',
+  'Amsterdam',
+  '--city',
+  'Amsterdam',
+  '--country',
+  'NL',
+  '--latitude',
+  '52.37',
+  '--longitude',
+  '-4.9',
+  '--services',
+  'proxy,proxy-https',
+];
+const terms = ['--plan', 'Team', '--expiry', '+1y', '--limit', '500GB'];
+
+describe('against a running server', () => {
+  const cli = new CommandLine();
+  let token: string;
+
+  beforeAll(async () => {
+    await cli.serve();
+    const made = await cli.run('account', 'create', 'acme', ...terms, '--json');
+    token = JSON.parse(made.stdout).api_token;
+  });
+  afterAll(() => cli.clean());
+
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await cli.run(...args, '--json');
+    expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
+    return JSON.parse(stdout);
+  };
+  const expectUsageFault = ({ code, stdout, stderr }: Outcome, says: RegExp) => {
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(says)]);
+  };
+  const expectFailure = ({ code, stdout, stderr }: Outcome, says: RegExp) => {
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(says)]);
+    expect(stderr).toMatch(/^exitward: [^\n]/);
+  };
+
+  test('account create prints the API token that opens the account', async () => {
+    const { code, stdout, stderr } = await cli.run('account', 'create', 'fresh', ...terms);
+    expect([code, stderr]).toEqual([0, 'The account was created.\n']);
+    const [, text = ''] = /^account\tfresh\napi token\t(ewa_\w{36})\n$/.exec(stdout) ?? [];
+    const answer = await fetch(`${cli.base_url}/v0/contract`, {
+      headers: { authorization: basic(text) },
+    });
+    expect(await answer.json()).toMatchObject({
+      name: 'fresh',
+      plan: 'Team',
+      period: { limit: 500e9 },
+    });
+  });
+
+  test('off a terminal a list is tab-separated: no header, no colour, plain numbers', async () => {
+    const { stdout } = await cli.run('account', 'list');
+    expect(stdout).toMatch(/^acme\tTeam\t0\t500000000000\tno\tno\t\d{10}\n/);
+    expect(stdout).not.toContain('\x1b');
+  });
+
+  test('every command does what it says, and prints what the server said with --json', async () => {
+    expect((await json('account', 'list')).map(({ name }: { name: string }) => name)).toContain(
+      'acme',
+    );
+    expect(await json('account', 'show', 'acme')).toMatchObject({
+      name: 'acme',
+      on_limit: 'refuse',
+    });
+    const changed = await json(
+      'account',
+      'change',
+      'acme',
+      '--on-limit',
+      'allow',
+      '--detailed-billing',
+      'yes',
+      '--token-lifetime',
+      '30d',
+    );
+    expect(changed).toMatchObject({
+      on_limit: 'allow',
+      detailed_billing: true,
+      token_lifetime_seconds: 2_592_000,
+    });
+    expect(await json('account', 'suspend', 'acme')).toMatchObject({ suspended: true });
+    expect(await json('account', 'resume', 'acme')).toMatchObject({ suspended: false });
+
+    const made = await json(
+      'token',
+      'create',
+      'acme',
+      'watcher',
+      '--read-only',
+      '--expiry',
+      '+30d',
+    );
+    expect(made).toMatchObject({
+      name: 'watcher',
+      read_only: true,
+      api_token: expect.stringMatching(/^ewa_/),
+    });
+    expect(await json('token', 'view', 'acme', String(made.id))).toEqual({
+      api_token: made.api_token,
+    });
+    expect(await json('token', 'list', 'acme')).toHaveLength(2);
+    expect(await json('token', 'revoke', 'acme', String(made.id), '--yes')).toEqual({
+      revoked: String(made.id),
+    });
+
+    expect(await json('server', 'add', 'ams1', ...server)).toMatchObject({
+      longitude: -4.9,
+      services: ['proxy', 'proxy-https'],
+    });
+    expect(await json('server', 'change', 'ams1', '--title', 'West')).toMatchObject({
+      title: 'West',
+    });
+    expect(await json('exit', 'add', 'ams1', '2001:DB8::1', '--port-base', '4')).toMatchObject({
+      ip_count: 1,
+    });
+    expect(await json('server', 'show', 'ams1')).toMatchObject({
+      exit_ips: [{ ip: '2001:db8::1', port_base: 4 }],
+    });
+    expect(await json('server', 'list')).toHaveLength(1);
+
+    expect(await json('contract', 'add', 'acme', 'ams1', '--limit', '1TiB')).toMatchObject({
+      limit_bytes: 2 ** 40,
+    });
+    expect(await json('contract', 'limit', 'acme', 'ams1', 'none')).toMatchObject({
+      limit_bytes: null,
+    });
+    expect(await json('contract', 'list', 'acme')).toHaveLength(1);
+
+    expect(await json('user', 'add', 'acme', 'bob', '--flags', 'proxy,billing')).toMatchObject({
+      flags: { proxy: true, admin: false },
+    });
+    expect(
+      await json('user', 'change', 'acme', 'bob', '--flags', 'no-billing', '--active', 'no'),
+    ).toMatchObject({ active: false, flags: { proxy: true, billing: false } });
+    expect(await json('user', 'raise-token-version', 'acme', 'bob', '--yes')).toMatchObject({
+      token_version: 2,
+    });
+    expect(await json('user', 'list', 'acme')).toHaveLength(1);
+
+    expect(await json('node', 'invite', 'ams1', '--lifetime', '2h')).toMatchObject({
+      code: expect.stringMatching(/^ewi_/),
+    });
+    expect(await json('node', 'list')).toEqual([]);
+    expect(
+      await json('port-scheme', 'add', 'high', '20000:proxy', '22000:proxy-https'),
+    ).toMatchObject({ name: 'high' });
+    expect((await json('port-scheme', 'list'))[1].bases[1]).toEqual({
+      base: 22_000,
+      service: 'proxy-https',
+    });
+
+    expect(await json('maintenance', 'on')).toEqual({ on: true });
+    expect(await json('maintenance', 'status')).toEqual({ on: true });
+    expect(await json('maintenance', 'off')).toEqual({ on: false });
+    expect(await json('usage')).toHaveLength(2);
+    expect(
+      await json('usage', '--account', 'acme', '--by', 'user', '--from', '2026-01-01'),
+    ).toMatchObject({ by: 'user', from: 1_767_225_600, rows: [] });
+    expect(await json('undo', 'list', 'acme')).toEqual([]);
+    const operator = await json('operator-token', 'create', 'second');
+    expect(operator.admin_token).toMatch(/^ewo_/);
+    expect(await json('operator-token', 'list')).toHaveLength(2);
+    expect(await json('operator-token', 'revoke', String(operator.id), '--yes')).toEqual({
+      revoked: String(operator.id),
+    });
+    expect(
+      (await json('audit', '--limit', '3')).map(({ action }: { action: string }) => action),
+    ).toEqual(['operator_token.remove', 'operator_token.create', 'maintenance.off']);
+    expect((await json('audit', '--account', 'acme', '--limit', '2'))[0]).toMatchObject({
+      account: 'acme',
+    });
+    expect(await json('status')).toMatchObject({ accounts: 2, servers: 1, maintenance: false });
+
+    expect(await json('contract', 'remove', 'acme', 'ams1', '--yes')).toEqual({ removed: 'ams1' });
+    expect(await json('exit', 'remove', 'ams1', '2001:db8::1', '--yes')).toEqual({
+      removed: '2001:db8::1',
+    });
+    expect(await json('server', 'remove', 'ams1', '--yes')).toEqual({ removed: 'ams1' });
+  }, 60_000);
+
+  test('what destroys is not done off a terminal without --yes', async () => {
+    for (const args of [
+      ['token', 'revoke', 'acme', '1'],
+      ['server', 'remove', 'ams1'],
+      ['exit', 'remove', 'ams1', '192.0.2.1'],
+      ['contract', 'remove', 'acme', 'ams1'],
+      ['user', 'raise-token-version', 'acme', 'bob'],
+      ['node', 'revoke', '1'],
+      ['operator-token', 'revoke', '1'],
+      ['inventory', 'import', 'x.json', '--remove-missing'],
+      ['restore', 'x'],
+    ]) {
+      expectUsageFault(
+        await cli.run(...args),
+        /^exitward: This .*Add --yes to do it without being asked\.\n$/,
+      );
+    }
+    expect(
+      (await fetch(`${cli.base_url}/v0`, { headers: { authorization: basic(token) } })).status,
+    ).toBe(200);
+  }, 60_000);
+
+  test('a refusal of the server is its message, on standard error, with exit code 1', async () => {
+    expectFailure(
+      await cli.run('account', 'create', 'acme', ...terms),
+      /name: an account named "acme" exists/,
+    );
+    expectFailure(await cli.run('account', 'show', 'nobody'), /no account named "nobody"/);
+    expectFailure(
+      await cli.run('contract', 'limit', 'acme', 'none', '5'),
+      /none is not on the contract/,
+    );
+  });
+
+  test.each([
+    [['nonsense'], /unknown command 'nonsense'/],
+    [['account', 'create', 'x'], /required option '--plan <plan>' not specified/],
+    [
+      ['account', 'create', 'x', ...terms, '--expiry', 'tomorrow'],
+      /'--expiry <time>' argument 'tomorrow' is invalid/,
+    ],
+    [['account', 'change', 'acme', '--limit', '5XB'], /Expected whole bytes/],
+    [['account', 'change', 'acme', '--detailed-billing', 'maybe'], /Expected yes or no/],
+    [['contract', 'limit', 'acme', 'ams1', 'much'], /<size>: Expected whole bytes/],
+    [['port-scheme', 'add', 'x', '20000'], /<bases>: 20000: expected a port and its service/],
+    [['user', 'change', 'acme', 'bob', '--flags', 'root'], /Expected proxy, billing, admin/],
+    [['inventory', 'import', 'network.xml'], /ends in .json or .csv/],
+    [['account', 'show'], /missing required argument 'account'/],
+    [['status', '--colour'], /unknown option '--colour'/],
+  ])('%j is not understood: exit code 2', async (args, says) => {
+    expectUsageFault(await cli.run(...args), says);
+  });
+
+  test('an inventory is imported from JSON and CSV; every fault is told and nothing done', async () => {
+    const [good, bad] = [join(cli.data_dir, 'good.csv'), join(cli.data_dir, 'bad.json')];
+    const row = (ip: number) =>
+      `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,192.0.2.${ip},${ip}\n`;
+    writeFileSync(
+      good,
+      `name,hostname,title,city,country,latitude,longitude,services,ip,port_base\n${row(1)}${row(2)}`,
+    );
+    writeFileSync(bad, JSON.stringify({ servers: [{ name: 'x', country: 'de', exit_ips: [] }] }));
+    const dry = await cli.run('inventory', 'import', good, '--dry-run');
+    expect([dry.code, dry.stdout, dry.stderr]).toEqual([
+      0,
+      'added\tfra1\t\n',
+      expect.stringMatching(/^Would change: 1 added/),
+    ]);
+    expect(await json('server', 'list')).toEqual([]);
+    expect(await json('inventory', 'import', good)).toMatchObject({
+      added: ['fra1'],
+      exit_ips_added: 2,
+    });
+    expect(await json('inventory', 'import', good)).toMatchObject({ unchanged: 1 });
+    const refused = await cli.run('inventory', 'import', bad, '--remove-missing', '--yes');
+    expectFailure(refused, /7 faults; nothing was changed/);
+    expect(refused.stderr.match(/\n- servers\[0\], /g)).toHaveLength(7);
+    expectFailure(
+      await cli.run('inventory', 'import', 'none.csv'),
+      /none.csv cannot be read \(ENOENT\)/,
+    );
+    expect(await json('server', 'list')).toHaveLength(1);
+  });
+
+  test('text that others stored cannot steer the terminal or break a line', async () => {
+    await cli.run('user', 'add', 'fresh', 'mallory', '--display-name', 'a\x1b[2Jb\tc\nd');
+    const { stdout } = await cli.run('user', 'list', 'fresh');
+    expect(stdout).toContain('\ta\\x1b[2Jb\\x09c\\x0ad\t');
+    expect(stdout.trim().split('\n')).toHaveLength(1);
+  });
+
+  test('the operator token comes from the environment or a file, never from the command line, and is not repeated', async () => {
+    const wrong = `ewo_${'x'.repeat(36)}`;
+    const run = (env: Record<string, string | undefined>) =>
+      runNode([bin, 'status'], { ...cli.env, ...env });
+    const refused = await run({ EXITWARD_ADMIN_TOKEN: wrong });
+    expectFailure(refused, /operator token was not recognised/);
+    expect(refused.stderr).not.toContain(wrong);
+    const right = readFileSync(join(cli.data_dir, 'admin-token'), 'utf8');
+    const elsewhere = { EXITWARD_DATA_DIR: '/nonexistent' };
+    expectFailure(
+      await run(elsewhere),
+      /no operator token: .*admin-token cannot be read \(ENOENT\)/,
+    );
+    expect((await run({ ...elsewhere, EXITWARD_ADMIN_TOKEN: right })).code).toBe(0);
+    const file = { ...elsewhere, EXITWARD_ADMIN_TOKEN_FILE: join(cli.data_dir, 'admin-token') };
+    expect((await run(file)).code).toBe(0);
+  });
+
+  test('a server that does not run, or is none, is told in one sentence', async () => {
+    const run = (url: string) => runNode([bin, 'status'], { ...cli.env, EXITWARD_ADMIN_URL: url });
+    expectFailure(
+      await run('http://127.0.0.1:9'),
+      /^exitward: No Exitward server answers at http:\/\/127.0.0.1:9 .*\n$/,
+    );
+    expectFailure(await run('mailbox'), /EXITWARD_ADMIN_URL: expected a URL/);
+    expectFailure(await run('http://a:b@127.0.0.1'), /without a name or password/);
+    // The account API does not serve operators.
+    expectFailure(await run(cli.base_url), /There is nothing at GET \/admin\/status/);
+  });
+
+  test('help and version are asked for, not faults', async () => {
+    expect(await cli.run('--version')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
+    const help = await cli.run('account', 'create', '--help');
+    expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('--limit <size>')]);
+  });
+});
+
+test('an old Node is told which one is needed', async () => {
+  const old = "Object.defineProperty(process,'versions',{value:{node:'20.1.0'}})";
+  const outcome = await runNode(
+    ['--import', `data:text/javascript,${encodeURIComponent(old)}`, bin, 'status'],
+    {},
+  );
+  expect([outcome.code, outcome.stderr]).toEqual([
+    1,
+    expect.stringMatching(/this is Node 20.1.0; Node 24 or newer is needed/),
+  ]);
+});
+
+describe('serve', () => {
+  test('ends with 0 on SIGTERM; a fault of the settings is told in one sentence with 1', async () => {
+    const cli = new CommandLine();
+    await cli.serve();
+    expect(await cli.stop()).toMatchObject({ code: 0 });
+    await cli.clean();
+    const faulty = new CommandLine({ EXITWARD_LISTEN: 'everywhere' });
+    const outcome = await faulty.run('serve');
+    expect([outcome.code, outcome.stderr]).toEqual([
+      1,
+      expect.stringMatching(/EXITWARD_LISTEN: "everywhere" is not valid/),
+    ]);
+    await faulty.clean();
+  });
+});
+
+describe('backup and restore', () => {
+  const cli = new CommandLine();
+  const copy = join(cli.data_dir, 'copy.db');
+  const database = join(cli.data_dir, 'exitward.db');
+  afterAll(() => cli.clean());
+  const epochNow = async () =>
+    JSON.parse((await cli.run('status', '--json')).stdout).database.epoch;
+
+  test('a backup is made while the server runs, says what is not inside, and overwrites nothing', async () => {
+    await cli.serve();
+    await cli.run('account', 'create', 'kept', ...terms);
+    const made = await cli.run('backup', copy);
+    expect([made.code, made.stdout]).toEqual([0, '']);
+    expect(made.stderr).toContain(`Not inside: the keys file ${join(cli.data_dir, 'keys.json')}`);
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(await cli.run('backup', copy)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/is there already/),
+    });
+    await cli.run('account', 'create', 'lost', ...terms);
+  });
+
+  test('restore refuses while a server has the database open, and leaves it alone', async () => {
+    const refused = await cli.run('restore', copy, '--yes');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/is in use; stop the server first/),
+    ]);
+    expect((await cli.run('account', 'list')).stdout).toMatch(/^kept\t.*\nlost\t/);
+  });
+
+  test('restore puts the backup in place under a new epoch, and sets the old database aside', async () => {
+    const before = await epochNow();
+    await cli.stop();
+    const { code, stdout } = await cli.run('restore', copy, '--yes', '--json');
+    expect(code).toBe(0);
+    const { set_aside, keys_fit, file } = JSON.parse(stdout);
+    expect([file, keys_fit]).toEqual([database, true]);
+    await cli.serve();
+    expect((await cli.run('account', 'list')).stdout).toMatch(/^kept\t[^\n]*\n$/);
+    expect(await epochNow()).not.toBe(before);
+    const newest = JSON.parse((await cli.run('audit', '--limit', '50', '--json')).stdout);
+    expect(newest.map(({ action }: { action: string }) => action)).toContain('database.restore');
+    await cli.stop();
+    // What was set aside is whole: it can be restored in turn.
+    expect(await cli.run('restore', set_aside, '--yes')).toMatchObject({ code: 0 });
+    await cli.serve();
+    expect((await cli.run('account', 'list')).stdout).toMatch(/^kept\t.*\nlost\t/);
+    await cli.stop();
+  });
+
+  test('what is no whole database of Exitward, or no file, is refused and nothing touched', async () => {
+    const { DatabaseSync } = await import('node:sqlite');
+    const before = readFileSync(database);
+    const [text, foreign, cut, newer] = ['text', 'foreign', 'cut', 'newer'].map((name) =>
+      join(cli.data_dir, name),
+    ) as [string, string, string, string];
+    writeFileSync(text, 'no database');
+    const other = new DatabaseSync(foreign);
+    other.exec('create table network (id); create table notes (id)');
+    other.close();
+    writeFileSync(cut, readFileSync(copy).subarray(0, 20_000));
+    writeFileSync(newer, readFileSync(copy));
+    const future = new DatabaseSync(newer);
+    future.exec("insert into migrations (id, name) values (999, 'future')");
+    future.close();
+    for (const [file, says] of [
+      [join(cli.data_dir, 'none'), /There is no file/],
+      [text, /not a whole SQLite database/],
+      [cut, /not a whole SQLite database/],
+      [foreign, /not of Exitward/],
+      [newer, /has schema 999; this program knows/],
+    ] as const) {
+      const { code, stderr } = await cli.run('restore', file, '--yes');
+      expect([file, code, stderr]).toEqual([file, 1, expect.stringMatching(says)]);
+    }
+    expect(readFileSync(database).equals(before)).toBe(true);
+  }, 60_000);
+
+  test('restore helps where the database is damaged, or there is none', async () => {
+    writeFileSync(database, 'damaged beyond recognition');
+    expect(await cli.run('restore', copy, '--yes')).toMatchObject({ code: 0 });
+    await cli.serve();
+    expect((await cli.run('account', 'list')).stdout).toMatch(/^kept\t/);
+    await cli.stop();
+    const elsewhere = new CommandLine();
+    const { code, stderr } = await elsewhere.run('restore', copy, '--yes');
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/keys file .* is not the one that this database lives with/),
+    ]);
+    await elsewhere.clean();
+  });
+});
+
+eachDatabase(({ name, url }) => {
+  test('migrate says what ran, then that there is nothing to do', async () => {
+    const cli = new CommandLine({ EXITWARD_DATABASE_URL: await url() });
+    const first = await cli.run('migrate', '--json');
+    expect([first.code, JSON.parse(first.stdout)]).toEqual([
+      0,
+      { ran: expect.arrayContaining(['network']), schema: expect.any(Number) },
+    ]);
+    const second = await cli.run('migrate');
+    expect([second.code, second.stderr]).toEqual([0, 'Nothing to do.\n']);
+    if (name === 'PostgreSQL') {
+      for (const args of [
+        ['backup', 'x.db'],
+        ['restore', 'x.db', '--yes'],
+      ]) {
+        const { code, stderr } = await cli.run(...args);
+        expect([code, stderr]).toEqual([1, expect.stringMatching(/pg_dump/)]);
+      }
+    }
+    await cli.clean();
+  });
+
+  test('serve and the commands work the same', async () => {
+    const cli = new CommandLine({ EXITWARD_DATABASE_URL: await url() });
+    await cli.serve();
+    await cli.run('account', 'create', 'acme', ...terms);
+    const status = JSON.parse((await cli.run('status', '--json')).stdout);
+    expect(status).toMatchObject({
+      accounts: 1,
+      database: { engine: name === 'SQLite' ? 'sqlite' : 'postgres' },
+    });
+    await cli.clean();
+  });
+});

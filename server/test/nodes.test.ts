@@ -1,0 +1,817 @@
+// What nodes are told and what they report: joining, snapshots, the stream from any point, usage, health, limits.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
+import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
+import type { NodeRecord } from '../src/nodes/records.ts';
+import {
+  changeServer,
+  listServers,
+  removeContractServer,
+  requireServer,
+  setContractServer,
+} from '../src/servers/servers.ts';
+import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+import { TestNode } from './node.ts';
+
+const day = 86_400;
+
+/** What a node holds, by record; the state that snapshots and streams must agree on. */
+class State {
+  readonly records = new Map<string, unknown>();
+
+  apply(records: NodeRecord[]): void {
+    for (const { kind, account, id, value } of records) {
+      if (kind === 'account') this.#drop((key) => key.split(' ')[1] === String(account));
+      else if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
+        const cleared = kind === 'authlist_cleared' ? 'authlist' : 'override';
+        this.#drop((key) => key.startsWith(`${cleared} ${account} `));
+      } else if (value === null) this.records.delete(`${kind} ${account} ${id}`);
+      else this.records.set(`${kind} ${account} ${id}`, value);
+    }
+  }
+  #drop(dropped: (key: string) => boolean): void {
+    for (const key of Array.from(this.records.keys())) if (dropped(key)) this.records.delete(key);
+  }
+  sorted(): Array<[string, unknown]> {
+    return Array.from(this.records).sort(([one], [other]) => (one < other ? -1 : 1));
+  }
+}
+
+/** An entry that has passed its expiry is dropped by a node's own clock, told or not. */
+const holding = (state: State, now: number) =>
+  state.sorted().filter(([, value]) => {
+    const expiry = (value as { expiry?: number; suspended?: boolean } | null)?.expiry;
+    return expiry === undefined || Object.hasOwn(value as object, 'suspended') || now < expiry;
+  });
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t.stop());
+
+  async function scene(account: Parameters<TestApp['account']>[1] = {}) {
+    const server = `srv${++names}`;
+    await t.server(server, { exit_ips: [`198.18.${names}.1`, `198.18.${names}.2`] });
+    const built = await t.account(`account${names}`, { servers: [server], ...account });
+    const node = await t.node(server);
+    return { server, built, node, caller: t.as(built) };
+  }
+  const contractOf = (records: NodeRecord[], { account }: BuiltAccount) =>
+    records.filter(({ kind, account: id }) => kind === 'contract' && id === account.id).at(-1)
+      ?.value as Record<string, unknown>;
+
+  describe('joining', () => {
+    const join = (code: string) =>
+      fetch(`${t.running.node_url}/node/join`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ code, name: 'machine', version: '1' }),
+      });
+    const invite = async (lifetime?: number) => {
+      const server = `srv${++names}`;
+      await t.server(server);
+      return t.write(async (tx) =>
+        createInvite(tx, t.running.ctx.secrets, await requireServer(tx, server), lifetime),
+      );
+    };
+
+    it('a code works once', async () => {
+      const { code } = await invite();
+      const first = await join(code);
+      expect([first.status, await first.json()]).toEqual([
+        201,
+        { node: expect.any(Number), server: `srv${names}`, token: expect.stringMatching(/^ewn_/) },
+      ]);
+      expect((await join(code)).status).toBe(401);
+    });
+
+    it('of two that use a code at the same time one joins', async () => {
+      const { code } = await invite();
+      const answers = await Promise.all(Array.from({ length: 8 }, () => join(code)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([
+        201,
+        ...Array.from({ length: 7 }, () => 401),
+      ]);
+    });
+
+    it('a code holds until its expiry, a day when nothing is said', async () => {
+      const [brief, normal, over] = [await invite(60), await invite(), await invite(60)];
+      expect(normal.expiry).toBe(t.now() + day);
+      t.clock.advance(59);
+      expect((await join(brief.code)).status).toBe(201);
+      t.clock.advance(1);
+      expect((await join(over.code)).status).toBe(401);
+      expect((await join(normal.code)).status).toBe(201);
+    });
+
+    it('an unknown code gets 401', async () => {
+      for (const code of ['x', 'ewi_000000000000000000000000000000000000', t.admin_token]) {
+        expect((await join(code)).status).toBe(401);
+      }
+    });
+
+    it('a revoked node gets 401 at once, and its stream ends', async () => {
+      const { node } = await scene();
+      await node.start();
+      await t.write((tx) => revokeNode(tx, node.id));
+      await node.until((one) => one.ended);
+      for (const [method, path, body] of [
+        ['GET', '/snapshot', undefined],
+        ['GET', '/changes', undefined],
+        ['POST', '/acks', { epoch: node.epoch, revision: 1 }],
+        ['POST', '/usage', { boot: 'b', seq: 1, rows: [] }],
+        ['POST', '/health', { exit_ips: [] }],
+      ] as const) {
+        expect([path, (await node.send(method, path, body)).status]).toEqual([path, 401]);
+      }
+    });
+  });
+
+  describe('the snapshot holds exactly what the server needs', () => {
+    it('its server, the public keys, and of each account on it the contract, users, authlist and overrides', async () => {
+      const { server, built, node, caller } = await scene();
+      const other = await scene();
+      await t.write(async (tx) =>
+        setContractServer(tx, built.account, await requireServer(tx, other.server), null),
+      );
+      await t.user(built, 'bob', { billing: true });
+      const expiry = t.now() + 100;
+      await caller.post('/contract/ip-authlist', { ip: '192.0.2.1', user: 'bob', expiry });
+      await caller.post('/contract/overrides', {
+        server,
+        hostname: 'a.example',
+        ip: '192.0.2.2',
+        expiry,
+      });
+      await caller.post('/contract/overrides', {
+        server: other.server,
+        hostname: 'b.example',
+        ip: '192.0.2.2',
+        expiry,
+      });
+      await other.caller.post('/contract/ip-authlist', { ip: '192.0.2.9', user: 'alice', expiry });
+      const account = built.account.id;
+      expect(await node.snapshot()).toEqual([
+        {
+          kind: 'server',
+          value: {
+            name: server,
+            hostname: `${server}.exitward.example`,
+            services: ['proxy', 'proxy-https', 'vpn-ikev2'],
+            port_schemes: [
+              {
+                name: 'default',
+                bases: [
+                  { base: 10000, service: 'proxy' },
+                  { base: 11000, service: 'proxy' },
+                  { base: 12000, service: 'proxy-https' },
+                ],
+              },
+            ],
+            exit_ips: [
+              { ip: `198.18.${names - 1}.1`, port_base: 1 },
+              { ip: `198.18.${names - 1}.2`, port_base: 2 },
+            ],
+          },
+        },
+        { kind: 'keys', value: [{ kid: expect.any(String), public_key: expect.any(String) }] },
+        {
+          kind: 'contract',
+          account,
+          value: {
+            name: built.account.name,
+            expiry: built.account.expiry,
+            suspended: false,
+            blocked: false,
+            port_scheme: 'default',
+          },
+        },
+        {
+          kind: 'user',
+          account,
+          id: 1,
+          value: { name: 'alice', active: true, proxy: true, token_version: 1 },
+        },
+        {
+          kind: 'user',
+          account,
+          id: 2,
+          value: { name: 'bob', active: true, proxy: false, token_version: 1 },
+        },
+        { kind: 'authlist', account, id: 1, value: { ip: '192.0.2.1', user: 2, expiry } },
+        {
+          kind: 'override',
+          account,
+          id: 1,
+          value: { hostname: 'a.example', ip: '192.0.2.2', expiry },
+        },
+      ]);
+    });
+
+    it('no secret, no other account, nothing that has expired', async () => {
+      const { built, node, caller, server } = await scene();
+      const expiry = t.now() + 10;
+      await caller.post('/contract/ip-authlist', { ip: '192.0.2.10', user: 'alice', expiry });
+      await caller.post('/contract/overrides', {
+        server,
+        hostname: 'a.example',
+        ip: '192.0.2.2',
+        expiry,
+      });
+      t.clock.advance(10);
+      const response = await node.send('GET', '/snapshot');
+      const text = await response.text();
+      expect(text).not.toContain(built.api_token);
+      const kinds = text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).kind);
+      expect(kinds).toEqual(['snapshot', 'server', 'keys', 'contract', 'user', 'end']);
+      expect(response.headers.get('content-type')).toBe('application/x-ndjson');
+    });
+  });
+
+  it('property: after any history, a new snapshot and the stream from any revision lead to the same state, and to the model', async () => {
+    const accountAt = fc.nat(2);
+    const serverAt = fc.nat(1);
+    const entryAt = fc.nat(7);
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          do: fc.constant('list' as const),
+          account: accountAt,
+          host: entryAt,
+          life: fc.integer({ min: 5, max: 60 }),
+        }),
+      },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          do: fc.constant('override' as const),
+          account: accountAt,
+          server: serverAt,
+          host: entryAt,
+          life: fc.integer({ min: 5, max: 60 }),
+        }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          do: fc.constant('change' as const),
+          account: accountAt,
+          list: fc.nat(1),
+          host: entryAt,
+          life: fc.integer({ min: 5, max: 60 }),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('remove' as const),
+          account: accountAt,
+          list: fc.nat(1),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('clear' as const),
+          account: accountAt,
+          list: fc.nat(1),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('contract' as const),
+          account: accountAt,
+          server: serverAt,
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('user' as const),
+          account: accountAt,
+          active: fc.boolean(),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('suspend' as const),
+          account: accountAt,
+          suspended: fc.boolean(),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('server' as const),
+          server: serverAt,
+          title: fc.constantFrom('A', 'B'),
+        }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          do: fc.constant('pass' as const),
+          seconds: fc.integer({ min: 1, max: 20 }),
+          sweep: fc.boolean(),
+        }),
+      },
+      { weight: 2, arbitrary: fc.record({ do: fc.constant('mark' as const) }) },
+    );
+    const lists = ['/contract/ip-authlist', '/contract/overrides'];
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const run = ++names;
+        const servers = [`one${run}`, `two${run}`];
+        for (const server of servers) await t.server(server, { exit_ips: [] });
+        const accounts: BuiltAccount[] = [];
+        for (let at = 0; at < 3; at++) {
+          accounts.push(await t.account(`run${run}-${at}`, { servers: at < 2 ? servers : [] }));
+        }
+        const nodes = [await t.node(servers[0] as string), await t.node(servers[1] as string)];
+        /** States as of a revision, from which a node may resume. */
+        const marks: Array<{ epoch: string; revision: number; state: State; node: TestNode }> = [];
+        const mark = async () => {
+          for (const node of nodes) {
+            const state = new State();
+            state.apply(await node.snapshot());
+            marks.push({ epoch: node.epoch, revision: node.revision, state, node });
+          }
+        };
+        await mark();
+        for (const one of steps) {
+          const account =
+            'account' in one
+              ? (accounts[one.account] as BuiltAccount)
+              : (accounts[0] as BuiltAccount);
+          const server = 'server' in one ? (servers[one.server] as string) : (servers[0] as string);
+          const caller = t.as(account);
+          const list = 'list' in one ? (lists[one.list] as string) : '';
+          if (one.do === 'list') {
+            await caller.post(lists[0] as string, {
+              ip: `10.${run % 250}.${Math.floor(run / 250)}.${one.host}`,
+              user: 'alice',
+              expiry: t.now() + one.life,
+            });
+          } else if (one.do === 'override') {
+            await caller.post(lists[1] as string, {
+              server,
+              hostname: `h${one.host}.example`,
+              ip: '192.0.2.1',
+              expiry: t.now() + one.life,
+            });
+          } else if (one.do === 'change') {
+            const entries = (await caller.get(list)).body;
+            const id = entries[one.host % Math.max(1, entries.length)]?.id ?? 1;
+            const change =
+              one.list === 0
+                ? { expiry: t.now() + one.life }
+                : { expiry: t.now() + one.life, server: servers[one.host % 2] };
+            await caller.patch(`${list}/${id}`, change);
+          } else if (one.do === 'remove') {
+            await caller.delete(`${list}/${(await caller.get(list)).body[0]?.id ?? 1}`);
+          } else if (one.do === 'clear') {
+            await caller.delete(list);
+          } else if (one.do === 'contract') {
+            await t.write(async (tx) => {
+              const row = await requireServer(tx, server);
+              const on = await tx.one(
+                'select 1 as yes from contract_servers where account_id = $1 and server_id = $2',
+                [account.account.id, row.id],
+              );
+              await (on
+                ? removeContractServer(tx, account.account, row)
+                : setContractServer(tx, account.account, row, null));
+            });
+          } else if (one.do === 'user') {
+            await t.write(async (tx) => {
+              const user = await requireUserNamed(tx, account.account.id, 'alice');
+              await changeUser(tx, user, { active: one.active });
+              await raiseTokenVersion(tx, { ...user, active: one.active ? 1 : 0 });
+            });
+          } else if (one.do === 'suspend') {
+            await t.write(async (tx) =>
+              changeAccount(tx, await requireAccount(tx, account.account.id), {
+                suspended: one.suspended,
+              }),
+            );
+          } else if (one.do === 'server') {
+            await t.write(async (tx) =>
+              changeServer(tx, await requireServer(tx, server), {
+                title: one.title,
+                hostname: `${one.title.toLowerCase()}-${server}.example`,
+              }),
+            );
+          } else if (one.do === 'pass') {
+            t.clock.advance(one.seconds);
+            if (one.sweep) await t.pass(0);
+          } else {
+            await mark();
+          }
+        }
+        await t.pass(0);
+
+        const truth = await Promise.all(
+          nodes.map(async (node) => {
+            const state = new State();
+            state.apply(await node.snapshot());
+            return { state, revision: node.revision };
+          }),
+        );
+        // The model: what the account API shows, put together per server.
+        for (const [at, server] of servers.entries()) {
+          const model = new Map<string, unknown>();
+          for (const { account, api_token } of accounts) {
+            const caller = t.as({ api_token });
+            const on = (await caller.get('/contract/servers')).body.some(
+              (one: { server: string }) => one.server === server,
+            );
+            if (!on) continue;
+            const users = await t.running.ctx.db.all<Record<string, number>>(
+              'select id, name, active, proxy, token_version from users where account_id = $1',
+              [account.id],
+            );
+            for (const { id, name, active, proxy, token_version } of users) {
+              model.set(`user ${account.id} ${id}`, {
+                name,
+                active: active === 1,
+                proxy: proxy === 1,
+                token_version,
+              });
+            }
+            const now = await requireAccount(t.running.ctx.db, account.id);
+            model.set(`contract ${account.id} undefined`, {
+              name: account.name,
+              expiry: account.expiry,
+              suspended: now.suspended === 1,
+              blocked: false,
+              port_scheme: 'default',
+            });
+            for (const { id, ip, expiry } of (await caller.get(lists[0] as string)).body) {
+              model.set(`authlist ${account.id} ${id}`, { ip, user: 1, expiry });
+            }
+            for (const { id, server: place, hostname, ip, expiry } of (
+              await caller.get(lists[1] as string)
+            ).body) {
+              if (place === server && t.now() < expiry)
+                model.set(`override ${account.id} ${id}`, { hostname, ip, expiry });
+            }
+          }
+          const held = truth[at]?.state.sorted().filter(([key]) => !/^(server|keys) /.test(key));
+          expect(held).toEqual(Array.from(model).sort(([one], [other]) => (one < other ? -1 : 1)));
+        }
+        await Promise.all(
+          marks.map(async ({ epoch, revision, state, node }) => {
+            const { state: whole, revision: newest } = truth[
+              nodes.indexOf(node)
+            ] as (typeof truth)[number];
+            const follower = new TestNode(node.url, node.id, node.token);
+            follower.epoch = epoch;
+            follower.revision = revision;
+            await follower.follow();
+            await follower.until((one) => one.revision >= newest);
+            for (const { records } of follower.events) state.apply(records);
+            follower.stop();
+            expect(holding(state, t.now())).toEqual(holding(whole, t.now()));
+          }),
+        );
+      }),
+      { numRuns: 12, interruptAfterTimeLimit: 3000, markInterruptAsFailure: false },
+    );
+  });
+
+  describe('the stream', () => {
+    it('tells each change in order, under its revision, and ends with a position', async () => {
+      const { node, caller, server } = await scene();
+      await node.snapshot();
+      await node.follow();
+      await node.until((one) => one.events.some(({ event }) => event === 'position'));
+      for (let at = 1; at <= 3; at++) {
+        await caller.post('/contract/overrides', {
+          server,
+          hostname: `h${at}.example`,
+          ip: '192.0.2.1',
+          expiry: t.now() + 100,
+        });
+      }
+      await node.until((one) => one.heard('override').length === 3);
+      expect(node.heard('override').map(({ id }) => id)).toEqual([1, 2, 3]);
+      const revisions = node.events.map(({ revision }) => revision);
+      expect(revisions).toEqual(revisions.toSorted((one, other) => one - other));
+      for (const { id, revision } of node.events) expect(id).toBe(`${node.epoch}:${revision}`);
+      node.stop();
+    });
+
+    it('tells nothing of accounts and servers that are not its own', async () => {
+      const { node } = await scene();
+      const other = await scene();
+      await node.start();
+      await other.caller.post('/contract/ip-authlist', {
+        ip: '192.0.2.77',
+        user: 'alice',
+        expiry: t.now() + 100,
+      });
+      await other.caller.post('/contract/overrides', {
+        server: other.server,
+        hostname: 'o.example',
+        ip: '192.0.2.1',
+        expiry: t.now() + 100,
+      });
+      const mine = await t.write(async (tx) =>
+        changeServer(tx, await requireServer(tx, `srv${names - 1}`), { title: 'mine' }),
+      );
+      await node.until((one) => one.heard('server').length > 0);
+      expect(node.events.flatMap(({ records }) => records).map(({ kind }) => kind)).toEqual([
+        'server',
+      ]);
+      expect(mine.title).toBe('mine');
+      node.stop();
+    });
+
+    it('two streams of one node, and one of a second server, hear alike', async () => {
+      const { node, caller, server } = await scene();
+      const twin = await t.node(server, 'twin');
+      await node.start();
+      await twin.start();
+      await caller.post('/contract/ip-authlist', {
+        ip: '192.0.2.78',
+        user: 'alice',
+        expiry: t.now() + 100,
+      });
+      for (const one of [node, twin]) await one.until((it) => it.heard('authlist').length === 1);
+      expect(node.heard('authlist')).toEqual(twin.heard('authlist'));
+      for (const one of [node, twin]) one.stop();
+    });
+
+    it.each([
+      ['another epoch', (node: TestNode) => `other:${node.revision}`],
+      [
+        'a revision that has not been',
+        (node: TestNode) => `${node.epoch}:${node.revision + 1_000_000}`,
+      ],
+    ])('%s gets 409: a new snapshot is needed', async (_, from) => {
+      const { node } = await scene();
+      await node.snapshot();
+      const answer = await node.send('GET', '/changes', undefined, { 'last-event-id': from(node) });
+      expect([answer.status, ((await answer.json()) as { message: string }).message]).toEqual([
+        409,
+        expect.stringContaining('new snapshot'),
+      ]);
+      const [epoch, revision] = from(node).split(':');
+      const ack = await node.send('POST', '/acks', { epoch, revision: Number(revision) });
+      expect(ack.status).toBe(409);
+    });
+
+    it.each(['', 'x', '5', 'a:b', 'a:-1'])('Last-Event-ID "%s" gets 400', async (from) => {
+      const { node } = await scene();
+      expect(
+        (await node.send('GET', '/changes', undefined, { 'last-event-id': from })).status,
+      ).toBe(400);
+    });
+
+    it('a revision that the log no longer reaches back to gets 409, one that it does goes on', async () => {
+      const { node, caller } = await scene();
+      await node.snapshot();
+      const old = node.revision;
+      await caller.post('/contract/ip-authlist', {
+        ip: '192.0.2.79',
+        user: 'alice',
+        expiry: t.now() + 100 * day,
+      });
+      await t.pass(4 * day);
+      await caller.post('/contract/ip-authlist', {
+        ip: '192.0.2.80',
+        user: 'alice',
+        expiry: t.now() + 100 * day,
+      });
+      await node.snapshot();
+      const newer = node.revision;
+      await t.pass(4 * day);
+      node.revision = old;
+      await expect(node.follow()).rejects.toThrow(/409/);
+      node.revision = newer;
+      await node.follow();
+      await caller.post('/contract/ip-authlist', {
+        ip: '192.0.2.81',
+        user: 'alice',
+        expiry: t.now() + 100 * day,
+      });
+      await node.until((one) => one.heard('authlist').length === 1);
+      node.stop();
+    });
+  });
+
+  describe('usage', () => {
+    const usageOf = async (built: BuiltAccount) =>
+      (await t.as(built).get('/contract')).body.period.usage;
+    const send = async (node: TestNode, seq: number, rows: object[], boot = 'boot') => {
+      const answer = await node.send('POST', '/usage', { boot, seq, rows });
+      return {
+        status: answer.status,
+        body: (await answer.json()) as { counted: boolean; left_out: number[] },
+      };
+    };
+    const row = (built: BuiltAccount, more: object = {}) => ({
+      account: built.account.id,
+      user: 1,
+      at: t.now(),
+      up: 10,
+      down: 90,
+      ...more,
+    });
+
+    it('a batch counts once, however often and from however many requests at once it comes', async () => {
+      const { built, node } = await scene();
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => send(node, 1, [row(built)])),
+      );
+      expect(answers.filter(({ body }) => body.counted)).toHaveLength(1);
+      expect(await usageOf(built)).toBe(100);
+      expect((await send(node, 2, [row(built)])).body).toEqual({ counted: true, left_out: [] });
+      expect((await send(node, 1, [row(built)], 'another boot')).body.counted).toBe(true);
+      expect(await usageOf(built)).toBe(300);
+      await t.pass(40 * day);
+      expect((await send(node, 1, [row(built)])).body.counted).toBe(false);
+    });
+
+    it('batches of two nodes are two, whatever their numbers', async () => {
+      const { built, node, server } = await scene();
+      const twin = await t.node(server, 'twin');
+      await send(node, 1, [row(built)]);
+      await send(twin, 1, [row(built)]);
+      expect(await usageOf(built)).toBe(200);
+    });
+
+    it('rows of accounts or users that the server does not serve are left out and told', async () => {
+      const { built, node } = await scene();
+      const other = await scene();
+      const { body } = await send(node, 1, [
+        row(other.built),
+        row(built),
+        row(built, { user: 99 }),
+        row(built, { account: 999_999 }),
+      ]);
+      expect(body).toEqual({ counted: true, left_out: [0, 2, 3] });
+      expect([await usageOf(built), await usageOf(other.built)]).toEqual([100, 0]);
+    });
+
+    it('an account that was served lately still counts: its traffic may come in later', async () => {
+      const { built, node, server } = await scene();
+      await t.write(async (tx) =>
+        removeContractServer(tx, built.account, await requireServer(tx, server)),
+      );
+      expect((await send(node, 1, [row(built)])).body.left_out).toEqual([]);
+      expect(await usageOf(built)).toBe(100);
+    });
+
+    it('a clock that runs ahead counts in the running hour, a row older than 40 days is refused', async () => {
+      const { built, node } = await scene();
+      await send(node, 1, [row(built, { at: t.now() + 90 * day })]);
+      expect(await usageOf(built)).toBe(100);
+      expect((await send(node, 2, [row(built, { at: t.now() - 40 * day - 1 })])).status).toBe(400);
+      expect((await send(node, 2, [row(built)])).body.counted).toBe(true);
+    });
+
+    it('over the limit the nodes are told to refuse the account, until the next period begins', async () => {
+      const { built, node } = await scene({
+        limit_bytes: 1000,
+        start: t.now(),
+        expiry: t.now() + 300 * day,
+      });
+      await node.start();
+      await send(node, 1, [row(built, { up: 900, down: 99 })]);
+      expect(contractOf(await node.snapshot(), built).blocked).toBe(false);
+      await send(node, 2, [row(built, { up: 1, down: 0 })]);
+      await node.until(
+        (one) =>
+          contractOf(
+            one.events.flatMap(({ records }) => records),
+            built,
+          )?.blocked === true,
+      );
+      const { period } = (await t.as(built).get('/contract')).body;
+      expect([period.usage, period.limit]).toEqual([1000, 1000]);
+      await t.pass(period.end - t.now() - 1);
+      expect(contractOf(await node.snapshot(), built).blocked).toBe(true);
+      await t.pass(1);
+      expect(contractOf(await node.snapshot(), built).blocked).toBe(false);
+      node.stop();
+    });
+
+    it('a raised limit sets the account free at once; on_limit = allow never blocks it', async () => {
+      const { built, node } = await scene({ limit_bytes: 100 });
+      await send(node, 1, [row(built)]);
+      const blocked = async () => contractOf(await node.snapshot(), built).blocked;
+      const change = (changes: object) =>
+        t.write(async (tx) =>
+          changeAccount(tx, await requireAccount(tx, built.account.id), changes),
+        );
+      expect(await blocked()).toBe(true);
+      await change({ limit_bytes: 101 });
+      expect(await blocked()).toBe(false);
+      await change({ limit_bytes: 100 });
+      expect(await blocked()).toBe(true);
+      await change({ on_limit: 'allow' });
+      expect(await blocked()).toBe(false);
+    });
+
+    it("a server's own limit blocks the account there alone, and only with detailed server billing", async () => {
+      for (const detailed_billing of [true, false]) {
+        const { built, node, server } = await scene({ detailed_billing });
+        const other = await scene();
+        await t.write(async (tx) => {
+          await setContractServer(tx, built.account, await requireServer(tx, server), 100);
+          await setContractServer(tx, built.account, await requireServer(tx, other.server), 100);
+        });
+        await send(node, 1, [row(built)]);
+        expect(contractOf(await node.snapshot(), built).blocked).toBe(detailed_billing);
+        expect(contractOf(await other.node.snapshot(), built).blocked).toBe(false);
+        await t.pass(32 * day);
+        expect(contractOf(await node.snapshot(), built).blocked).toBe(false);
+      }
+    });
+
+    it('turning detailed server billing on or off judges the own limits at once', async () => {
+      const { built, node, server } = await scene({ detailed_billing: true });
+      await t.write(async (tx) =>
+        setContractServer(tx, built.account, await requireServer(tx, server), 100),
+      );
+      await send(node, 1, [row(built)]);
+      const turn = (detailed_billing: boolean) =>
+        t.write(async (tx) =>
+          changeAccount(tx, await requireAccount(tx, built.account.id), { detailed_billing }),
+        );
+      await turn(false);
+      await t.pass(30);
+      expect(contractOf(await node.snapshot(), built).blocked).toBe(false);
+      await turn(true);
+      await t.pass(30);
+      expect(contractOf(await node.snapshot(), built).blocked).toBe(true);
+    });
+  });
+
+  describe('health', () => {
+    const report = async (node: TestNode, exit_ips: object[]) => {
+      const answer = await node.send('POST', '/health', { exit_ips });
+      return [answer.status, ((await answer.json()) as { known?: number }).known];
+    };
+    const shown = async (built: BuiltAccount) =>
+      (await t.as(built).get('/contract/servers')).body[0].ips.map(
+        ({ status, status_time }: Record<string, unknown>) => [status, status_time],
+      );
+
+    it('only of own exit IPs, in any spelling, never from the future, and the newest stands', async () => {
+      const { built, node } = await scene();
+      const other = await scene();
+      const ip = `198.18.${names - 1}.1`;
+      const check = (more: object = {}) => ({ ip, status: 'ok', checked_at: t.now() - 5, ...more });
+      expect(
+        await report(node, [check(), check({ ip: `198.18.${names}.1` }), check({ ip: 'x' })]),
+      ).toEqual([200, 1]);
+      expect(await shown(built)).toEqual([
+        ['ok', t.now() - 5],
+        ['unknown', 0],
+      ]);
+      expect(await shown(other.built)).toEqual([
+        ['unknown', 0],
+        ['unknown', 0],
+      ]);
+      expect(await report(node, [check({ status: 'crit', checked_at: t.now() - 6 })])).toEqual([
+        200, 0,
+      ]);
+      expect(
+        await report(node, [
+          check({ ip: `::ffff:${ip}`, status: 'warn', checked_at: t.now() + 900 }),
+        ]),
+      ).toEqual([200, 1]);
+      expect(await shown(built)).toEqual([
+        ['warn', t.now()],
+        ['unknown', 0],
+      ]);
+      expect((await report(node, [check({ status: 'fine' })]))[0]).toBe(400);
+    });
+  });
+
+  it('a node of a server that the network no longer has can do nothing', async () => {
+    expect((await listServers(t.running.ctx.db)).length).toBeGreaterThan(0);
+    const server = `srv${++names}`;
+    await t.server(server, { exit_ips: [] });
+    const node = await t.node(server);
+    const { removeServer } = await import('../src/servers/servers.ts');
+    await t.write(async (tx) => removeServer(tx, await requireServer(tx, server)));
+    expect((await node.send('GET', '/snapshot')).status).toBe(401);
+  });
+});

@@ -1,0 +1,108 @@
+// A TCP relay that stands between the server and PostgreSQL, so that a test can take the database away.
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+type State = 'open' | 'cut' | 'silent';
+
+export class Relay {
+  readonly #to: { host: string; port: number };
+  readonly #pairs = new Set<[Socket, Socket]>();
+  #server: Server | undefined;
+  #port = 0;
+  #state: State = 'open';
+  #poison: Buffer | undefined;
+  /** Resolves when the poisoned bytes came by. */
+  #poisoned: () => void = () => {};
+
+  private constructor(host: string, port: number) {
+    this.#to = { host, port };
+  }
+
+  /** A relay to the server of `url`, which is open. */
+  static async to(url: string): Promise<Relay> {
+    const { hostname, port } = new URL(url);
+    const relay = new Relay(hostname, Number(port || 5432));
+    await relay.#listen();
+    return relay;
+  }
+
+  /** The database's URL by way of this relay. */
+  by(url: string, parameters: Record<string, string | number> = {}): string {
+    const through = new URL(url);
+    through.host = `127.0.0.1:${this.#port}`;
+    for (const [name, value] of Object.entries(parameters)) {
+      through.searchParams.set(name, String(value));
+    }
+    return through.href;
+  }
+
+  /** Ends all connections; new ones are refused. */
+  async cut(): Promise<void> {
+    this.#state = 'cut';
+    const server = this.#server;
+    this.#server = undefined;
+    this.#drop();
+    await new Promise((closed) => (server ? server.close(closed) : closed(undefined)));
+  }
+
+  /** Keeps all connections and takes new ones, and lets nothing through in either direction. */
+  silence(): void {
+    this.#state = 'silent';
+    for (const pair of this.#pairs) for (const socket of pair) socket.pause();
+  }
+
+  /** Cuts everything the moment that the database answers these bytes; resolves when it did. */
+  cutAtAnswer(bytes: string): Promise<void> {
+    this.#poison = Buffer.from(bytes);
+    return new Promise((resolve) => {
+      this.#poisoned = resolve;
+    });
+  }
+
+  /** Everything works again; connections from before are gone. */
+  async heal(): Promise<void> {
+    this.#state = 'open';
+    this.#poison = undefined;
+    this.#drop();
+    if (!this.#server) await this.#listen();
+  }
+
+  async close(): Promise<void> {
+    await this.cut();
+  }
+
+  #drop(): void {
+    for (const pair of this.#pairs) for (const socket of pair) socket.destroy();
+    this.#pairs.clear();
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((near) => this.#join(near));
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(this.#port, '127.0.0.1', resolve);
+    });
+    this.#port = (server.address() as { port: number }).port;
+  }
+
+  #join(near: Socket): void {
+    const far = connect(this.#to);
+    const pair: [Socket, Socket] = [near, far];
+    this.#pairs.add(pair);
+    for (const socket of pair) {
+      socket.setNoDelay(true);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        for (const one of pair) one.destroy();
+        this.#pairs.delete(pair);
+      });
+    }
+    near.on('data', (bytes) => far.write(bytes));
+    far.on('data', (bytes) => {
+      if (this.#poison && bytes.includes(this.#poison)) {
+        this.#poison = undefined;
+        void this.cut().then(this.#poisoned);
+      } else near.write(bytes);
+    });
+    if (this.#state === 'silent') for (const socket of pair) socket.pause();
+  }
+}

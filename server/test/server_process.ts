@@ -1,0 +1,127 @@
+// The server as a real process: started, listened to, killed, and started again on the same data.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '../src/config.ts';
+import { Caller } from './harness.ts';
+
+const program = fileURLToPath(new URL('serve.ts', import.meta.url));
+const start_milliseconds = 20_000;
+
+/** How a process ended, and what it said. */
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A line of its log. */
+export type LogLine = Record<string, unknown> & { msg: string };
+
+export class ServerProcess {
+  readonly child: ChildProcess;
+  readonly data_dir: string;
+  readonly ended: Promise<Ended>;
+  stdout = '';
+  stderr = '';
+  base_url = '';
+  admin_url = '';
+  node_url = '';
+  metrics_url = '';
+
+  private constructor(env: Environment) {
+    this.data_dir = env.EXITWARD_DATA_DIR as string;
+    // Only what the test says: nothing of the machine's own settings.
+    this.child = spawn(process.execPath, [program], {
+      env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = once(this.child, 'close').then(([code, signal]) => ({
+      code,
+      signal,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }));
+  }
+
+  /** The settings of a server on free ports of this machine, in a folder of its own. */
+  static settings(more: Environment = {}): Environment {
+    return {
+      EXITWARD_DATA_DIR: mkdtempSync(join(tmpdir(), 'exitward-process-')),
+      EXITWARD_LISTEN: '127.0.0.1:0',
+      EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
+      EXITWARD_METRICS_LISTEN: '127.0.0.1:0',
+      ...more,
+    };
+  }
+
+  /** Starts one and leaves it to itself; for those that are not to come up. */
+  static spawn(env: Environment): ServerProcess {
+    return new ServerProcess(env);
+  }
+
+  /** Starts one and resolves when it listens. Errors: when it ends before, with what it said. */
+  static async start(env: Environment): Promise<ServerProcess> {
+    const server = new ServerProcess(env);
+    const line = await Promise.race([
+      server.logged((one) => one.msg === 'Exitward is listening', start_milliseconds),
+      server.ended.then(({ stderr }) => {
+        throw new Error(`The server did not start: ${stderr}`);
+      }),
+    ]);
+    Object.assign(server, {
+      base_url: line.base_url,
+      admin_url: line.admin_url,
+      node_url: line.node_url,
+      metrics_url: line.metrics_url,
+    });
+    return server;
+  }
+
+  /** What it logged so far. */
+  get log(): LogLine[] {
+    return this.stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  /** Resolves with the first line of the log that `met` holds of. Errors: after the time is over. */
+  async logged(met: (line: LogLine) => boolean, milliseconds = 5000): Promise<LogLine> {
+    const deadline = performance.now() + milliseconds;
+    for (;;) {
+      const line = this.log.find(met);
+      if (line) return line;
+      if (performance.now() > deadline) throw new Error(`not logged in time: ${this.stdout}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  /** Calls as the operator; paths are those below `/admin`. */
+  get operator(): Caller {
+    const token = readFileSync(join(this.data_dir, 'admin-token'), 'utf8').trim();
+    return new Caller(`${this.admin_url}/admin`, { authorization: `Bearer ${token}` });
+  }
+
+  /** Ends it with a signal and resolves when it is gone. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ended> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+
+  /** Kills it if it still runs, and removes its folder. */
+  async remove(): Promise<void> {
+    await this.end('SIGKILL');
+    rmSync(this.data_dir, { recursive: true, force: true });
+  }
+}
