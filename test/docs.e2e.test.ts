@@ -60,7 +60,10 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
   });
 
   test('sends a request to this server, and shows its answer', async () => {
-    await page.getByRole('button', { name: /Test Request.*get \/v0\/contract\/overrides/i }).first().click();
+    await page
+      .getByRole('button', { name: /Test Request.*get \/v0\/contract\/overrides/i })
+      .first()
+      .click();
     const client = page.getByRole('dialog');
     await client.getByLabel('Password', { exact: true }).fill(account.api_token);
     const answered = page.waitForResponse(`${t.base_url}/v0/contract/overrides`);
@@ -69,13 +72,17 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
   });
 
   test('keeps no token', async () => {
-    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
+    const kept = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+    );
     expect(kept).not.toContain(account.api_token);
   });
 
   test('asked no other host for anything', () => {
     expect(asked).toContain(`${t.base_url}/docs/reference.js`);
-    expect(asked.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== t.base_url)).toEqual([]);
+    expect(
+      asked.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== t.base_url),
+    ).toEqual([]);
   });
 
   test('caused no error, no warning and no breach of its content policy', () => {
@@ -88,7 +95,9 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
     expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
     expect(policy.replace("style-src 'self' 'unsafe-inline'", '')).not.toContain('unsafe');
     // The control: a script that is not ours does not run, and is told of.
-    await page.evaluate("document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))");
+    await page.evaluate(
+      "document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))",
+    );
     expect(await page.evaluate('window.ran')).toBeUndefined();
     await expect.poll(() => complaints.join()).toContain('Content Security Policy');
   });

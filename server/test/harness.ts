@@ -133,7 +133,7 @@ export async function startTestApp(
       EXITWARD_STOP_SECONDS: '1',
       ...env,
     },
-    { clock, log: pino({ level: 'silent' }), jobs: false },
+    { clock, log: pino({ level: process.env.DEBUG_LOG ?? 'silent' }), jobs: false },
   );
   const { ctx } = running;
   const admin_token = readFileSync(ctx.config.admin_token_file, 'utf8').trim();

@@ -60,6 +60,7 @@ export class Relay {
 
   /** Everything works again; connections from before are gone. */
   async heal(): Promise<void> {
+    if (this.#state === 'open') return;
     this.#state = 'open';
     this.#poison = undefined;
     this.#drop();

@@ -25,8 +25,12 @@ export type ChangedEntry = store.AuthlistEntry & { revision: number };
 export interface AuthlistRules {
   addresses: 'any' | 'public';
   max_authlist_entries: number;
-  /** Told of each address that is claimed already; may refuse to say so once more. */
-  onConflict?: (account_id: number, now: number) => void;
+  /** How often an account may be told that an address is claimed already. */
+  conflicts?: {
+    count(account_id: number, now: number): void;
+    /** Errors: 429 when it was told too often; then a free address gets the same answer as a claimed one. */
+    refuseTooMany(account_id: number, now: number): void;
+  };
 }
 
 /** True when connections from the entry's address are taken: its user is an active proxy user. */
@@ -82,6 +86,7 @@ export async function createEntry(
   rules: AuthlistRules,
 ): Promise<ChangedEntry> {
   const ip = parseAddress('ip', body.ip, rules);
+  rules.conflicts?.refuseTooMany(account_id, tx.now);
   const id = await nextId(tx, account_id, 'authlist');
   const row = { account_id, id, ip, user: body.user, expiry: body.expiry };
   // Sent together, so that on PostgreSQL they share one round trip.
@@ -90,16 +95,28 @@ export async function createEntry(
     findUserNamed(tx, account_id, body.user),
     heldCount(tx, account_id, 'authlist'),
   ]);
-  if (held >= rules.max_authlist_entries) {
-    throw conflict(
-      `The list holds ${held} entries, as many as an account may have; remove some first.`,
-    );
-  }
+  if (held >= rules.max_authlist_entries) await requireRoom(tx, account_id, rules);
   const placed = added ?? (await placeAgain(tx, row, user, rules));
   await countHeld(tx, account_id, 'authlist', 1);
   const entry = await entryChanged(tx, { ...row, ...placed }, user as User);
   await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
   return entry;
+}
+
+const expiredAtOnce = 500;
+
+/** Expired entries are off the list, swept or not. Errors: 409 when it is full without them. */
+async function requireRoom(
+  tx: Transaction,
+  account_id: number,
+  { max_authlist_entries }: AuthlistRules,
+): Promise<void> {
+  await sweepEntries(tx, expiredAtOnce);
+  const held = await heldCount(tx, account_id, 'authlist');
+  if (held < max_authlist_entries) return;
+  throw conflict(
+    `The list holds ${held} entries, as many as an account may have; remove some first.`,
+  );
 }
 
 /** A condition of the insert did not hold: says which, or tries again where it was an expired claim. */
@@ -156,7 +173,7 @@ async function freeClaim(
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
   if (tx.now < holder.expiry) {
-    rules.onConflict?.(id, tx.now);
+    rules.conflicts?.count(id, tx.now);
     throw addressTaken(ip);
   }
   await removeRow(tx, holder);
@@ -196,6 +213,7 @@ export async function changeEntry(
     throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
   }
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
+  if (ip !== before.ip) rules.conflicts?.refuseTooMany(account_id, tx.now);
   const name = changes.user ?? before.user;
   const user = await findUserNamed(tx, account_id, name);
   if (!user) throw unknownUser(name);

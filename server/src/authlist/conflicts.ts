@@ -14,24 +14,27 @@ export class ConflictCap {
     this.#most_per_hour = most_per_hour;
   }
 
-  /**
-   * Counts a conflict, with an own entry or a foreign one alike: the answer must not tell which.
-   * Errors: 429 past the cap.
-   */
+  /** Counts a conflict, with an own entry or a foreign one alike: the answer must not tell which. */
   count(account_id: number, now: number): void {
     const hour = now - (now % hour_seconds);
     if (hour !== this.#hour || this.#counts.size > mostAccountsKept) {
       this.#hour = hour;
       this.#counts = new Map();
     }
-    const count = (this.#counts.get(account_id) ?? 0) + 1;
-    this.#counts.set(account_id, count);
-    if (count > this.#most_per_hour) {
-      const wait_seconds = hour + hour_seconds - now;
-      throw tooManyRequests(
-        `ip: too many addresses were on the authlist already (${this.#most_per_hour} within an hour); go on in ${wait_seconds} seconds.`,
-        { 'retry-after': String(wait_seconds) },
-      );
-    }
+    this.#counts.set(account_id, (this.#counts.get(account_id) ?? 0) + 1);
+  }
+
+  /**
+   * Asked before an address is looked at, so that past the cap a free one and a claimed one get the
+   * same answer. Errors: 429 past the cap, until the hour is over.
+   */
+  refuseTooMany(account_id: number, now: number): void {
+    const wait_seconds = this.#hour + hour_seconds - now;
+    const count = this.#counts.get(account_id) ?? 0;
+    if (wait_seconds <= 0 || count < this.#most_per_hour) return;
+    throw tooManyRequests(
+      `ip: too many addresses were on the authlist already (${this.#most_per_hour} within an hour); go on in ${wait_seconds} seconds.`,
+      { 'retry-after': String(wait_seconds) },
+    );
   }
 }

@@ -73,10 +73,7 @@ function presentEntry(entry: AuthlistEntry) {
 /** The same routes under each variant's own path. */
 export function authlistRoutes(app: FastifyInstance, ctx: Context): void {
   const conflicts = new ConflictCap(ctx.config.conflicts_per_hour);
-  const rules: AuthlistRules = {
-    ...ctx.config,
-    onConflict: (account_id, now) => conflicts.count(account_id, now),
-  };
+  const rules: AuthlistRules = { ...ctx.config, conflicts };
   addRoutes(app, ctx, rules, 'current', '/contract/ip-authlist', '/v0/contract/whitelist');
   addRoutes(app, ctx, rules, 'earlier', '/contract/whitelist', '/v0/contract/ip-authlist');
 }

@@ -46,13 +46,13 @@ export const contractNoun: Noun = {
       usage: `limit ${contractPath} <size>`,
       summary: 'change the own limit of a server on a contract; "none" lifts it',
       run: async (given, api) => {
+        const body = { limit_bytes: given.parsed('size', sizeOrNone) };
         const path = `/accounts/${given.part('account')}/servers/${given.part('server')}`;
         // Only what is on the contract has a limit there: a slip of the pen must not add a server.
         const servers = await api.get<Row[]>(`/accounts/${given.part('account')}/servers`);
         if (!servers.some((one) => one.server === given.word('server'))) {
           throw new Failure(`${given.word('server')} is not on the contract; add it first.`);
         }
-        const body = { limit_bytes: given.parsed('size', sizeOrNone) };
         return record(await api.put<Row>(path, body), contractColumns);
       },
     },

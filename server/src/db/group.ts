@@ -32,8 +32,11 @@ const largestGroup = 512;
 /** How long the durability test's control holds a commit back that it has acknowledged. */
 const early_milliseconds = 20;
 
-/** Thrown inside a group when one action failed after it had written: the group starts again without it. */
+/** One action of several failed after it had written: each starts again in a transaction of its own. */
 class Again extends Error {}
+
+/** The one action of a group failed after it had written; the cause is what it threw. */
+class Failed extends Error {}
 
 class SharedGroup implements Group {
   readonly flushes: Array<(tx: Transaction) => Promise<void>> = [];
@@ -130,7 +133,10 @@ export class GroupWriter {
     try {
       while (this.#waiting.length > 0) {
         await this.#commitTogether(
-          this.#waiting.splice(0, this.#waiting[0]?.alone ? 1 : (this.#options.largest_group ?? largestGroup)),
+          this.#waiting.splice(
+            0,
+            this.#waiting[0]?.alone ? 1 : (this.#options.largest_group ?? largestGroup),
+          ),
         );
       }
     } finally {
@@ -140,7 +146,6 @@ export class GroupWriter {
 
   async #commitTogether(actions: Waiting[]): Promise<void> {
     const started = this.#options.clock.steady();
-    const failed = new Set<Waiting>();
     try {
       await this.#connection.begin();
     } catch (error) {
@@ -150,36 +155,39 @@ export class GroupWriter {
       return;
     }
     try {
-      await this.#runGroup(actions, failed);
+      await this.#runGroup(actions);
       this.#committed();
     } catch (error) {
       await this.#connection.rollback();
-      const rest = actions.filter((one) => !failed.has(one));
       if (error instanceof Again) {
         // One by one, so that a second failure costs nobody else a third try.
-        this.#waiting.unshift(...rest.map((one) => ({ ...one, alone: true })));
+        this.#waiting.unshift(...actions.map((one) => ({ ...one, alone: true })));
+      } else if (error instanceof Failed) {
+        actions[0]?.reject(error.cause);
       } else {
-        for (const one of rest) one.reject(error instanceof Refusal ? error : storageFault(error));
+        for (const one of actions) one.reject(storageFault(error));
       }
     }
     this.#options.onGroup?.(actions.length, this.#options.clock.steady() - started);
   }
 
-  async #runGroup(actions: Waiting[], failed: Set<Waiting>): Promise<void> {
+  async #runGroup(actions: Waiting[]): Promise<void> {
     const { clock, acknowledge_early } = this.#options;
     const connection = this.#connection;
     const group = new SharedGroup();
     const answers: Array<[Waiting, unknown]> = [];
+    const refusals: Array<[Waiting, Refusal]> = [];
     for (const one of actions) {
       const tx = new GroupTransaction(connection, group, one.actor, clock.now());
       try {
         answers.push([one, await one.action(tx)]);
       } catch (error) {
         if (isStorageFault(error)) throw error;
-        failed.add(one);
-        one.reject(error);
         // A failed statement leaves PostgreSQL's transaction unusable, so only a clean refusal may stay.
-        if (tx.dirty || !(error instanceof Refusal)) throw new Again();
+        if (tx.dirty || !(error instanceof Refusal)) {
+          throw actions.length > 1 ? new Again() : new Failed('', { cause: error });
+        }
+        refusals.push([one, error]);
       } finally {
         tx.end();
       }
@@ -192,6 +200,8 @@ export class GroupWriter {
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
     for (const [one, answer] of answers) one.resolve(answer);
+    // Only now: what a refusal was based on may have been written by this very group.
+    for (const [one, refusal] of refusals) one.reject(refusal);
   }
 }
 

@@ -44,7 +44,7 @@ export class PostgresWriter implements WriteConnection {
     try {
       return await client.query(named(sql, values));
     } catch (error) {
-      this.#doubtful ||= isStorageFault(marked(error));
+      if (isStorageFault(marked(error))) this.#doubtful = true;
       throw error;
     }
   }

@@ -1,0 +1,494 @@
+// The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the caller.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPortScheme } from '../src/accounts/accounts.ts';
+import { restoreEntries } from '../src/authlist/authlist.ts';
+import { listRemovals } from '../src/removals.ts';
+import { changeUser, requireUserNamed } from '../src/users/users.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const day = 86_400;
+const list = '/contract/ip-authlist';
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.write((tx) =>
+      createPortScheme(tx, { name: 'second', bases: [{ base: 20_000, service: 'proxy' }] }),
+    );
+  });
+  afterAll(() => t.stop());
+
+  let addresses = 0;
+  const freshIp = () => `203.0.${Math.floor(++addresses / 250)}.${(addresses % 250) + 1}`;
+
+  async function scene(more: Parameters<TestApp['account']>[1] = {}, app = t) {
+    const account = await app.account(`account${++names}`, more);
+    const caller = app.as(account);
+    const create = (body: object = {}, headers?: Record<string, string>) =>
+      caller.post(
+        list,
+        { ip: freshIp(), user: 'alice', expiry: app.now() + 100, ...body },
+        headers,
+      );
+    const ids = async (query = '') =>
+      (await caller.get(`${list}${query}`)).body.map((one: { id: number }) => one.id);
+    return { account, caller, create, ids };
+  }
+
+  describe('addresses', () => {
+    it.each([
+      ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
+      ['2001:db8:0:0:1:0:0:2', '2001:db8::1:0:0:2'],
+      ['::ffff:198.51.100.7', '198.51.100.7'],
+      ['::ffff:c633:6408', '198.51.100.8'],
+      ['64:ff9b::192.0.2.33', '64:ff9b::c000:221'],
+      ['10.1.2.3', '10.1.2.3'],
+      ['127.0.0.9', '127.0.0.9'],
+    ])('%s is kept and shown as %s, and taken in every spelling', async (spelling, canonical) => {
+      const { create, caller } = await scene();
+      const { status, body } = await create({ ip: spelling });
+      expect([status, body.ip]).toEqual([201, canonical]);
+      expect((await caller.get(`${list}/${body.id}`)).body.ip).toBe(canonical);
+      expect((await create({ ip: canonical })).status).toBe(409);
+      const other = (await create()).body.id;
+      expect((await caller.patch(`${list}/${other}`, { ip: spelling.toUpperCase() })).status).toBe(
+        409,
+      );
+      await caller.delete(list);
+    });
+  });
+
+  describe('filters', () => {
+    let caller: Awaited<ReturnType<typeof scene>>;
+    beforeAll(async () => {
+      caller = await scene();
+      await t.user(caller.account, 'bob', { proxy: true });
+      await t.user(caller.account, 'carol');
+      for (const [ip, user] of [
+        ['198.51.100.1', 'alice'],
+        ['198.51.100.12', 'bob'],
+        ['198.51.100.123', 'alice'],
+        ['2001:db8:aa::1', 'bob'],
+        ['2001:db8:aa::12', 'carol'],
+      ]) {
+        expect((await caller.create({ ip, user, expiry: t.now() + 300 * day })).status).toBe(201);
+      }
+      const other = await scene({ port_scheme: 'second' });
+      await other.create({ ip: '198.51.100.1', expiry: t.now() + 300 * day });
+    });
+
+    it.each([
+      ['', [1, 2, 3, 4, 5]],
+      ['?ip=198.51.100.1', [1]],
+      ['?ip=198.51.100.12', [2]],
+      ['?ip=198.51.100.', [1, 2, 3]],
+      ['?ip=51.100.12', [2, 3]],
+      ['?ip=.123', [3]],
+      ['?ip=2001:DB8:AA:0:0:0:0:1', [4]],
+      ['?ip=2001:db8:aa::1', [4]],
+      ['?ip=2001:DB8:AA', [4, 5]],
+      ['?ip=::ffff:198.51.100.1', [1]],
+      ['?ip=:aa:', [4, 5]],
+      ['?ip=aa::', []],
+      ['?ip=198.51.100.9', []],
+      ['?ip=zz', []],
+      ['?ip=%25', []],
+      ['?ip=_', []],
+      ['?user=alice', [1, 3]],
+      ['?user=alice,bob', [1, 2, 3, 4]],
+      ['?user=bob,bob', [2, 4]],
+      ['?user=nobody', []],
+      ['?user=Alice', []],
+      ['?user=nobody,carol', [5]],
+      ['?ip=198.51.&user=bob', [2]],
+      ['?user=carol&ip=198.51.100.1', []],
+    ])('GET /v0/contract/ip-authlist%s', async (query, expected) => {
+      expect(await caller.ids(query)).toEqual(expected);
+      const earlier = await t.as(caller.account, 'earlier').get(`/contract/whitelist${query}`);
+      expect(earlier.body.map((one: { id: number }) => one.id)).toEqual(expected);
+    });
+  });
+
+  describe('whose is an address?', () => {
+    const claim = async (
+      one: Awaited<ReturnType<typeof scene>>,
+      ip: string,
+      expiry = t.now() + 100,
+    ) => (await one.create({ ip, expiry })).status;
+
+    it('one live claim for each address and port scheme in the whole network: first come', async () => {
+      const [one, other, elsewhere] = [
+        await scene(),
+        await scene(),
+        await scene({ port_scheme: 'second' }),
+      ];
+      const ip = freshIp();
+      expect(await claim(one, ip)).toBe(201);
+      expect(await claim(other, ip)).toBe(409);
+      expect(await claim(elsewhere, ip)).toBe(201);
+      expect(await claim(await scene({ port_scheme: 'second' }), ip)).toBe(409);
+    });
+
+    it('the second gets the same answer, whether the claim is its own or a foreign one', async () => {
+      const [one, other] = [await scene(), await scene()];
+      const ip = freshIp();
+      await one.create({ ip });
+      const [own, foreign] = [await one.create({ ip }), await other.create({ ip })];
+      expect([foreign.status, foreign.text]).toEqual([own.status, own.text]);
+      const id = (await other.create()).body.id;
+      const mine = (await one.create()).body.id;
+      const patched = await other.caller.patch(`${list}/${id}`, { ip });
+      const patchedOwn = await one.caller.patch(`${list}/${mine}`, { ip });
+      expect([patched.status, patched.text]).toEqual([409, patchedOwn.text]);
+    });
+
+    it('the claim ends with the expiry, in that second, swept or not', async () => {
+      const [one, other] = [await scene(), await scene()];
+      const ip = freshIp();
+      await one.create({ ip });
+      t.clock.advance(99);
+      expect(await claim(other, ip)).toBe(409);
+      t.clock.advance(1);
+      expect(await claim(other, ip)).toBe(201);
+      expect(await claim(one, ip)).toBe(409);
+      const third = freshIp();
+      await one.create({ ip: third });
+      await t.pass(100);
+      const { id } = (await other.create()).body;
+      expect((await other.caller.patch(`${list}/${id}`, { ip: third })).status).toBe(200);
+    });
+
+    it.each([
+      ['its removal', (caller: TestApp['operator'], id: number) => caller.delete(`${list}/${id}`)],
+      ['the removal of all', (caller: TestApp['operator']) => caller.delete(list)],
+      [
+        'a change to another address',
+        (caller: TestApp['operator'], id: number) =>
+          caller.patch(`${list}/${id}`, { ip: freshIp() }),
+      ],
+    ])('the claim ends with %s', async (_, end) => {
+      const [one, other] = [await scene(), await scene()];
+      const ip = freshIp();
+      const { id } = (await one.create({ ip })).body;
+      await end(one.caller, id);
+      expect(await claim(other, ip)).toBe(201);
+    });
+
+    it('of many accounts that list one address at the same time exactly one gets it', async () => {
+      const scenes = await Promise.all(Array.from({ length: 6 }, () => scene()));
+      for (let round = 0; round < 5; round++) {
+        const ip = freshIp();
+        const statuses = await Promise.all(scenes.map((one) => claim(one, ip)));
+        expect(statuses.sort()).toEqual([201, 409, 409, 409, 409, 409]);
+      }
+    });
+
+    it('a claim that was freed and one that was taken anew show to the nodes in order', async () => {
+      const server = `srv${++names}`;
+      await t.server(server);
+      const [one, other] = [await scene({ servers: [server] }), await scene({ servers: [server] })];
+      const node = await t.node(server);
+      await node.start();
+      const ip = freshIp();
+      await one.create({ ip });
+      t.clock.advance(100);
+      await other.create({ ip });
+      await node.until((it) => it.heard('authlist').length >= 3);
+      const held = new Map(
+        node.heard('authlist').map(({ account, id, value }) => [`${account} ${id}`, value]),
+      );
+      expect(held.get(`${one.account.account.id} 1`)).toBe(null);
+      expect(held.get(`${other.account.account.id} 1`)).toMatchObject({ ip });
+      node.stop();
+    });
+
+    it('only so many 409s per hour: lists of others cannot be probed', async () => {
+      const app = await startTestApp(await database.url(), { EXITWARD_CONFLICTS_PER_HOUR: '3' });
+      const [one, prober] = [await scene({}, app), await scene({}, app)];
+      const ip = freshIp();
+      await one.create({ ip });
+      for (let at = 0; at < 3; at++) expect((await prober.create({ ip })).status).toBe(409);
+      const [taken, free] = [await prober.create({ ip }), await prober.create()];
+      expect(taken.status).toBe(429);
+      expect(taken.text).toBe(free.text);
+      expect(Number(taken.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await one.create()).status).toBe(201);
+      app.clock.advance(3600);
+      expect((await prober.create()).status).toBe(201);
+      await app.stop();
+    });
+  });
+
+  describe('expiry', () => {
+    it('an entry holds while now < expiry; from then on it is not there for anyone', async () => {
+      const { create, caller, ids } = await scene();
+      const { body } = await create();
+      t.clock.advance(99);
+      expect(await ids()).toEqual([1]);
+      t.clock.advance(1);
+      expect(await ids()).toEqual([]);
+      expect(await ids(`?ip=${body.ip}`)).toEqual([]);
+      const absent = await caller.get(`${list}/99`);
+      for (const sweep of [false, true]) {
+        if (sweep) await t.pass(0);
+        for (const answer of [
+          await caller.get(`${list}/1`),
+          await caller.patch(`${list}/1`, { expiry: t.now() + 100 }),
+          await caller.delete(`${list}/1`),
+        ]) {
+          expect([answer.status, answer.text]).toEqual([404, absent.text]);
+        }
+      }
+    });
+
+    it('PATCH may prolong an entry that holds', async () => {
+      const { create, caller, ids } = await scene();
+      await create();
+      await caller.patch(`${list}/1`, { expiry: t.now() + 200 });
+      await t.pass(150);
+      expect(await ids()).toEqual([1]);
+    });
+  });
+
+  describe('ids and accounts', () => {
+    it('ids count from 1 on each account and are never used twice', async () => {
+      const { create, caller } = await scene();
+      const id = async () => (await create()).body.id;
+      expect([await id(), await id()]).toEqual([1, 2]);
+      await caller.delete(`${list}/2`);
+      expect(await id()).toBe(3);
+      await caller.delete(list);
+      expect(await id()).toBe(4);
+      await t.pass(100);
+      expect(await id()).toBe(5);
+    });
+
+    it("another account's id answers byte for byte as an absent one", async () => {
+      const [one, other] = [await scene(), await scene()];
+      await one.create();
+      for (const send of [
+        (id: number) => other.caller.get(`${list}/${id}`),
+        (id: number) => other.caller.patch(`${list}/${id}`, { expiry: t.now() + 5 }),
+        (id: number) => other.caller.delete(`${list}/${id}`),
+      ]) {
+        const [there, absent] = [await send(1), await send(4242)];
+        expect([there.status, there.text]).toEqual([404, absent.text]);
+        const comparable = (headers: Headers) =>
+          Array.from(headers).filter(([name]) => !['date', 'x-request-id'].includes(name));
+        expect(comparable(there.headers)).toEqual(comparable(absent.headers));
+      }
+      await other.caller.delete(list);
+      expect(await one.ids()).toEqual([1]);
+    });
+
+    it('user_active follows the user: active and proxy', async () => {
+      const { create, caller, account } = await scene();
+      await t.user(account, 'bob', { proxy: true });
+      await create({ user: 'bob' });
+      const turn = (changes: object) =>
+        t.write(async (tx) =>
+          changeUser(tx, await requireUserNamed(tx, account.account.id, 'bob'), changes),
+        );
+      const shown = async () => (await caller.get(list)).body[0].user_active;
+      expect(await shown()).toBe(true);
+      await turn({ active: false });
+      expect(await shown()).toBe(false);
+      await turn({ active: true, flags: { proxy: false } });
+      expect(await shown()).toBe(false);
+      await turn({ flags: { proxy: true } });
+      expect(await shown()).toBe(true);
+    });
+
+    it('both variants manage one list, each under its own path', async () => {
+      const { create, account, caller } = await scene();
+      await create();
+      const earlier = t.as(account, 'earlier');
+      const posted = await earlier.post('/contract/whitelist', {
+        ip: freshIp(),
+        user: 'alice',
+        expiry: t.now() + 100,
+      });
+      expect(posted.headers.get('location')).toBe('/contract/whitelist/2');
+      expect((await earlier.get('/contract/whitelist')).body).toEqual(
+        (await caller.get(list)).body,
+      );
+      expect((await earlier.delete('/contract/whitelist/1')).status).toBe(204);
+      expect((await caller.get(`${list}/1`)).status).toBe(404);
+    });
+  });
+
+  describe('the removal of all, and its undoing by the operator', () => {
+    const undo = async ({ account }: BuiltAccount) => {
+      const [removal] = await listRemovals(t.running.ctx.db, account.id, t.now());
+      return t.write((tx) => restoreEntries(tx, account, removal?.removal_id ?? 0));
+    };
+
+    it('puts back what still holds and whose address is free, under the old ids', async () => {
+      const [one, other] = [await scene(), await scene()];
+      const kept = (await one.create()).body;
+      const taken = (await one.create()).body;
+      await one.create({ expiry: t.now() + 10 });
+      await one.caller.delete(list);
+      expect(await one.ids()).toEqual([]);
+      await other.create({ ip: taken.ip });
+      const anew = (await one.create()).body;
+      t.clock.advance(10);
+      expect(await undo(one.account)).toEqual({ restored: 1, left_out: 2 });
+      expect((await one.caller.get(list)).body).toEqual([kept, anew]);
+      expect((await other.create({ ip: kept.ip })).status).toBe(409);
+      await expect(undo(one.account)).rejects.toThrow(/no authlist removal/);
+    });
+
+    it('the newest removal is listed first, and each is undone by its number', async () => {
+      const one = await scene();
+      for (let at = 0; at < 2; at++) {
+        await one.create({ expiry: t.now() + 100 });
+        await one.caller.delete(list);
+      }
+      const { db } = t.running.ctx;
+      const removals = await listRemovals(db, one.account.account.id, t.now());
+      expect(removals.map(({ removal_id, entries }) => [removal_id, entries])).toEqual([
+        [2, 1],
+        [1, 1],
+      ]);
+      await t.write((tx) => restoreEntries(tx, one.account.account, 1));
+      expect(await one.ids()).toEqual([1]);
+    });
+
+    it('for seven days, and never for another account', async () => {
+      const [one, other] = [await scene(), await scene()];
+      await one.create({ expiry: t.now() + 100 * day });
+      await one.caller.delete(list);
+      await expect(t.write((tx) => restoreEntries(tx, other.account.account, 1))).rejects.toThrow();
+      t.clock.advance(7 * day);
+      await expect(t.write((tx) => restoreEntries(tx, one.account.account, 1))).rejects.toThrow();
+      await t.pass(0);
+      const rows = await t.running.ctx.db.all(
+        'select 1 as yes from removed_entries where account_id = $1',
+        [one.account.account.id],
+      );
+      expect(rows).toEqual([]);
+    });
+
+    it('is in the audit log with the count', async () => {
+      const one = await scene();
+      for (let at = 0; at < 3; at++) await one.create();
+      await one.caller.delete(list);
+      const row = await t.running.ctx.db.one<{ before: string; actor: string; address: string }>(
+        "select before, actor, address from audit where account_id = $1 and action = 'authlist.remove_all'",
+        [one.account.account.id],
+      );
+      expect(JSON.parse(row?.before ?? '{}')).toEqual({ entries: 3, removal_id: 1 });
+      expect([row?.actor, row?.address]).toEqual([
+        `${one.account.account.name}/default`,
+        '127.0.0.1',
+      ]);
+    });
+
+    it('of an empty list is 204 and leaves nothing to undo', async () => {
+      const one = await scene();
+      expect((await one.caller.delete(list)).status).toBe(204);
+      expect(await listRemovals(t.running.ctx.db, one.account.account.id, t.now())).toEqual([]);
+    });
+  });
+
+  describe('caps', () => {
+    it('an account holds as many entries as the operator allows; expired ones do not count, swept or not', async () => {
+      const app = await startTestApp(await database.url(), { EXITWARD_MAX_AUTHLIST_ENTRIES: '2' });
+      const { create, caller } = await scene({}, app);
+      expect([(await create()).status, (await create()).status]).toEqual([201, 201]);
+      const refused = await create();
+      expect([refused.status, refused.body.message]).toEqual([
+        409,
+        expect.stringContaining('2 entries'),
+      ]);
+      expect((await (await scene({}, app)).create()).status).toBe(201);
+      app.clock.advance(100);
+      expect([(await create()).status, (await create()).status, (await create()).status]).toEqual([
+        201, 201, 409,
+      ]);
+      await caller.delete(`${list}/${(await caller.get(list)).body[0].id}`);
+      expect([(await create()).status, (await create()).status]).toEqual([201, 409]);
+      await caller.delete(list);
+      expect([(await create()).status, (await create()).status, (await create()).status]).toEqual([
+        201, 201, 409,
+      ]);
+      await app.stop();
+    });
+  });
+
+  describe('ip omitted: the address that the request comes from', () => {
+    const listOwn = async (app: TestApp, headers: Record<string, string>) => {
+      const { caller } = await scene({}, app);
+      const answer = await caller.post(list, { user: 'alice', expiry: app.now() + 100 }, headers);
+      await caller.delete(list);
+      return answer;
+    };
+
+    it('is the peer; X-Forwarded-For and its like mean nothing without a listed proxy', async () => {
+      for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'true-client-ip']) {
+        const { status, body } = await listOwn(t, { [name]: '198.51.100.99' });
+        expect([status, body.ip]).toEqual([201, '127.0.0.1']);
+      }
+    });
+
+    it('behind a listed proxy X-Forwarded-For counts, from the right, up to the first that is not listed', async () => {
+      const app = await startTestApp(await database.url(), {
+        EXITWARD_TRUSTED_PROXIES: '127.0.0.0/8, 10.0.0.0/8',
+      });
+      for (const [forwarded, expected] of [
+        ['198.51.100.99', '198.51.100.99'],
+        ['192.0.2.66, 198.51.100.99', '198.51.100.99'],
+        ['198.51.100.99, 10.1.1.1', '198.51.100.99'],
+        ['2001:DB8::99', '2001:db8::99'],
+        ['::ffff:198.51.100.98', '198.51.100.98'],
+      ] as const) {
+        const { status, body } = await listOwn(app, { 'x-forwarded-for': forwarded });
+        expect([forwarded, status, body.ip]).toEqual([forwarded, 201, expected]);
+      }
+      for (const garbage of ['unknown', 'x', '198.51.100.99:80', '<script>', '0.0.0.0']) {
+        expect([garbage, (await listOwn(app, { 'x-forwarded-for': garbage })).status]).toEqual([
+          garbage,
+          400,
+        ]);
+      }
+      expect((await listOwn(app, {})).body.ip).toBe('127.0.0.1');
+      await app.stop();
+    });
+
+    it('a peer that is not on the list of proxies is not believed', async () => {
+      const app = await startTestApp(await database.url(), {
+        EXITWARD_TRUSTED_PROXIES: '192.0.2.0/24',
+      });
+      expect((await listOwn(app, { 'x-forwarded-for': '198.51.100.99' })).body.ip).toBe(
+        '127.0.0.1',
+      );
+      await app.stop();
+    });
+  });
+
+  it('Prefer: wait holds the answer until every live node of the account has the entry', async () => {
+    const servers = [`srv${++names}`, `srv${++names}`];
+    for (const server of servers) await t.server(server);
+    const { create } = await scene({ servers });
+    const nodes = await Promise.all(servers.map((server) => t.node(server)));
+    for (const node of nodes) await node.start();
+    let done = false;
+    const posted = create({}, { prefer: 'wait=10' }).finally(() => {
+      done = true;
+    });
+    for (const node of nodes) {
+      await node.until((one) => one.heard('authlist').length === 1);
+      expect(done).toBe(false);
+      await node.ack();
+    }
+    const { status, headers } = await posted;
+    expect([status, headers.get('preference-applied')]).toEqual([201, 'wait=10']);
+    for (const node of nodes) node.stop();
+  });
+});

@@ -1,0 +1,90 @@
+// What a database must never hold: each question answers the records that contradict one another.
+import type { Reader } from '../src/db/database.ts';
+
+/** A list of the account API: its table, the word that the audit log uses, and the changes it logs. */
+const lists = [
+  { table: 'authlist', verb: 'authlist', kind: 'authlist', list: 'authlist' },
+  { table: 'overrides', verb: 'override', kind: 'override', list: 'overrides' },
+];
+
+/** Both ways round: what only one of the two tells. */
+const different = (what: string, one: string, other: string): Array<[string, string]> => [
+  [what, `select * from (${one} except ${other}) a`],
+  [what, `select * from (${other} except ${one}) b`],
+];
+
+const questions: Array<[string, string]> = [
+  ...lists.flatMap(
+    ({ table, verb, kind, list }): Array<[string, string]> => [
+      [
+        `${table}: an entry without its change`,
+        `select account_id, id from ${table} except select account_id, record_id from changes where kind = '${kind}'`,
+      ],
+      [
+        `${table}: an entry without its audit row`,
+        `select account_id, '${list}/' || id as target from ${table}
+       except select account_id, target from audit where action = '${verb}.create'`,
+      ],
+      ...different(
+        `${table}: changes and audit rows do not go together`,
+        `select account_id, count(*) as records from changes where kind = '${kind}' group by account_id`,
+        `select account_id, count(*) as records from audit
+       where action in ('${verb}.create', '${verb}.change', '${verb}.remove') group by account_id`,
+      ),
+      ...different(
+        `${table}: the count of entries is wrong`,
+        `select account_id, last from counters where list = '${list} held' and last <> 0`,
+        `select account_id, count(*) as last from ${table} group by account_id`,
+      ),
+      [
+        `${table}: an id that will be given again`,
+        `select e.account_id, e.id from ${table} e left join counters c
+         on c.account_id = e.account_id and c.list = '${list}' where c.last is null or e.id > c.last`,
+      ],
+      [
+        `${table}: an id that was given twice`,
+        `select account_id, target from audit where action = '${verb}.create'
+       group by account_id, target having count(*) > 1`,
+      ],
+    ],
+  ),
+  [
+    'overrides: a revision that no change has',
+    `select account_id, server_id, id, revision from overrides
+     except select account_id, server_id, record_id, revision from changes where kind = 'override'`,
+  ],
+  [
+    'network: a revision behind its changes',
+    `select revision from network where revision < (select max(revision) from changes)
+       or revision < (select max(revision) from stamps)`,
+  ],
+  [
+    'stamps: behind the changes of their account',
+    `select c.account_id from changes c left join stamps s on s.account_id = coalesce(c.account_id, 0)
+     group by c.account_id, s.revision having s.revision is null or s.revision < max(c.revision)`,
+  ],
+  [
+    'audit: an id that will be given again',
+    `select id from audit where id > (select last from counters where account_id = 0 and list = 'audit')`,
+  ],
+  ...different(
+    'usage: hours and their sums differ',
+    'select account_id, server_id, hour, sum(up + down) as bytes from usage_hours group by account_id, server_id, hour',
+    'select account_id, server_id, hour, bytes from usage_server_hours',
+  ),
+  ...different(
+    'usage: hours and periods differ',
+    'select account_id, server_id, sum(up + down) as bytes from usage_hours group by account_id, server_id',
+    'select account_id, server_id, sum(bytes) as bytes from usage_periods group by account_id, server_id',
+  ),
+];
+
+/** What contradicts itself, a sentence each; empty when all is well. Only for lists that nothing swept or cleared. */
+export async function contradictions(db: Reader): Promise<string[]> {
+  const found: string[] = [];
+  for (const [what, sql] of questions) {
+    const rows = await db.all(sql);
+    if (rows.length > 0) found.push(`${what}: ${JSON.stringify(rows.slice(0, 3))}`);
+  }
+  return found;
+}

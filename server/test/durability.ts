@@ -1,0 +1,335 @@
+// Clients that write at once and remember what was acknowledged, to be asked for after a crash.
+import type { Database } from '../src/db/database.ts';
+import { basic, Caller } from './harness.ts';
+import type { Random } from './random.ts';
+import type { ServerProcess } from './server_process.ts';
+
+const expiry = () => Math.floor(Date.now() / 1000) + 86_400;
+const most_entries = 40;
+
+type List = 'ip-authlist' | 'overrides';
+
+interface Entry {
+  list: List;
+  id: number;
+  /** What names it in its list for ever: the address, or the hostname. */
+  name: string;
+  expiry: number;
+}
+
+/** What a client asked for and has no answer to. */
+type Asked =
+  | { what: 'create'; list: List; name: string; expiry: number; key: string | undefined }
+  | { what: 'change'; entry: Entry; expiry: number }
+  | { what: 'remove'; entry: Entry }
+  | { what: 'token' }
+  | { what: 'usage'; seq: number; bytes: number };
+
+/** What the crashes have shown. */
+export interface Verdict {
+  /** Acknowledged and not there. */
+  lost: string[];
+  /** There in part, or answered as it must not be. */
+  broken: string[];
+}
+
+/** The network that the clients write to: two servers, two accounts, one node. */
+export interface Subject {
+  tokens: string[];
+  node_token: string;
+}
+
+/** Makes the network by the operator's API. */
+export async function prepareSubject({ operator, node_url }: ServerProcess): Promise<Subject> {
+  const must = async (answer: Promise<{ status: number; text: string; body: unknown }>) => {
+    const { status, text, body } = await answer;
+    if (status > 201) throw new Error(`the network could not be made: ${status} ${text}`);
+    // biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
+    return body as any;
+  };
+  for (const name of ['fra1', 'ams1']) {
+    await must(
+      operator.post('/servers', {
+        name,
+        hostname: `${name}.exitward.example`,
+        title: name,
+        city: 'Frankfurt',
+        country: 'DE',
+        latitude: 50,
+        longitude: 8,
+        services: ['proxy'],
+      }),
+    );
+  }
+  const tokens: string[] = [];
+  for (const name of ['acme', 'globex']) {
+    const account = { name, plan: 'Team', expiry: expiry() * 2, limit_bytes: 2 ** 50 };
+    tokens.push((await must(operator.post('/accounts', account))).api_token);
+    await must(operator.post(`/accounts/${name}/users`, { name: 'alice', flags: { proxy: true } }));
+    for (const server of ['fra1', 'ams1']) {
+      await must(operator.put(`/accounts/${name}/servers/${server}`, {}));
+    }
+  }
+  const { code } = await must(operator.post('/invites', { server: 'fra1' }));
+  const node = await must(
+    new Caller(node_url, {}).post('/node/join', { code, name: 'fra1-node', version: 'test' }),
+  );
+  return { tokens, node_token: node.token };
+}
+
+/** One client of an account; only it touches its entries. */
+class Client {
+  readonly account_id: number;
+  readonly #token: string;
+  readonly #number: number;
+  readonly #random: Random;
+  readonly #verdict: Verdict;
+  readonly entries = new Map<string, Entry>();
+  asked: Asked | undefined;
+  /** Request ids of what was acknowledged since the last start. */
+  readonly acknowledged: string[] = [];
+  #names = 0;
+
+  constructor(token: string, account_id: number, number: number, random: Random, verdict: Verdict) {
+    this.#token = token;
+    this.account_id = account_id;
+    this.#number = number;
+    this.#random = random;
+    this.#verdict = verdict;
+  }
+
+  /** Writes until the connection breaks. */
+  async run(server: ServerProcess, running: () => boolean): Promise<void> {
+    const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(this.#token) });
+    while (running()) {
+      this.asked = this.#choose();
+      let answer: Awaited<ReturnType<Caller['send']>>;
+      try {
+        answer = await this.#send(caller, this.asked);
+      } catch {
+        return;
+      }
+      if (answer.status >= 300) {
+        this.#verdict.broken.push(`${JSON.stringify(this.asked)}: ${answer.status} ${answer.text}`);
+      } else {
+        this.acknowledged.push(answer.headers.get('x-request-id') as string);
+        this.#note(this.asked, answer.body?.id);
+      }
+      this.asked = undefined;
+    }
+  }
+
+  #choose(): Asked {
+    const random = this.#random;
+    const dice = random.next();
+    const own = Array.from(this.entries.values());
+    if (own.length > 0 && (dice < 0.25 || own.length > most_entries)) {
+      return { what: 'remove', entry: random.one(own) };
+    }
+    if (own.length > 0 && dice < 0.5) {
+      const entry = random.one(own);
+      return { what: 'change', entry, expiry: entry.expiry + random.between(1, 1000) };
+    }
+    if (dice < 0.6) return { what: 'token' };
+    const number = ++this.#names;
+    const list = random.one(['ip-authlist', 'overrides'] as const);
+    const name =
+      list === 'ip-authlist'
+        ? `2001:db8:${this.#number.toString(16)}::${number.toString(16)}`
+        : `n${number}.c${this.#number}.example`;
+    const key = random.next() < 0.3 ? `${this.#number}-${number}` : undefined;
+    return { what: 'create', list, name, expiry: expiry() + random.between(1, 1000), key };
+  }
+
+  #send(caller: Caller, asked: Asked): ReturnType<Caller['send']> {
+    if (asked.what === 'token') return caller.post('/users/token', { user: 'alice' });
+    if (asked.what === 'usage') throw new Error('that is for the node');
+    if (asked.what === 'create') {
+      const { list, name, expiry, key } = asked;
+      const body =
+        list === 'ip-authlist'
+          ? { ip: name, user: 'alice', expiry }
+          : { server: 'ams1', hostname: name, ip: '192.0.2.1', expiry };
+      return caller.post(`/contract/${list}`, body, key ? { 'idempotency-key': key } : {});
+    }
+    const path = `/contract/${asked.entry.list}/${asked.entry.id}`;
+    return asked.what === 'remove'
+      ? caller.delete(path)
+      : caller.patch(path, { expiry: asked.expiry });
+  }
+
+  #note(asked: Asked, id: number): void {
+    if (asked.what === 'create') {
+      const { list, name, expiry } = asked;
+      this.entries.set(name, { list, id, name, expiry });
+    } else if (asked.what === 'change') {
+      this.entries.set(asked.entry.name, { ...asked.entry, expiry: asked.expiry });
+    } else if (asked.what === 'remove') this.entries.delete(asked.entry.name);
+  }
+
+  /**
+   * Compares what was acknowledged with what there is, and learns what became of the last request.
+   * Takes its own out of `there`.
+   */
+  async settle(server: ServerProcess, there: Map<string, Entry>): Promise<void> {
+    const { lost, broken } = this.#verdict;
+    const asked = this.asked;
+    this.asked = undefined;
+    const about =
+      asked?.what === 'change' || asked?.what === 'remove' ? asked.entry.name : undefined;
+    for (const entry of this.entries.values()) {
+      const now = there.get(entry.name);
+      there.delete(entry.name);
+      if (entry.name === about) {
+        const whole =
+          asked?.what === 'remove'
+            ? !now || same(now, entry)
+            : asked?.what === 'change' &&
+              now &&
+              (same(now, entry) || same(now, { ...entry, expiry: asked.expiry }));
+        if (!whole) broken.push(`${JSON.stringify(asked)} left ${JSON.stringify(now)}`);
+        if (now) this.entries.set(entry.name, now);
+        else this.entries.delete(entry.name);
+      } else if (!now || !same(now, entry)) {
+        lost.push(`${JSON.stringify(entry)} is ${JSON.stringify(now)}`);
+        this.entries.delete(entry.name);
+      }
+    }
+    if (asked?.what !== 'create') return;
+    const now = there.get(asked.name);
+    there.delete(asked.name);
+    if (now && now.expiry !== asked.expiry) {
+      broken.push(`${JSON.stringify(asked)} made ${JSON.stringify(now)}`);
+    }
+    if (now) this.entries.set(now.name, now);
+    if (asked.key) await this.#sendAgain(server, asked, now);
+  }
+
+  /** A create with an Idempotency-Key may be sent again, whatever became of it. */
+  async #sendAgain(server: ServerProcess, asked: Asked, now: Entry | undefined): Promise<void> {
+    const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(this.#token) });
+    const { status, text, body } = await this.#send(caller, asked);
+    if (status !== 201 || (now && body.id !== now.id)) {
+      this.#verdict.broken.push(`${JSON.stringify(asked)} again: ${status} ${text}`);
+    } else this.#note(asked, body.id);
+  }
+}
+
+function same(one: Entry, other: Entry): boolean {
+  return one.id === other.id && one.list === other.list && one.expiry === other.expiry;
+}
+
+/** The node, which reports usage of the first account. */
+class Reporter {
+  readonly #token: string;
+  readonly #random: Random;
+  readonly #verdict: Verdict;
+  readonly #batches = new Map<number, number>();
+  #asked: { seq: number; bytes: number } | undefined;
+  #seq = 0;
+
+  constructor(token: string, random: Random, verdict: Verdict) {
+    this.#token = token;
+    this.#random = random;
+    this.#verdict = verdict;
+  }
+
+  async run(server: ServerProcess, running: () => boolean): Promise<void> {
+    const caller = new Caller(server.node_url, { authorization: `Bearer ${this.#token}` });
+    // What has no answer is sent again; it must count once.
+    let batch = this.#asked;
+    while (running()) {
+      batch ??= { seq: ++this.#seq, bytes: this.#random.between(1, 1_000_000) };
+      this.#asked = batch;
+      const at = Math.floor(Date.now() / 1000);
+      const row = { account: 1, user: 1, at, up: 1, down: batch.bytes - 1 };
+      try {
+        const answer = await caller.post('/node/usage', { boot: 'b', seq: batch.seq, rows: [row] });
+        if (answer.status === 200) this.#batches.set(batch.seq, batch.bytes);
+        else this.#verdict.broken.push(`usage: ${answer.status} ${answer.text}`);
+      } catch {
+        return;
+      }
+      this.#asked = batch = undefined;
+    }
+  }
+
+  async settle(db: Database): Promise<void> {
+    const rows = await db.all<{ seq: number }>('select seq from usage_batches');
+    const there = new Set(rows.map(({ seq }) => seq));
+    const known = new Map(this.#batches);
+    if (this.#asked) known.set(this.#asked.seq, this.#asked.bytes);
+    for (const seq of this.#batches.keys()) {
+      if (!there.has(seq)) this.#verdict.lost.push(`usage batch ${seq}`);
+    }
+    let expected = 0;
+    for (const seq of there) expected += known.get(seq) ?? Number.NaN;
+    const sum = await db.one<{ bytes: number }>('select sum(bytes) as bytes from usage_periods');
+    if (Number(sum?.bytes ?? 0) !== expected) {
+      this.#verdict.broken.push(`usage is ${sum?.bytes}, its batches say ${expected}`);
+    }
+  }
+}
+
+/** All clients at once, and what becomes of what they write. */
+export class Crowd {
+  readonly verdict: Verdict = { lost: [], broken: [] };
+  readonly #clients: Client[];
+  readonly #reporter: Reporter;
+  readonly #tokens: string[];
+  acknowledged = 0;
+
+  constructor({ tokens, node_token }: Subject, random: Random) {
+    this.#tokens = tokens;
+    this.#clients = Array.from({ length: 6 }, (_, number) => {
+      const account = number % tokens.length;
+      const token = tokens[account] as string;
+      return new Client(token, account + 1, number + 1, random.fork(), this.verdict);
+    });
+    this.#reporter = new Reporter(node_token, random.fork(), this.verdict);
+  }
+
+  /** Writes until the server is gone. */
+  async run(server: ServerProcess): Promise<void> {
+    const running = () => !server.child.killed;
+    await Promise.all([...this.#clients, this.#reporter].map((one) => one.run(server, running)));
+  }
+
+  /** Looks what is there after a crash, by the API and in the audit log. */
+  async settle(server: ServerProcess, db: Database): Promise<void> {
+    const { lost, broken } = this.verdict;
+    for (const [index, token] of this.#tokens.entries()) {
+      const there = await readEntries(server, token);
+      for (const client of this.#clients) {
+        if (client.account_id === index + 1) await client.settle(server, there);
+      }
+      for (const entry of there.values()) {
+        broken.push(`nobody asked for ${JSON.stringify(entry)}`);
+      }
+    }
+    const audited = await db.all<{ request_id: string }>(
+      'select request_id from audit order by id desc limit 20000',
+    );
+    const told = new Set(audited.map(({ request_id }) => request_id));
+    for (const client of this.#clients) {
+      const ids = client.acknowledged.splice(0);
+      this.acknowledged += ids.length;
+      for (const id of ids) if (!told.has(id)) lost.push(`the audit row of request ${id}`);
+    }
+    await this.#reporter.settle(db);
+  }
+}
+
+async function readEntries(server: ServerProcess, token: string): Promise<Map<string, Entry>> {
+  const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(token) });
+  const there = new Map<string, Entry>();
+  for (const list of ['ip-authlist', 'overrides'] as const) {
+    const { status, text, body } = await caller.get(`/contract/${list}`);
+    if (status !== 200) throw new Error(`${list}: ${status} ${text}`);
+    for (const { id, ip, hostname, expiry } of body) {
+      const name = (hostname ?? ip) as string;
+      there.set(name, { list, id, name, expiry });
+    }
+  }
+  return there;
+}

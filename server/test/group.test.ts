@@ -1,0 +1,251 @@
+// Group commit: actions that arrive together share one commit, and yet each stands or falls alone.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { touch } from '../src/changes.ts';
+import type { Actor, Transaction } from '../src/db/database.ts';
+import { conflict, Refusal } from '../src/errors.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const actor: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
+const list = '/contract/ip-authlist';
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let acme: BuiltAccount;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url(), { EXITWARD_MAX_AUTHLIST_ENTRIES: '10' });
+    await t.server('fra1');
+    acme = await t.account('acme', { servers: ['fra1'] });
+    await t.running.ctx.db.script(['create table marks (name text primary key, at bigint)']);
+  });
+  afterAll(() => t.stop());
+
+  const mark = (tx: Transaction, name: string) =>
+    tx.run('insert into marks (name, at) values ($1, $2)', [name, tx.now]);
+  const marks = async () =>
+    (await t.running.ctx.db.all<{ name: string }>('select name from marks order by name')).map(
+      ({ name }) => name,
+    );
+  const clear = () => t.write((tx) => tx.run('delete from marks'));
+  /** Starts all actions in one turn of the event loop: they make one group. */
+  const together = (...actions: Array<(tx: Transaction) => Promise<unknown>>) =>
+    Promise.allSettled(actions.map((action) => t.running.ctx.db.write(actor, action)));
+  const statusesOf = (settled: PromiseSettledResult<unknown>[]) =>
+    settled.map(({ status }) => status);
+
+  describe('in one group', () => {
+    it('the actions share one transaction, in the order in which they came', async () => {
+      await clear();
+      const groups = new Set<unknown>();
+      const order: number[] = [];
+      const settled = await together(
+        ...Array.from({ length: 20 }, (_, at) => async (tx: Transaction) => {
+          groups.add(tx.group);
+          order.push(at);
+          expect(await tx.all('select name from marks')).toHaveLength(at);
+          await mark(tx, `m${String(at).padStart(2, '0')}`);
+          return at;
+        }),
+      );
+      expect(groups.size).toBe(1);
+      expect(order).toEqual(Array.from({ length: 20 }, (_, at) => at));
+      expect(settled.map((one) => (one as PromiseFulfilledResult<number>).value)).toEqual(order);
+      expect(await marks()).toHaveLength(20);
+    });
+
+    it('a refusal before anything was written leaves the group as it is', async () => {
+      await clear();
+      const runs: string[] = [];
+      const settled = await together(
+        async (tx) => {
+          runs.push('one');
+          await mark(tx, 'one');
+        },
+        async () => {
+          throw conflict('no');
+        },
+        (tx) => mark(tx, 'three'),
+      );
+      expect(statusesOf(settled)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(runs).toEqual(['one']);
+      expect(await marks()).toEqual(['one', 'three']);
+    });
+
+    it('a refusal after writing undoes that action alone; the others stay', async () => {
+      await clear();
+      const settled = await together(
+        (tx) => mark(tx, 'one'),
+        async (tx) => {
+          await mark(tx, 'two');
+          await touch(tx, 12_345);
+          throw conflict('changed my mind');
+        },
+        async (tx) => {
+          expect(await tx.one("select 1 as yes from marks where name = 'two'")).toBe(undefined);
+          await mark(tx, 'three');
+        },
+      );
+      expect(statusesOf(settled)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect((settled[1] as PromiseRejectedResult).reason).toMatchObject({
+        status: 409,
+        message: 'changed my mind',
+      });
+      expect(await marks()).toEqual(['one', 'three']);
+      expect(
+        await t.running.ctx.db.one('select revision from stamps where account_id = 12345'),
+      ).toBe(undefined);
+    });
+
+    it('an error that nobody foresaw undoes that action alone, whether it had written or not', async () => {
+      await clear();
+      const settled = await together(
+        (tx) => mark(tx, 'one'),
+        async () => {
+          throw new TypeError('bug');
+        },
+        async (tx) => {
+          await mark(tx, 'three');
+          throw new TypeError('bug');
+        },
+        (tx) => mark(tx, 'one'),
+        (tx) => tx.run('insert into no_such_table values (1)'),
+        (tx) => mark(tx, 'six'),
+      );
+      expect(statusesOf(settled)).toEqual([
+        'fulfilled',
+        'rejected',
+        'rejected',
+        'rejected',
+        'rejected',
+        'fulfilled',
+      ]);
+      for (const one of settled)
+        if (one.status === 'rejected') expect(one.reason).not.toBeInstanceOf(Refusal);
+      expect(await marks()).toEqual(['one', 'six']);
+    });
+
+    it('many failures among many: exactly the others are there', async () => {
+      await clear();
+      const settled = await together(
+        ...Array.from({ length: 60 }, (_, at) => async (tx: Transaction) => {
+          await mark(tx, `m${String(at).padStart(2, '0')}`);
+          if (at % 3 === 0) throw conflict('third');
+          if (at % 7 === 0) throw new Error('seventh');
+        }),
+      );
+      const stays = (at: number) => at % 3 !== 0 && at % 7 !== 0;
+      expect(statusesOf(settled)).toEqual(
+        Array.from({ length: 60 }, (_, at) => (stays(at) ? 'fulfilled' : 'rejected')),
+      );
+      expect(await marks()).toEqual(
+        Array.from({ length: 60 }, (_, at) => `m${String(at).padStart(2, '0')}`).filter((_, at) =>
+          stays(at),
+        ),
+      );
+    });
+
+    it('nothing is answered before it is durable: another connection sees it', async () => {
+      await clear();
+      await together(
+        ...Array.from({ length: 5 }, (_, at) => (tx: Transaction) => mark(tx, `m${at}`)),
+      );
+      const seen = await t.running.ctx.db.snapshot((reader) =>
+        reader.all('select name from marks'),
+      );
+      expect(seen).toHaveLength(5);
+    });
+  });
+
+  describe('over HTTP', () => {
+    const entry = (ip: string) => ({ ip, user: 'alice', expiry: t.now() + 1000 });
+
+    it('concurrent creates of one address by several accounts give exactly one 201', async () => {
+      const accounts = await Promise.all(['b', 'c', 'd'].map((name) => t.account(name)));
+      for (let round = 1; round <= 8; round++) {
+        const callers = accounts.flatMap((account) => [t.as(account), t.as(account)]);
+        const answers = await Promise.all(
+          callers.map((caller) => caller.post(list, entry(`192.0.2.${round}`))),
+        );
+        expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+      }
+      const lists = await Promise.all(accounts.map((account) => t.as(account).get(list)));
+      expect(lists.flatMap(({ body }) => body).length).toBe(8);
+    });
+
+    it('a cap holds under concurrency, and what was refused after it had written left nothing', async () => {
+      const full = await t.account('full');
+      const answers = await Promise.all(
+        Array.from({ length: 25 }, (_, at) => t.as(full).post(list, entry(`198.18.0.${at + 1}`))),
+      );
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+      expect(answers.filter(({ status }) => status === 409)).toHaveLength(15);
+      const entries = (await t.as(full).get(list)).body;
+      expect(entries).toHaveLength(10);
+      expect(new Set(entries.map(({ id }: { id: number }) => id)).size).toBe(10);
+      const refused = answers.flatMap(({ status }, at) =>
+        status === 409 ? [`198.18.0.${at + 1}`] : [],
+      );
+      const other = await t.account('heir');
+      expect((await t.as(other).post(list, entry(refused[0] as string))).status).toBe(201);
+    });
+
+    it('good and refused requests at the same time: each gets its own answer', async () => {
+      const mixed = await t.account('mixed', { servers: ['fra1'] });
+      const caller = t.as(mixed);
+      const answers = await Promise.all([
+        caller.post(list, entry('198.18.1.1')),
+        caller.post(list, { ...entry('198.18.1.2'), user: 'nobody' }),
+        caller.post(list, entry('198.18.1.1')),
+        caller.post('/users/token', { user: 'alice' }),
+        caller.post('/users/token', { user: 'nobody' }),
+        caller.delete(`${list}/999`),
+        caller.post('/contract/overrides', {
+          server: 'nowhere',
+          hostname: 'a.example',
+          ip: '192.0.2.1',
+          expiry: t.now() + 9,
+        }),
+        caller.post('/contract/overrides', {
+          server: 'fra1',
+          hostname: 'a.example',
+          ip: '192.0.2.1',
+          expiry: t.now() + 9,
+        }),
+      ]);
+      const statuses = answers.map(({ status }) => status);
+      expect([statuses[0], statuses[2]].sort()).toEqual([201, 409]);
+      expect(statuses.filter((_, at) => at !== 0 && at !== 2)).toEqual([
+        409, 200, 409, 404, 409, 201,
+      ]);
+      expect((await caller.get(list)).body).toHaveLength(1);
+      expect((await caller.get('/contract/overrides')).body).toHaveLength(1);
+    });
+
+    it.each([
+      ['in an action gives 500', 'users', 500, /logged/],
+      ['while a group is written down gives 503: the outcome is unknown', 'audit', 503, /unknown/],
+    ] as const)(
+      'an error that nobody foresaw %s; nothing stays, and the next request works',
+      async (_, table, status, says) => {
+        const { db } = t.running.ctx;
+        const caller = t.as(acme);
+        const before = (await caller.get(list)).text;
+        const [one, other] = [entry(`198.18.${status % 256}.1`), entry('198.18.2.2')];
+        await db.script([`alter table ${table} rename to ${table}_away`]);
+        const answers = await Promise.all([caller.post(list, one), caller.post(list, other)]);
+        await db.script([`alter table ${table}_away rename to ${table}`]);
+        for (const answer of answers) {
+          expect([answer.status, answer.body]).toEqual([
+            status,
+            { message: expect.stringMatching(says) },
+          ]);
+          expect(answer.text).not.toMatch(/users|audit|sql|relation/i);
+        }
+        expect((await caller.get(list)).text).toBe(before);
+        expect((await caller.post(list, one)).status).toBe(201);
+      },
+    );
+  });
+});

@@ -1,0 +1,486 @@
+// Random histories of the account API on SQLite, on PostgreSQL and in a model: all three agree on every answer.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  changeAccount,
+  createApiToken,
+  createPortScheme,
+  requireAccountNamed,
+} from '../server/src/accounts/accounts.ts';
+import { runAllJobs } from '../server/src/jobs.ts';
+import {
+  removeContractServer,
+  requireServer,
+  setContractServer,
+} from '../server/src/servers/servers.ts';
+import { changeUser, requireUserNamed } from '../server/src/users/users.ts';
+import { eachDatabase } from '../server/test/databases.ts';
+import { type Answer, startTestApp, type TestApp } from '../server/test/harness.ts';
+import type { TestNode } from '../server/test/node.ts';
+import {
+  type Account,
+  type Call,
+  type Expected,
+  Model,
+  type Server,
+  type User,
+  type Variant,
+} from './model.ts';
+
+const histories = Number(process.env.EXITWARD_TEST_HISTORIES ?? (process.env.CI ? 200 : 25));
+const seed = Number(process.env.EXITWARD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Where in the seed a failure was found; it is printed with the failure. */
+const path = process.env.EXITWARD_TEST_PATH;
+
+// ---- Steps ------------------------------------------------------------------------------
+
+type Step =
+  | { do: 'advance'; seconds: number }
+  | { do: 'sweep' }
+  | { do: 'acknowledge'; server: number; node: number; back: number }
+  | { do: 'suspend'; account: number; on: boolean }
+  | { do: 'user'; account: number; user: string; active?: boolean; proxy?: boolean }
+  | { do: 'contract'; account: number; server: number; on: boolean }
+  | { do: 'call'; account: number; plan: Plan };
+
+/** A call in symbols: names and addresses are those of the running history. */
+interface Plan {
+  variant: Variant;
+  readOnly: boolean;
+  what: 'authlist' | 'overrides';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'GET one' | 'DELETE one' | 'read';
+  wrongPath: boolean;
+  pick: number;
+  server: number;
+  hostname: number;
+  ip: number;
+  user: string;
+  expiry: number;
+  fields: number;
+  filter: number;
+  key: string | undefined;
+}
+
+const hour = 3600;
+const day = 24 * hour;
+const users = ['alice', 'bob', 'carol'];
+const seldom = (percent: number) => fc.nat(99).map((roll) => roll < percent);
+const account = fc.nat(2);
+const plan: fc.Arbitrary<Plan> = fc.record({
+  variant: fc.constantFrom<Variant>('current', 'earlier'),
+  readOnly: seldom(3),
+  what: fc.constantFrom('authlist', 'overrides'),
+  method: fc.oneof(
+    { weight: 6, arbitrary: fc.constant('POST' as const) },
+    { weight: 5, arbitrary: fc.constant('PATCH' as const) },
+    { weight: 5, arbitrary: fc.constantFrom('GET', 'GET one', 'DELETE one', 'read') },
+    { weight: 1, arbitrary: seldom(40).map((yes) => (yes ? 'DELETE' : 'GET')) },
+  ),
+  wrongPath: seldom(4),
+  pick: fc.nat(7),
+  server: fc.constantFrom(0, 0, 0, 1, 1, 2, 3),
+  hostname: fc.nat(3),
+  ip: fc.nat(4),
+  user: fc.constantFrom(...users, 'alice', 'nobody'),
+  expiry: fc.constantFrom(90, hour, hour, day, 10 * day, 40 * day, 40 * day, 0, -1, 11 * 365 * day),
+  fields: fc.integer({ min: 0, max: 15 }),
+  filter: fc.nat(5),
+  key: fc.constantFrom(undefined, undefined, undefined, undefined, 'k1', 'k2'),
+});
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 24, arbitrary: fc.record({ do: fc.constant('call'), account, plan }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('acknowledge'),
+      server: fc.nat(1),
+      node: fc.nat(1),
+      back: fc.constantFrom(0, 0, 0, 1, 4),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('advance'),
+      seconds: fc.constantFrom(1, 45, 2 * hour, day, 9 * day, 31 * day),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('sweep') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('suspend'), account, on: seldom(30) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('user'),
+      account,
+      user: fc.constantFrom(...users),
+      active: fc.boolean(),
+      proxy: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('contract'),
+      account,
+      server: fc.nat(2),
+      on: seldom(70),
+    }),
+  },
+) as fc.Arbitrary<Step>;
+
+// ---- The three --------------------------------------------------------------------------
+
+/** A good run has each of these. */
+const wanted = [
+  'POST /contract/ip-authlist 201',
+  'POST /contract/ip-authlist 400',
+  'POST /contract/ip-authlist 403',
+  'POST /contract/ip-authlist 404',
+  'POST /contract/ip-authlist 409',
+  'POST /contract/whitelist 201',
+  'PATCH /contract/ip-authlist/{id} 200',
+  'PATCH /contract/ip-authlist/{id} 409',
+  'DELETE /contract/whitelist/{id} 204',
+  'POST /contract/overrides 201',
+  'POST /contract/overrides 409',
+  'PATCH /contract/overrides/{id} 200',
+  'PATCH /contract/overrides/{id} 409',
+  'DELETE /contract/overrides 204',
+  'GET /contract/overrides/{id} 200',
+  'GET /contract/overrides/{id} 404',
+  'GET /contract/servers/{server} 403',
+  'POST /users/token 200',
+  'POST /users/token 409',
+];
+
+interface Caller {
+  api_token: string;
+  reader: string;
+}
+
+/** One history: its own accounts, servers and addresses, and its model. */
+class History {
+  readonly model: Model;
+  readonly #t: TestApp;
+  readonly #number: number;
+  readonly #transcript: string[];
+  readonly #callers: Caller[] = [];
+  readonly #nodes: TestNode[][] = [];
+  /** The revision that the app had reached after each step. */
+  readonly #revisions: number[] = [];
+  #epoch = '';
+
+  constructor(t: TestApp, number: number, transcript: string[]) {
+    this.#t = t;
+    this.#number = number;
+    this.#transcript = transcript;
+    const name = (of: string) => `h${this.#number}${of}`;
+    const now = t.now();
+    const servers = ['s0', 's1', 's2'].map(
+      (of, at): Server => ({
+        name: name(of),
+        hostname: `${name(of)}.exitward.example`,
+        title: `Metro of ${name(of)}`,
+        ip: `198.${18 + (this.#number >> 8)}.${this.#number & 255}.${at + 1}`,
+        nodes: Array.from({ length: at === 1 ? 2 : 1 }, () => ({
+          applied: 0,
+          live: false,
+          seen: now,
+        })),
+        applied: 0,
+      }),
+    );
+    const accounts = ['a', 'b', 'c'].map(
+      (of, at): Account => ({
+        name: name(of),
+        plan: 'Team',
+        scheme: at === 2 ? 'other' : 'default',
+        start: now - 10 * day,
+        expiry: now + 120 * day,
+        limit: 1_000_000_000_000,
+        suspended: false,
+        users: users.map(
+          (user, index): User => ({
+            id: index + 1,
+            name: user,
+            display_name: user === 'alice' ? 'Alice' : user,
+            active: true,
+            flags: { proxy: user !== 'carol', billing: user === 'alice', admin: user === 'alice' },
+            token_version: 1,
+          }),
+        ),
+        servers: new Map([[servers[0]?.name as string, 0]]),
+        authlist: [],
+        overrides: [],
+        lastId: { authlist: 0, overrides: 0 },
+        kept: new Map(),
+      }),
+    );
+    this.model = new Model(now, accounts, servers);
+  }
+
+  async begin(): Promise<void> {
+    const t = this.#t;
+    const { servers, accounts } = this.model;
+    for (const { name, ip } of servers) {
+      await t.server(name, { exit_ips: [ip], port_schemes: ['default', 'other'] });
+    }
+    for (const { name, scheme, start, expiry } of accounts) {
+      const built = await t.account(name, {
+        servers: [servers[0]?.name as string],
+        port_scheme: scheme,
+        start,
+        expiry,
+      });
+      await t.user(built, 'bob', { proxy: true });
+      await t.user(built, 'carol', {});
+      const { text } = await t.write((tx) =>
+        createApiToken(tx, t.running.ctx.secrets, true, built.account, {
+          name: 'reader',
+          read_only: true,
+        }),
+      );
+      this.#callers.push({ api_token: built.api_token, reader: text });
+    }
+    for (const server of servers) {
+      const joined: TestNode[] = [];
+      for (const at of server.nodes.keys())
+        joined.push(await t.node(server.name, `${server.name}-${at}`));
+      this.#nodes.push(joined);
+    }
+    await this.#noteRevision();
+  }
+
+  async #noteRevision(): Promise<void> {
+    const row = await this.#t.running.ctx.db.one<{ revision: number; epoch: string }>(
+      'select revision, epoch from network',
+    );
+    this.#revisions.push(row?.revision ?? 0);
+    this.#epoch = row?.epoch ?? '';
+  }
+
+  async take(one: Step): Promise<void> {
+    this.model.step += 1;
+    await this.#take(one);
+    await this.#noteRevision();
+  }
+
+  async #take(one: Step): Promise<void> {
+    const { model } = this;
+    const t = this.#t;
+    switch (one.do) {
+      case 'advance':
+        model.now += one.seconds;
+        t.clock.advance(one.seconds);
+        return;
+      case 'sweep':
+        model.sweep();
+        await runAllJobs(t.running.ctx);
+        return;
+      case 'acknowledge': {
+        const server = model.servers[one.server] as Server;
+        const at = one.node % server.nodes.length;
+        const step = Math.max(0, model.step - 1 - one.back);
+        model.acknowledge(server, server.nodes[at] as Server['nodes'][0], step);
+        const node = this.#nodes[one.server]?.[at] as TestNode;
+        node.epoch = this.#epoch;
+        expect(await node.ack(this.#revisions[step])).toBe(204);
+        return;
+      }
+      case 'suspend':
+        this.#account(one).suspended = one.on;
+        await t.write(async (tx) =>
+          changeAccount(tx, await requireAccountNamed(tx, this.#account(one).name), {
+            suspended: one.on,
+          }),
+        );
+        return;
+      case 'user': {
+        const user = this.#account(one).users.find(({ name }) => name === one.user) as User;
+        user.active = one.active ?? user.active;
+        user.flags.proxy = one.proxy ?? user.flags.proxy;
+        const changes = { active: one.active, flags: { proxy: one.proxy as boolean } };
+        await t.write(async (tx) => {
+          const { id } = await requireAccountNamed(tx, this.#account(one).name);
+          await changeUser(tx, await requireUserNamed(tx, id, one.user), changes);
+        });
+        return;
+      }
+      case 'contract': {
+        const { name } = model.servers[one.server] as Server;
+        const mine = this.#account(one).servers;
+        if (mine.has(name) === one.on) return;
+        if (one.on) mine.set(name, model.step);
+        else mine.delete(name);
+        await t.write(async (tx) => {
+          const [of, server] = [
+            await requireAccountNamed(tx, this.#account(one).name),
+            await requireServer(tx, name),
+          ];
+          await (one.on
+            ? setContractServer(tx, of, server, null)
+            : removeContractServer(tx, of, server));
+        });
+        return;
+      }
+      case 'call':
+        await this.#call(one.account, this.#callOf(one.account, one.plan));
+    }
+  }
+
+  #account({ account: at }: { account: number }): Account {
+    return this.model.accounts[at] as Account;
+  }
+
+  /** The call that a plan stands for now. */
+  #callOf(at: number, { variant, readOnly, what, method, wrongPath, key, ...planned }: Plan): Call {
+    const of = this.model.accounts[at] as Account;
+    const own = (variant === 'current') !== wrongPath ? 'ip-authlist' : 'whitelist';
+    const base = what === 'authlist' ? `/contract/${own}` : '/contract/overrides';
+    const server = this.model.servers[planned.server]?.name ?? 'nowhere';
+    const ip = (index: number) => `10.${this.#number >> 8}.${this.#number & 255}.${index + 1}`;
+    const hostname = `${planned.hostname === 3 ? 'WWW2' : `www${planned.hostname}`}.example.com`;
+    const expiry = this.model.now + planned.expiry;
+    const all: Record<string, unknown> =
+      what === 'authlist'
+        ? { ip: ip(planned.ip), user: planned.user, expiry }
+        : { server, hostname, ip: ip(planned.ip), expiry };
+    const some = Object.fromEntries(
+      Object.entries(all).filter((_, index) => planned.fields & (1 << index)),
+    );
+    const one = `${base}/${1 + (planned.pick % (of.lastId[what] + 1))}`;
+    const call = (
+      verb: Call['method'],
+      to: string,
+      body?: Call['body'],
+      query: Call['query'] = {},
+    ): Call => ({
+      variant,
+      readOnly,
+      method: verb,
+      path: to,
+      query,
+      body,
+      idempotencyKey: verb === 'POST' ? key : undefined,
+    });
+    switch (method) {
+      case 'POST':
+        return call('POST', base, all);
+      case 'PATCH':
+        return call('PATCH', one, some);
+      case 'GET one':
+        return call('GET', one);
+      case 'DELETE one':
+        return call('DELETE', one);
+      case 'DELETE':
+        return call('DELETE', base);
+      case 'GET': {
+        const second: Call['query'] =
+          what === 'authlist'
+            ? { user: `${planned.user},bob` }
+            : { server: `${server},${this.model.servers[0]?.name}` };
+        const filters: Array<Call['query']> = [
+          {},
+          {},
+          { ip: ip(planned.ip) },
+          { ip: `.${this.#number & 255}.` },
+          second,
+          { ...second, ip: ip(planned.ip) },
+        ];
+        return call('GET', base, undefined, filters[planned.filter]);
+      }
+      default: {
+        const reads = ['/contract', '/users', '/contract/servers', `/contract/servers/${server}`];
+        if (planned.filter === 5)
+          return call('POST', '/users/token', {
+            user: planned.pick > 4 ? planned.pick - 4 : planned.user,
+            expire: 60,
+          });
+        if (planned.filter === 4) return call('GET', '/contract/servers', undefined, { server });
+        return call('GET', reads[planned.filter] as string);
+      }
+    }
+  }
+
+  async #call(at: number, call: Call): Promise<void> {
+    const answer = await this.#send(this.#callers[at] as Caller, call);
+    const expected: Expected = this.model.call(this.model.accounts[at] as Account, call);
+    const place = `${JSON.stringify({ step: this.model.step, account: at, ...call })}: ${answer.text}`;
+    expect(answer.status, place).toBe(expected.status);
+    if (expected.body !== undefined) expect(answer.body, place).toEqual(expected.body);
+    if (expected.location) expect(answer.headers.get('location'), place).toBe(expected.location);
+    if (answer.status === 204) expect(answer.text, place).toBe('');
+    if (answer.status >= 400) expect(Object.keys(answer.body), place).toEqual(['message']);
+    const kind = call.path.replace(/\/\d+$/, '/{id}').replace(/\/(h\d+s\d|nowhere)$/, '/{server}');
+    const isToken = call.path === '/users/token' && answer.status === 200;
+    const shown = isToken
+      ? Object.keys(answer.body)
+      : [answer.text, answer.headers.get('etag'), answer.headers.get('location')];
+    this.#transcript.push(`${call.method} ${kind} ${answer.status} ${JSON.stringify(shown)}`);
+  }
+
+  #send(
+    { api_token, reader }: Caller,
+    { variant, readOnly, method, path: to, query, body, idempotencyKey }: Call,
+  ): Promise<Answer> {
+    const search = new URLSearchParams(query).toString();
+    const headers: Record<string, string> = idempotencyKey
+      ? { 'idempotency-key': idempotencyKey }
+      : {};
+    return this.#t
+      .as({ api_token: readOnly ? reader : api_token }, variant)
+      .send(method, search ? `${to}?${search}` : to, body, headers);
+  }
+}
+
+/** Every answer of a whole run, by database. */
+const transcripts = new Map<string, string[]>();
+
+eachDatabase((database) => {
+  describe('random histories of the account API', () => {
+    let t: TestApp;
+    const transcript: string[] = [];
+    beforeAll(async () => {
+      t = await startTestApp(await database.url());
+      await t.write((tx) =>
+        createPortScheme(tx, { name: 'other', bases: [{ base: 20_000, service: 'proxy' }] }),
+      );
+    });
+    afterAll(() => t.stop());
+
+    test('are answered as the model answers them', { timeout: 300_000 }, async () => {
+      console.log(
+        `${database.name}: ${histories} histories; EXITWARD_TEST_SEED=${seed} replays them, with EXITWARD_TEST_PATH to one alone`,
+      );
+      let count = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(step, { minLength: 25, maxLength: 55, size: 'max' }),
+          async (steps) => {
+            count += 1;
+            const history = new History(t, count, transcript);
+            await history.begin();
+            for (const one of steps) await history.take(one);
+          },
+        ),
+        { seed, numRuns: histories, ...(path ? { path } : {}) },
+      );
+      transcripts.set(database.name, transcript);
+    });
+
+    test('saw every kind of answer', () => {
+      const kinds = new Set(transcript.map((line) => line.split(' ').slice(0, 3).join(' ')));
+      for (const kind of wanted) expect(kinds, kind).toContain(kind);
+    });
+  });
+});
+
+test('both databases answered byte for byte alike, messages too', () => {
+  const [sqlite = [], postgres = []] = ['SQLite', 'PostgreSQL'].map((name) =>
+    transcripts.get(name),
+  );
+  expect(sqlite.length).toBeGreaterThan(histories * 15);
+  const first = sqlite.findIndex((line, at) => line !== postgres[at]);
+  expect(postgres[first]).toBe(sqlite[first]);
+  expect(postgres.length).toBe(sqlite.length);
+});

@@ -1,0 +1,414 @@
+// The account API as a small model in memory, written from the rulings alone: what each call must answer.
+
+export type Variant = 'current' | 'earlier';
+export type ListName = 'authlist' | 'overrides';
+
+/** What one call must answer: `body` is left out where only the status is promised. */
+export interface Expected {
+  status: number;
+  body?: unknown;
+  location?: string;
+}
+
+export interface Call {
+  variant: Variant;
+  readOnly: boolean;
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below /v0. */
+  path: string;
+  query: Record<string, string>;
+  body: Record<string, unknown> | undefined;
+  idempotencyKey: string | undefined;
+}
+
+interface Listed {
+  id: number;
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
+interface Overridden {
+  id: number;
+  server: string;
+  hostname: string;
+  ip: string;
+  expiry: number;
+  /** The step of its last change. */
+  changedAt: number;
+  /** The step at which the nodes were told of its end. */
+  endedAt: number | undefined;
+}
+
+export interface User {
+  id: number;
+  name: string;
+  display_name: string;
+  active: boolean;
+  flags: { proxy: boolean; billing: boolean; admin: boolean };
+  token_version: number;
+}
+
+export interface Account {
+  name: string;
+  plan: string;
+  scheme: string;
+  start: number;
+  expiry: number;
+  limit: number;
+  suspended: boolean;
+  users: User[];
+  /** Servers on the contract, and the step at which each was added. */
+  servers: Map<string, number>;
+  authlist: Listed[];
+  overrides: Overridden[];
+  lastId: Record<ListName, number>;
+  kept: Map<string, { request: string; at: number; answer: Expected }>;
+}
+
+export interface Node {
+  /** The step up to which it has applied everything. */
+  applied: number;
+  live: boolean;
+  seen: number;
+}
+
+export interface Server {
+  name: string;
+  hostname: string;
+  title: string;
+  ip: string;
+  nodes: Node[];
+  /** What all its counted nodes have applied, as last heard. */
+  applied: number;
+}
+
+const day = 86_400;
+const longest = 10 * 365.25 * day;
+const retention = 30 * day;
+const lost_seconds = 60;
+
+const refuse = (status: number): Expected => ({ status });
+
+export class Model {
+  now: number;
+  step = 0;
+  readonly accounts: Account[];
+  readonly servers: Server[];
+
+  constructor(now: number, accounts: Account[], servers: Server[]) {
+    this.now = now;
+    this.accounts = accounts;
+    this.servers = servers;
+  }
+
+  // ---- What happens beside calls --------------------------------------------------------
+
+  /** What the jobs do: the nodes are told of ends, lost ones no longer count, old entries go. */
+  sweep(): void {
+    for (const account of this.accounts) {
+      for (const one of account.overrides) {
+        if (this.now >= one.expiry) one.endedAt ??= this.step;
+      }
+      account.overrides = account.overrides.filter((one) => this.now < one.expiry + retention);
+      account.authlist = account.authlist.filter((one) => this.now < one.expiry);
+    }
+    for (const server of this.servers) {
+      let changed = false;
+      for (const node of server.nodes) {
+        if (node.live && this.now - node.seen > lost_seconds) {
+          node.live = false;
+          changed = true;
+        }
+      }
+      if (changed) this.#judge(server);
+    }
+  }
+
+  acknowledge(server: Server, node: Node, step: number): void {
+    Object.assign(node, { applied: step, live: true, seen: this.now });
+    this.#judge(server);
+  }
+
+  /** Live nodes count; where none is live, all do. */
+  #judge(server: Server): void {
+    const live = server.nodes.filter((node) => node.live);
+    const counted = live.length > 0 ? live : server.nodes;
+    server.applied = Math.min(...counted.map((node) => node.applied));
+  }
+
+  // ---- Calls ----------------------------------------------------------------------------
+
+  call(account: Account, call: Call): Expected {
+    const { path, variant } = call;
+    const own = variant === 'current' ? 'ip-authlist' : 'whitelist';
+    const [, first, second, third] = path.split('/');
+    if (path === '/contract') return this.#contract(account);
+    if (path === '/users')
+      return variant === 'earlier'
+        ? refuse(404)
+        : { status: 200, body: account.users.filter((user) => user.active) };
+    if (path === '/users/token')
+      return variant === 'earlier'
+        ? refuse(404)
+        : this.#write(account, call, () => this.#token(account, call));
+    if (first !== 'contract') return refuse(404);
+    if (second === 'servers') return this.#contractServers(account, call, third);
+    if (second === 'overrides') return this.#list(account, call, 'overrides', third);
+    return second === own ? this.#list(account, call, 'authlist', third) : refuse(404);
+  }
+
+  #contract({ name, plan, start, expiry, limit }: Account): Expected {
+    // The month that holds now, counted from the start; starts are on the 1st to 28th here.
+    const begin = new Date(start * 1000);
+    let end = begin;
+    let from = begin;
+    while (end.getTime() / 1000 <= this.now) {
+      from = end;
+      end = new Date(end);
+      end.setUTCMonth(end.getUTCMonth() + 1);
+    }
+    const seconds = (date: Date) => date.getTime() / 1000;
+    return {
+      status: 200,
+      body: {
+        name,
+        plan,
+        period: { start: seconds(from), end: seconds(end), usage: 0, limit },
+        expiry,
+      },
+    };
+  }
+
+  #contractServers(account: Account, { query, variant }: Call, name: string | undefined): Expected {
+    const show = ({ name: server, hostname, title, ip }: Server) => ({
+      server,
+      hostname,
+      ...(variant === 'current' ? { title } : {}),
+      services: variant === 'current' ? ['proxy', 'proxy-https', 'vpn-ikev2'] : ['proxy', 'vpn'],
+      ips: [{ ip, port_base: 1, status: 'unknown', status_time: 0 }],
+    });
+    const mine = this.servers.filter((server) => account.servers.has(server.name));
+    if (name !== undefined) {
+      const server = this.servers.find((one) => one.name === name);
+      if (!server) return refuse(404);
+      return mine.includes(server) ? { status: 200, body: show(server) } : refuse(403);
+    }
+    const wanted = query.server?.split(',');
+    return {
+      status: 200,
+      body: mine.filter((server) => !wanted || wanted.includes(server.name)).map(show),
+    };
+  }
+
+  #token(account: Account, { body }: Call): Expected {
+    const wanted = body?.user;
+    const named = account.users.find((user) => user.name === wanted);
+    const user = named ?? account.users.find((one) => String(one.id) === String(wanted));
+    return user?.active && user.flags.proxy ? { status: 200 } : refuse(409);
+  }
+
+  /** 403, then a kept answer, then the action; a success is kept under its key. */
+  #write(account: Account, call: Call, action: () => Expected): Expected {
+    if (call.readOnly || account.suspended || this.now >= account.expiry) return refuse(403);
+    if (call.idempotencyKey === undefined || call.method !== 'POST') return action();
+    const request = JSON.stringify([call.path, call.body]);
+    const kept = account.kept.get(call.idempotencyKey);
+    if (kept && this.now < kept.at + day)
+      return kept.request === request ? kept.answer : refuse(409);
+    const answer = action();
+    if (answer.status < 300)
+      account.kept.set(call.idempotencyKey, { request, at: this.now, answer });
+    return answer;
+  }
+
+  #list(account: Account, call: Call, list: ListName, idText: string | undefined): Expected {
+    const held =
+      list === 'authlist'
+        ? account.authlist.filter((one) => this.now < one.expiry)
+        : account.overrides.filter((one) => this.now < one.expiry + retention);
+    const show = (one: Listed | Overridden) =>
+      list === 'authlist'
+        ? this.#showListed(account, one as Listed)
+        : this.#showOverridden(account, one as Overridden);
+    if (idText === undefined) {
+      if (call.method === 'GET') return this.#filtered(account, call, list, held, show);
+      if (call.method === 'POST') {
+        return this.#write(account, call, () =>
+          list === 'authlist'
+            ? this.#createListed(account, call)
+            : this.#createOverridden(account, call),
+        );
+      }
+      return this.#write(account, call, () => {
+        account[list] = [];
+        return { status: 204 };
+      });
+    }
+    const found = held.find((one) => String(one.id) === idText);
+    if (!found) return refuse(404);
+    if (call.method === 'GET') return { status: 200, body: show(found) };
+    if (call.method === 'DELETE') {
+      return this.#write(account, call, () => {
+        account[list] = (account[list] as Array<{ id: number }>).filter(
+          (one) => one !== found,
+        ) as never;
+        return { status: 204 };
+      });
+    }
+    return this.#write(account, call, () => {
+      const refusal =
+        list === 'authlist'
+          ? this.#changeListed(account, found as Listed, call)
+          : this.#changeOverridden(account, found as Overridden, call);
+      return refusal ?? { status: 200, body: show(found) };
+    });
+  }
+
+  #filtered(
+    account: Account,
+    { query }: Call,
+    list: ListName,
+    held: Array<Listed | Overridden>,
+    show: (one: Listed | Overridden) => unknown,
+  ): Expected {
+    const { ip, user, server } = query;
+    const users = user?.split(',');
+    const servers = server?.split(',');
+    const isFull = ip !== undefined && /^\d+\.\d+\.\d+\.\d+$/.test(ip);
+    if (list === 'overrides' && ip !== undefined && !isFull) return refuse(400);
+    const found = held.filter(
+      (one) =>
+        (ip === undefined || (isFull ? one.ip === ip : one.ip.includes(ip))) &&
+        (!users || users.includes((one as Listed).user)) &&
+        (!servers || servers.includes((one as Overridden).server)),
+    );
+    return { status: 200, body: found.sort((one, other) => one.id - other.id).map(show) };
+  }
+
+  #expiryHolds(expiry: unknown): boolean {
+    return typeof expiry === 'number' && this.now < expiry && expiry <= this.now + longest;
+  }
+
+  // ---- The authlist -----------------------------------------------------------------------
+
+  #showListed(account: Account, { id, ip, user, expiry }: Listed) {
+    const { active, flags } = account.users.find((one) => one.name === user) as User;
+    return { id, ip, user, user_active: active && flags.proxy, expiry };
+  }
+
+  /** Whether a live claim of anybody on the same port scheme holds the address. */
+  #isClaimed(account: Account, ip: string, but?: Listed): boolean {
+    return this.accounts.some(
+      (other) =>
+        other.scheme === account.scheme &&
+        other.authlist.some((one) => one !== but && one.ip === ip && this.now < one.expiry),
+    );
+  }
+
+  #createListed(account: Account, { body = {}, variant }: Call): Expected {
+    const { ip, user, expiry } = body as unknown as Listed;
+    if (!this.#expiryHolds(expiry)) return refuse(400);
+    if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip))
+      return refuse(409);
+    const id = ++account.lastId.authlist;
+    const entry = { id, ip, user, expiry };
+    account.authlist.push(entry);
+    const path = variant === 'current' ? 'ip-authlist' : 'whitelist';
+    return {
+      status: 201,
+      body: this.#showListed(account, entry),
+      location: `/contract/${path}/${id}`,
+    };
+  }
+
+  #changeListed(account: Account, entry: Listed, { body = {} }: Call): Expected | undefined {
+    const { ip = entry.ip, user = entry.user, expiry } = body as Partial<Listed>;
+    if (Object.keys(body).length === 0) return refuse(400);
+    if (expiry !== undefined && !this.#expiryHolds(expiry)) return refuse(400);
+    if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip, entry))
+      return refuse(409);
+    Object.assign(entry, { ip, user, expiry: expiry ?? entry.expiry });
+    return undefined;
+  }
+
+  // ---- Custom DNS entries -------------------------------------------------------------------
+
+  #showOverridden(
+    account: Account,
+    { id, server, hostname, ip, expiry, changedAt, endedAt }: Overridden,
+  ) {
+    const addedAt = account.servers.get(server);
+    const { applied } = this.servers.find((one) => one.name === server) as Server;
+    const isWanted = this.now < expiry;
+    const isApplied =
+      addedAt !== undefined &&
+      applied >= Math.max(changedAt, addedAt) &&
+      (endedAt === undefined || applied < endedAt);
+    const status = isWanted
+      ? isApplied
+        ? 'active'
+        : 'pending'
+      : isApplied
+        ? 'expiring'
+        : 'expired';
+    return { id, server, hostname, ip, expiry, status };
+  }
+
+  /** Whether a wanted entry of the account has the hostname on the server. */
+  #isOverridden(account: Account, server: string, hostname: string, but?: Overridden): boolean {
+    return account.overrides.some(
+      (one) =>
+        one !== but && one.server === server && one.hostname === hostname && this.now < one.expiry,
+    );
+  }
+
+  /** An expired entry whose hostname is taken anew is ended for the nodes, if they were not told yet. */
+  #endOthers(account: Account, server: string, hostname: string, but: Overridden): void {
+    for (const one of account.overrides) {
+      if (one !== but && one.server === server && one.hostname === hostname)
+        one.endedAt ??= this.step;
+    }
+  }
+
+  #createOverridden(account: Account, { body = {} }: Call): Expected {
+    const { server, ip, expiry } = body as unknown as Overridden;
+    const hostname = (body.hostname as string).toLowerCase();
+    if (!this.#expiryHolds(expiry)) return refuse(400);
+    if (!account.servers.has(server) || this.#isOverridden(account, server, hostname))
+      return refuse(409);
+    const id = ++account.lastId.overrides;
+    const entry = { id, server, hostname, ip, expiry, changedAt: this.step, endedAt: undefined };
+    this.#endOthers(account, server, hostname, entry);
+    account.overrides.push(entry);
+    return {
+      status: 201,
+      body: this.#showOverridden(account, entry),
+      location: `/contract/overrides/${id}`,
+    };
+  }
+
+  #changeOverridden(
+    account: Account,
+    entry: Overridden,
+    { body = {} }: Call,
+  ): Expected | undefined {
+    const { server = entry.server, ip = entry.ip, expiry } = body as Partial<Overridden>;
+    const hostname = (body.hostname as string | undefined)?.toLowerCase() ?? entry.hostname;
+    if (Object.keys(body).length === 0) return refuse(400);
+    if (expiry !== undefined && !this.#expiryHolds(expiry)) return refuse(400);
+    if (!account.servers.has(server)) return refuse(409);
+    if (this.now >= (expiry ?? entry.expiry)) return refuse(409);
+    if (this.#isOverridden(account, server, hostname, entry)) return refuse(409);
+    this.#endOthers(account, server, hostname, entry);
+    Object.assign(entry, {
+      server,
+      hostname,
+      ip,
+      expiry: expiry ?? entry.expiry,
+      changedAt: this.step,
+      endedAt: undefined,
+    });
+    return undefined;
+  }
+}
