@@ -93,6 +93,7 @@ const refuse = (status: number): Expected => ({ status });
 export class Model {
   now: number;
   step = 0;
+  #givenId = 0;
   readonly accounts: Account[];
   readonly servers: Server[];
 
@@ -139,7 +140,12 @@ export class Model {
 
   // ---- Calls ----------------------------------------------------------------------------
 
-  call(account: Account, call: Call): Expected {
+  /**
+   * What a call must answer. `givenId` is the id that a created entry was given: any above all ids
+   * of its list will do, since refused requests may use one up.
+   */
+  call(account: Account, call: Call, givenId = 0): Expected {
+    this.#givenId = givenId;
     const { path, variant } = call;
     const own = variant === 'current' ? 'ip-authlist' : 'whitelist';
     const [, first, second, third] = path.split('/');
@@ -232,7 +238,7 @@ export class Model {
         ? this.#showListed(account, one as Listed)
         : this.#showOverridden(account, one as Overridden);
     if (idText === undefined) {
-      if (call.method === 'GET') return this.#filtered(account, call, list, held, show);
+      if (call.method === 'GET') return this.#filtered(call, list, held, show);
       if (call.method === 'POST') {
         return this.#write(account, call, () =>
           list === 'authlist'
@@ -266,7 +272,6 @@ export class Model {
   }
 
   #filtered(
-    account: Account,
     { query }: Call,
     list: ListName,
     held: Array<Listed | Overridden>,
@@ -284,6 +289,11 @@ export class Model {
         (!servers || servers.includes((one as Overridden).server)),
     );
     return { status: 200, body: found.sort((one, other) => one.id - other.id).map(show) };
+  }
+
+  #nextId({ lastId }: Account, list: ListName): number {
+    lastId[list] = Math.max(this.#givenId, lastId[list] + 1);
+    return lastId[list];
   }
 
   #expiryHolds(expiry: unknown): boolean {
@@ -311,7 +321,7 @@ export class Model {
     if (!this.#expiryHolds(expiry)) return refuse(400);
     if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip))
       return refuse(409);
-    const id = ++account.lastId.authlist;
+    const id = this.#nextId(account, 'authlist');
     const entry = { id, ip, user, expiry };
     account.authlist.push(entry);
     const path = variant === 'current' ? 'ip-authlist' : 'whitelist';
@@ -377,7 +387,7 @@ export class Model {
     if (!this.#expiryHolds(expiry)) return refuse(400);
     if (!account.servers.has(server) || this.#isOverridden(account, server, hostname))
       return refuse(409);
-    const id = ++account.lastId.overrides;
+    const id = this.#nextId(account, 'overrides');
     const entry = { id, server, hostname, ip, expiry, changedAt: this.step, endedAt: undefined };
     this.#endOthers(account, server, hostname, entry);
     account.overrides.push(entry);

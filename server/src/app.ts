@@ -18,6 +18,7 @@ import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 
 import { RateLimiter } from './http/rate_limit.ts';
+import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
 import { nodeAdminRoutes } from './nodes/admin.ts';
 import { nodeRoutes } from './nodes/routes.ts';
@@ -38,7 +39,7 @@ export interface Parts {
 
 export interface AppOptions {
   /** Certificate and key; without them plain HTTP. */
-  tls?: { cert: Buffer; key: Buffer } | undefined;
+  tls?: Certificate | undefined;
   /** Runs before the routes are added; the OpenAPI document is made this way. */
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
@@ -83,7 +84,9 @@ export async function createApp(
         (refusal) => errorHandler(ctx)(refusal, request as FastifyRequest, reply as never),
       );
     },
-    clientErrorHandler,
+    clientErrorHandler: clientErrorHandler(ctx, nextRequestId),
+    // While the server stops, what still arrives on an open connection is answered as always.
+    return503OnClosing: false,
   });
   for (const method of http.METHODS) {
     if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
@@ -141,11 +144,11 @@ function listener(
       request,
       response,
       nextRequestId,
-      (_, session, status) => {
+      (session, path, status) => {
         // With a limit set every request takes the slow way: it needs its own headers.
         if (limiter || ctx.config.log_requests === 'all') return false;
         ctx.noteTokenUse(session.caller);
-        ctx.metrics.cacheHits.inc({ status });
+        ctx.metrics.noteHit(path, status);
         return true;
       },
       () => route(request, response),
@@ -160,7 +163,10 @@ function listener(
     requireHostHeader: false,
   };
   const server = tls
-    ? (https.createServer({ ...limits, ...tls }, handle) as unknown as http.Server)
+    ? (https.createServer(
+        { ...limits, handshakeTimeout: limits.headersTimeout, ...tls },
+        handle,
+      ) as unknown as http.Server)
     : http.createServer(limits, handle);
   server.keepAliveTimeout = 72_000;
   // An expectation that we do not know may be ignored (RFC 9110, 10.1.1).

@@ -59,10 +59,11 @@ export function readConfig(env: Environment): Config {
     return fallback;
   };
   const flag = (name: string) => choice(name, ['yes', 'no'] as const, 'no') === 'yes';
-  const whole = (name: string, fallback: number, least: number) => {
+  const whole = (name: string, fallback: number, least: number, most = 10 ** 15 - 1) => {
     const value = text(name, String(fallback));
-    if (/^\d{1,15}$/.test(value) && Number(value) >= least) return Number(value);
-    fault(name, `a whole number of at least ${least}`);
+    const number = Number(value);
+    if (/^\d{1,15}$/.test(value) && number >= least && number <= most) return number;
+    fault(name, `a whole number of ${least} to ${most}`);
     return fallback;
   };
   const address = (name: string, fallback: string): ListenAddress => {
@@ -102,18 +103,24 @@ export function readConfig(env: Environment): Config {
       : address('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464');
   const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
   const test_acknowledge_early = flag('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT');
-  const open = [listen, admin_listen, node_listen].filter((one) => !isLoopback(one.host));
-  for (const one of new Set(open)) {
-    if (cert_file === '' && !tls_terminated) {
+  const carryTokens = {
+    EXITWARD_LISTEN: listen,
+    EXITWARD_ADMIN_LISTEN: admin_listen,
+    // Named as the setting that it comes from.
+    ...(node_listen === listen ? {} : { EXITWARD_NODE_LISTEN: node_listen }),
+  };
+  const open = Object.entries(carryTokens).filter(([, { host }]) => !isLoopback(host));
+  if (cert_file === '' && !tls_terminated) {
+    for (const [name, { host, port }] of open) {
       faults.push(
-        `${one.host}:${one.port} is reachable from other machines and would carry tokens in the clear: set EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
+        `${name}: ${host}:${port} is reachable from other machines and would carry tokens in the clear; set EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
       );
     }
-    if (test_acknowledge_early) {
-      faults.push(
-        'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
-      );
-    }
+  }
+  if (test_acknowledge_early && open.length > 0) {
+    faults.push(
+      'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
+    );
   }
   const config: Config = {
     listen,
@@ -139,7 +146,7 @@ export function readConfig(env: Environment): Config {
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
     cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
-    stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0),
+    stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0, 3600),
     log_level: choice('EXITWARD_LOG_LEVEL', logLevels, 'info'),
     log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),
     test_acknowledge_early,

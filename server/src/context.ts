@@ -22,7 +22,7 @@ export interface Context {
   noteTokenUse: (caller: Caller) => void;
   /**
    * Resolves when every live node that serves the account (on that one server, or on all of its
-   * servers when null) has applied the revision, or when the seconds are over.
+   * servers when null) has applied the revision, when the seconds are over, or when the server stops.
    */
   whenApplied: (
     account_id: number,

@@ -1,7 +1,7 @@
 // Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
-import { accessSync, constants, mkdirSync, readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { Server as TlsServer } from 'node:https';
+import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { createApp, type Parts } from './app.ts';
@@ -11,6 +11,7 @@ import type { Context } from './context.ts';
 import { type Actor, type Database, openDatabase } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { AnswerCache } from './http/caching.ts';
+import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs, TokenUse } from './jobs.ts';
 import { Metrics, metricsServer } from './metrics.ts';
 import { ensureNetwork } from './network.ts';
@@ -99,6 +100,7 @@ export function createContext(
   db: Database,
   overrides: Overrides,
   metrics: Metrics,
+  stopping: AbortSignal,
 ): { ctx: Context; tokenUse: TokenUse } {
   const clock = overrides.clock ?? systemClock;
   const tokenUse = new TokenUse();
@@ -113,7 +115,7 @@ export function createContext(
     metrics,
     log: overrides.log ?? openLog(config),
     noteTokenUse: (caller) => tokenUse.note(caller, clock.now()),
-    whenApplied: appliedWatch(db, () => clock.steady()),
+    whenApplied: appliedWatch(db, () => clock.steady(), stopping),
   };
   return { ctx, tokenUse };
 }
@@ -132,11 +134,13 @@ export async function serve(env: Environment, overrides: Overrides = {}): Promis
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const { ctx, tokenUse } = createContext(config, db, overrides, metrics);
+    const stopping = new AbortController();
+    const { ctx, tokenUse } = createContext(config, db, overrides, metrics, stopping.signal);
     await ensureNetwork(ctx);
     await ensureOperatorToken(db, ctx.secrets, config.admin_token_file, starting);
     if (overrides.jobs !== false) closers.push(startJobs(ctx, tokenUse));
     const urls = await listenAll(ctx, closers);
+    closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');
     return { ctx, ...urls, stop };
   } catch (error) {
@@ -168,12 +172,21 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     nodes: add(node_listen, { nodes: true }),
   };
   const urls = new Map<string, string>();
+  const apps: FastifyInstance[] = [];
+  // All at once: none takes new work while another finishes its own.
+  closers.push(async () => {
+    await Promise.all(apps.map((app) => closeApp(app, ctx.config.stop_seconds)));
+  });
+  const tls = ctx.config.tls && readCertificate(ctx.config.tls);
   for (const [key, { at, ...served }] of parts) {
-    const tls = readTls(ctx.config);
     const app = await createApp(ctx, served, { tls });
-    closers.push(() => closeApp(app, ctx.config.stop_seconds));
-    if (ctx.config.tls) closers.push(watchTls(ctx, app));
+    apps.push(app);
     urls.set(key, await listenOn(app, at, tls !== undefined));
+  }
+  if (ctx.config.tls) {
+    const servers = apps.map((app) => app.server as unknown as TlsServer);
+    const unwatch = watchCertificate(ctx.config.tls, servers, ctx.log);
+    closers.push(async () => unwatch());
   }
   let metrics_url: string | undefined;
   if (metrics_listen) {
@@ -232,48 +245,27 @@ function listenFault(error: unknown, at: ListenAddress): Error {
   );
 }
 
+const look_for_idle_milliseconds = 50;
+
 /** Lets requests in flight finish; after the grace time their connections are cut. */
 async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<void> {
   const cut = setTimeout(() => app.server.closeAllConnections(), stop_seconds * 1000);
+  // A connection that was busy is kept alive behind its answer; nobody else would end it.
+  const idle = setInterval(() => app.server.closeIdleConnections(), look_for_idle_milliseconds);
   await app.close();
   clearTimeout(cut);
-}
-
-function readTls({ tls }: Config): { cert: Buffer; key: Buffer } | undefined {
-  if (!tls) return undefined;
-  try {
-    return { cert: readFileSync(tls.cert_file), key: readFileSync(tls.key_file) };
-  } catch (error) {
-    throw new Error(`The TLS certificate or key cannot be read: ${(error as Error).message}.`);
-  }
-}
-
-/** Takes a renewed certificate without a restart; a broken one is reported and the old one stays. */
-function watchTls(ctx: Context, app: FastifyInstance): () => Promise<void> {
-  const { cert_file, key_file } = ctx.config.tls as NonNullable<Config['tls']>;
-  const reload = () => {
-    try {
-      const tls = readTls(ctx.config);
-      if (tls) (app.server as unknown as TlsServer).setSecureContext(tls);
-      ctx.log.info('the TLS certificate was reloaded');
-    } catch (error) {
-      ctx.log.error({ err: error }, 'the new TLS certificate is not usable; the old one stays');
-    }
-  };
-  const files = [cert_file, key_file];
-  for (const file of files) watchFile(file, { interval: 1000 }, reload);
-  return async () => {
-    for (const file of files) unwatchFile(file, reload);
-  };
+  clearInterval(idle);
 }
 
 const mostLagCounted = 10_000;
 
 async function refreshLag(ctx: Context): Promise<void> {
+  const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
+  const lags = await Promise.all(
+    nodes.map((node) => nodeLag(ctx.db, node.server_id, node.applied_revision, mostLagCounted)),
+  );
   ctx.metrics.streamLag.reset();
-  for (const node of await listNodes(ctx.db)) {
-    if (node.revoked_at !== null) continue;
-    const lag = await nodeLag(ctx.db, node.server_id, node.applied_revision, mostLagCounted);
-    ctx.metrics.streamLag.set({ server: node.server, node: String(node.id) }, lag);
+  for (const [at, { id, server }] of nodes.entries()) {
+    ctx.metrics.streamLag.set({ server, node: String(id) }, lags[at] as number);
   }
 }

@@ -1,5 +1,5 @@
 // The first operator token: made once, kept in a file that only its owner reads, taken over by a new database.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { systemClock } from '../src/clock.ts';
 import { type Actor, type Database, openDatabase } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
 import {
+  createOperatorToken,
   ensureOperatorToken,
   findOperator,
   listOperatorTokens,
@@ -23,6 +24,7 @@ const secrets = new Secrets(newKeys());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 eachDatabase((database) => {
+  mkdirSync(join(folder, database.name));
   const open: Database[] = [];
   afterAll(() => Promise.all(open.map((db) => db.close())));
   const connect = async (url: string) => {
@@ -62,7 +64,6 @@ eachDatabase((database) => {
     const [db, path] = [await fresh(), file('revoked')];
     await ensureOperatorToken(db, secrets, path, actor);
     const text = readFileSync(path, 'utf8');
-    const { createOperatorToken } = await import('../src/operators/operators.ts');
     await db.write(actor, (tx) => createOperatorToken(tx, secrets, 'second'));
     const first = (await listOperatorTokens(db)).find((token) => token.name === 'first');
     await db.write(actor, (tx) => removeOperatorToken(tx, first?.id));
@@ -98,10 +99,9 @@ eachDatabase((database) => {
 
   test('a folder that cannot be written leaves no token behind in the database', async () => {
     const db = await fresh();
-    const path = '/proc/exitward/admin-token';
-    await expect(ensureOperatorToken(db, secrets, path, actor)).rejects.toThrow(
-      /cannot be written/,
-    );
+    writeFileSync(file('blocked'), '');
+    const path = join(file('blocked'), 'admin-token');
+    await expect(ensureOperatorToken(db, secrets, path, actor)).rejects.toThrow(/cannot be/);
     expect(await listOperatorTokens(db)).toEqual([]);
   });
 

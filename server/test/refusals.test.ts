@@ -703,6 +703,43 @@ eachDatabase((database) => {
     });
   });
 
+  describe("the operator's settings", () => {
+    it.each(['current', 'earlier'] as const)(
+      'EXITWARD_VARIANTS=%s: a token in the other half gets 401, and is told the right one',
+      async (variant) => {
+        const other = variant === 'current' ? 'earlier' : 'current';
+        const app = await startTestApp(await database.url(), { EXITWARD_VARIANTS: variant });
+        const account = await app.account('acme');
+        expect((await app.as(account, variant).get('/contract')).status).toBe(200);
+        for (const path of ['/contract', '/nothing']) {
+          const answer = await app.as(account, other).get(path);
+          expectRefusal(answer, 401, variant === 'current' ? /as the password/ : /as the username/);
+        }
+        await app.stop();
+      },
+    );
+
+    it('EXITWARD_RATE_LIMIT_PER_MINUTE: 429 past it, RateLimit headers on every answer, kept ones too', async () => {
+      const app = await startTestApp(await database.url(), { EXITWARD_RATE_LIMIT_PER_MINUTE: '3' });
+      const [one, other] = [await app.account('one'), await app.account('two')];
+      app.clock.advance(20 - (app.now() % 60));
+      for (const left of [2, 1, 0]) {
+        const { status, headers } = await app.as(one).get('/contract');
+        const shown = ['limit', 'remaining', 'reset'].map((name) =>
+          headers.get(`ratelimit-${name}`),
+        );
+        expect([status, ...shown]).toEqual([200, '3', String(left), '40']);
+      }
+      const refused = await app.as(one).get('/contract');
+      expectRefusal(refused, 429);
+      expect(refused.headers.get('retry-after')).toBe('40');
+      expect((await app.as(other).get('/contract')).status).toBe(200);
+      app.clock.advance(40);
+      expect((await app.as(one).get('/contract')).status).toBe(200);
+      await app.stop();
+    });
+  });
+
   describe('503: maintenance', () => {
     it('every request with a token gets 503 with Retry-After, whatever else is wrong with it; without a token 401', async () => {
       const maintain = (on: number) =>

@@ -30,6 +30,8 @@ const full = 13;
 const busy_seconds = 5;
 /** How often the lock is tried meanwhile; SQLite's own waiting would hold up all reads. */
 const busy_retry_milliseconds = 20;
+/** How soon a commit of another process is heard. */
+const look_milliseconds = 100;
 /** How long an open connection waits inside SQLite. Readers wait for nobody but a recovery. */
 const wait_milliseconds = { write: 0, read: 500 };
 
@@ -225,6 +227,7 @@ class SqliteDatabase implements Database {
   readonly #writer: SqliteWriter;
   readonly #groups: GroupWriter;
   readonly #listeners = new Set<() => void>();
+  #looking: NodeJS.Timeout | undefined;
   #versionThisTurn: number | undefined;
 
   constructor(file: string, options: DatabaseOptions) {
@@ -235,7 +238,7 @@ class SqliteDatabase implements Database {
     this.#writer = new SqliteWriter(this.#connection, options.clock);
     this.#groups = new GroupWriter(this.#writer, options, () => {
       this.#versionThisTurn = undefined;
-      for (const heard of this.#listeners) heard();
+      this.#heard();
     });
   }
 
@@ -287,22 +290,27 @@ class SqliteDatabase implements Database {
 
   listen(heard: () => void): () => void {
     this.#listeners.add(heard);
-    // Commits of this process are told by their group; this hears those of another one on the same file.
+    this.#looking ??= this.#lookForOthers();
+    return () => this.#listeners.delete(heard);
+  }
+
+  /** Commits of this process are told by their group; this hears those of another one on the same file. */
+  #lookForOthers(): NodeJS.Timeout {
     let last = this.dataVersion();
     const timer = setInterval(() => {
       try {
         const version = this.dataVersion();
-        if (version !== last) heard();
+        if (version !== last) this.#heard();
         last = version;
       } catch {
         // The file is away for now; the next tick looks again.
       }
-    }, 100);
-    timer.unref();
-    return () => {
-      this.#listeners.delete(heard);
-      clearInterval(timer);
-    };
+    }, look_milliseconds);
+    return timer.unref();
+  }
+
+  #heard(): void {
+    for (const heard of this.#listeners) heard();
   }
 
   async script(statements: readonly string[]): Promise<void> {
@@ -334,6 +342,7 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#groups.settled();
+    clearInterval(this.#looking);
     this.#reader.close();
     this.#connection.close();
   }

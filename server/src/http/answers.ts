@@ -42,7 +42,13 @@ export function answer(
     ctx.cache.keep(
       authorization,
       request.raw.url as string,
-      { body, etag, valid_until: freshness.valid_until, network: freshness.network ?? false },
+      {
+        body,
+        etag,
+        valid_until: freshness.valid_until,
+        network: freshness.network ?? false,
+        route: request.routeOptions.url ?? 'none',
+      },
       request.session.stamp,
     );
   }

@@ -14,6 +14,8 @@ interface Page {
   /** Undefined: nothing of the network shows in this answer. */
   network: number | undefined;
   valid_until: number;
+  /** As the router names it. */
+  route: string;
 }
 
 interface Remembered extends Session {
@@ -29,7 +31,7 @@ const never = Number.MAX_SAFE_INTEGER;
 export const jsonType = 'application/json; charset=UTF-8';
 
 /** What each served hit is told to: log, metrics, rate limit. Answers false to refuse and let the router answer. */
-export type HitWatcher = (request: IncomingMessage, session: Session, status: number) => boolean;
+export type HitWatcher = (session: Session, route: string, status: 200 | 304) => boolean;
 
 export class AnswerCache {
   readonly #stamps: Stamps;
@@ -73,7 +75,13 @@ export class AnswerCache {
   keep(
     authorization: string,
     url: string,
-    answer: { body: string; etag: string; valid_until?: number | undefined; network: boolean },
+    answer: {
+      body: string;
+      etag: string;
+      valid_until?: number | undefined;
+      network: boolean;
+      route: string;
+    },
     stamp: Stamp,
   ): void {
     const session = this.#sessions.get(authorization);
@@ -99,6 +107,7 @@ export class AnswerCache {
       account: stamp.account,
       network: answer.network ? stamp.network : undefined,
       valid_until: Math.min(answer.valid_until ?? never, session.caller.token_expiry ?? never),
+      route: answer.route,
     };
     const bytes = body.length + url.length * 2 + pageBytes;
     const old = session.pages.get(url);
@@ -161,7 +170,7 @@ export class AnswerCache {
       }
       const unchanged = ifNoneMatch === page.etag;
       const status = unchanged ? 304 : 200;
-      if (!watch(request, session, status)) {
+      if (!watch(session, page.route, status)) {
         miss();
         return;
       }

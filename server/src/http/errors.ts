@@ -58,25 +58,35 @@ export function errorHandler(ctx: Context) {
   };
 }
 
-/** What is no HTTP at all: one plain answer, then the connection is closed. */
-export function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const tooSlow = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
-  const status = tooSlow
-    ? '408 Request Timeout'
-    : tooLarge
-      ? '431 Request Header Fields Too Large'
-      : '400 Bad Request';
-  const message = tooSlow
-    ? 'The request took too long to arrive.'
-    : tooLarge
-      ? 'The request headers are too large.'
-      : 'This is not a valid HTTP request.';
-  const body = JSON.stringify({ message });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+/** What node:http itself refuses, by its error code; everything else is no HTTP. */
+const clientErrors: Record<string, [number, string, string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request took too long to arrive.'],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'Request Header Fields Too Large',
+    'The request headers are too large.',
+  ],
+};
+const noHttp: [number, string, string] = [400, 'Bad Request', 'This is not a valid HTTP request.'];
+
+/** What never becomes a request: one plain answer, then the connection is closed. */
+export function clientErrorHandler(ctx: Context, nextRequestId: () => string) {
+  return (error: Error & { code?: string }, socket: Socket): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    const [status, reason, message] = clientErrors[error.code ?? ''] ?? noHttp;
+    const request_id = nextRequestId();
+    const body = JSON.stringify({ message });
+    const head = [
+      `HTTP/1.1 ${status} ${reason}`,
+      `Content-Type: ${jsonType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${request_id}`,
+      'Connection: close',
+    ];
+    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    ctx.metrics.requests.inc({ route: 'none', method: 'none', status });
+    ctx.log.info({ request_id, status, code: error.code }, 'request');
+  };
 }
 
 /** Two Host headers, or none in HTTP/1.1, make a request that two parties could read differently. */

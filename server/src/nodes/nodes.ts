@@ -289,10 +289,11 @@ export async function reportUsage(
   return { counted: true, left_out };
 }
 
-/** Waits for nodes; see `Context.whenApplied`. `sleep` resolves at the next commit, or after the seconds. */
+/** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted nobody waits any more. */
 export function appliedWatch(
   db: Database,
   steady: () => number,
+  stopping: AbortSignal,
 ): (
   account_id: number,
   server_id: number | null,
@@ -300,9 +301,11 @@ export function appliedWatch(
   wait_seconds: number,
 ) => Promise<void> {
   const waiting = new Set<() => void>();
-  db.listen(() => {
+  const wakeAll = () => {
     for (const wake of waiting) wake();
-  });
+  };
+  db.listen(wakeAll);
+  stopping.addEventListener('abort', wakeAll);
   return async (account_id, server_id, revision, wait_seconds) => {
     const until = steady() + wait_seconds;
     for (;;) {
@@ -315,7 +318,7 @@ export function appliedWatch(
       try {
         if (!(await store.isBehind(db, account_id, server_id ?? 0, revision))) return;
         const left = until - steady();
-        if (left <= 0) return;
+        if (left <= 0 || stopping.aborted) return;
         const timer = setTimeout(wake, left * 1000);
         await woken;
         clearTimeout(timer);

@@ -11,7 +11,7 @@ import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { version } from '../version.ts';
 import * as store from './store.ts';
 
-export type { NamedAuditRecord, OperatorTokenRow as OperatorToken } from './store.ts';
+export type { NamedAuditRecord } from './store.ts';
 export {
   auditLog as listAuditLog,
   tokenByHash as findOperator,

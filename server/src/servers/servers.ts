@@ -14,7 +14,7 @@ export {
   setContractServer,
   sweepServerLimits,
 } from './contract_servers.ts';
-export type { ContractServerRow, ExitIpRow, GeoStatusRow, ServerRow as Server } from './store.ts';
+export type { ExitIpRow, ServerRow as Server } from './store.ts';
 export {
   accountsOf as accountsOfServer,
   all as listServers,

@@ -1,0 +1,172 @@
+// The settings: pure, whole without any, every fault at once, and never a secret in a message.
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Environment, isLoopback, readConfig } from '../src/config.ts';
+
+/** Every name that config.ts knows, as it stands there. */
+const names = Array.from(
+  new Set(
+    readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8').match(
+      /EXITWARD_[A-Z0-9_]*[A-Z0-9]/g,
+    ),
+  ),
+);
+
+/** The lines of the error, or none. */
+function faultsOf(env: Environment): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(Error);
+    return (error as Error).message.split('\n');
+  }
+}
+
+describe('readConfig', () => {
+  test('needs no settings', () => {
+    expect(readConfig({})).toMatchObject({
+      listen: { host: '127.0.0.1', port: 8080 },
+      admin_listen: { host: '127.0.0.1', port: 8081 },
+      metrics_listen: { host: '127.0.0.1', port: 9464 },
+      tls: undefined,
+      variants: 'both',
+      addresses: 'any',
+      api_tokens: 'viewable',
+      rate_limit_per_minute: 0,
+      test_acknowledge_early: false,
+    });
+  });
+
+  test('takes an empty setting as one that is not set', () => {
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
+  });
+
+  test('is pure: it changes nothing and answers the same again', () => {
+    const env = Object.freeze({
+      EXITWARD_LISTEN: '[::1]:1',
+      EXITWARD_TRUSTED_PROXIES: '10.0.0.0/8',
+    });
+    expect(readConfig(env)).toEqual(readConfig(env));
+    expect(readConfig(env).listen).toEqual({ host: '::1', port: 1 });
+  });
+
+  test('has one listener for customers and nodes until nodes are given their own', () => {
+    const shared = readConfig({ EXITWARD_LISTEN: '127.0.0.1:1' });
+    expect(shared.node_listen).toBe(shared.listen);
+    const apart = readConfig({ EXITWARD_NODE_LISTEN: '127.0.0.1:2' });
+    expect(apart.node_listen).toEqual({ host: '127.0.0.1', port: 2 });
+  });
+
+  test('serves no metrics when they are off', () => {
+    expect(readConfig({ EXITWARD_METRICS_LISTEN: 'off' }).metrics_listen).toBe(undefined);
+  });
+
+  test('tells all faults at once, a line each that begins with the setting and says what was expected', () => {
+    const faulty = {
+      EXITWARD_LISTEN: 'nowhere',
+      EXITWARD_ADMIN_LISTEN: '127.0.0.1:65536',
+      EXITWARD_METRICS_LISTEN: '8080',
+      EXITWARD_DATABASE_URL: 'mysql://x',
+      EXITWARD_TLS_KEY: 'key.pem',
+      EXITWARD_TLS_TERMINATED: 'true',
+      EXITWARD_TRUSTED_PROXIES: '10.0.0.0/33',
+      EXITWARD_VARIANTS: 'newest',
+      EXITWARD_ADDRESSES: 'all',
+      EXITWARD_API_TOKENS: 'never',
+      EXITWARD_MAX_OVERRIDES: '0',
+      EXITWARD_NODE_LOST_SECONDS: '1e3',
+      EXITWARD_CACHE_BYTES: '-1',
+      EXITWARD_STOP_SECONDS: '9999999',
+      EXITWARD_LOG_LEVEL: 'INFO',
+      EXITWARD_LOG_REQUESTS: 'some',
+    };
+    const faults = faultsOf(faulty);
+    for (const name of Object.keys(faulty)) {
+      expect(
+        faults.filter(
+          (line) => line.startsWith(name) || (name === 'EXITWARD_TLS_KEY' && line.includes(name)),
+        ),
+      ).toHaveLength(1);
+    }
+    expect(faults).toHaveLength(Object.keys(faulty).length);
+    for (const line of faults) expect(line).toMatch(/expected|set both|not a network|network/i);
+  });
+
+  test.each(['0.0.0.0:8080', '[::]:8080', '192.0.2.1:8080', 'example.com:8080'])(
+    'listens on %s only with TLS, or behind a proxy that terminates it',
+    (at) => {
+      for (const name of ['EXITWARD_LISTEN', 'EXITWARD_ADMIN_LISTEN', 'EXITWARD_NODE_LISTEN']) {
+        expect(faultsOf({ [name]: at })).toEqual([
+          expect.stringMatching(`^${name}: .*in the clear`),
+        ]);
+        expect(faultsOf({ [name]: at, EXITWARD_TLS_TERMINATED: 'yes' })).toEqual([]);
+        expect(faultsOf({ [name]: at, EXITWARD_TLS_CERT: 'c', EXITWARD_TLS_KEY: 'k' })).toEqual([]);
+      }
+    },
+  );
+
+  test('refuses the test switch where others can reach the server', () => {
+    const env = { EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: 'yes', EXITWARD_TLS_TERMINATED: 'yes' };
+    expect(faultsOf(env)).toEqual([]);
+    expect(
+      faultsOf({ ...env, EXITWARD_LISTEN: '0.0.0.0:1', EXITWARD_ADMIN_LISTEN: '0.0.0.0:2' }),
+    ).toEqual([expect.stringMatching('^EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: ')]);
+  });
+
+  test('knows what only this machine reaches', () => {
+    for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost'])
+      expect(isLoopback(host)).toBe(true);
+    for (const host of ['0.0.0.0', '::', '10.0.0.1', '1127.0.0.1', 'localhost.example']) {
+      expect(isLoopback(host)).toBe(false);
+    }
+  });
+
+  test('whatever the environment says: a configuration, or one Error with a line for each faulty setting', () => {
+    const value = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom(
+        'yes',
+        'no',
+        'off',
+        '0',
+        '1',
+        '127.0.0.1:0',
+        '0.0.0.0:1',
+        'sqlite:x',
+        '10.0.0.0/8',
+        '\n',
+        ' ',
+      ),
+    );
+    const environment = fc.dictionary(fc.constantFrom(...names, 'HOME', 'PATH'), value, {
+      noNullPrototype: true,
+    });
+    fc.assert(
+      fc.property(environment, (env) => {
+        for (const line of faultsOf(env)) expect(line).toMatch(/^EXITWARD_[A-Z_]+[ :]/);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('never repeats the database URL, which may hold a password', () => {
+    const secret = fc.string({
+      minLength: 8,
+      unit: fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789'),
+    });
+    fc.assert(
+      fc.property(
+        secret,
+        fc.constantFrom('mysql://u:%s@h/d', '%s', 'postgres:%s', 'sqlite:\n%s'),
+        (text, form) => {
+          const EXITWARD_DATABASE_URL = form.replace('%s', text);
+          const faults = faultsOf({ EXITWARD_DATABASE_URL, EXITWARD_LISTEN: 'x' });
+          expect(faults).toHaveLength(2);
+          expect(faults.join('\n')).not.toContain(text);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,257 @@
+// The process: what it says when it cannot start, and what it finishes before it stops.
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Environment } from '../src/config.ts';
+import { prepareSubject } from './durability.ts';
+import { basic, Caller } from './harness.ts';
+import { ServerProcess } from './server_process.ts';
+
+const servers: ServerProcess[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.remove();
+});
+
+async function start(settings = ServerProcess.settings()): Promise<ServerProcess> {
+  const server = await ServerProcess.start(settings);
+  servers.push(server);
+  return server;
+}
+
+const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
+
+describe('a server that cannot start says why in one sentence and exits with 1', () => {
+  /** Starts it with these settings and answers what it said; the rest is as it must be. */
+  async function refusal(more: Environment): Promise<string> {
+    const server = ServerProcess.spawn(ServerProcess.settings(more));
+    servers.push(server);
+    const started = performance.now();
+    const { code, stderr, stdout } = await server.ended;
+    expect(performance.now() - started).toBeLessThan(8000);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^[A-Z][^\n]+\.\n$/);
+    expect(stderr).not.toMatch(/\bat .*:\d+:\d+|node:internal|undefined/);
+    return stderr;
+  }
+
+  test('a port that is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const at = `127.0.0.1:${port}`;
+    for (const name of ['EXITWARD_LISTEN', 'EXITWARD_ADMIN_LISTEN', 'EXITWARD_METRICS_LISTEN']) {
+      expect(await refusal({ [name]: at })).toBe(
+        `Cannot listen on ${at}: another program listens there already.\n`,
+      );
+    }
+    other.close();
+  });
+
+  test('a data folder that cannot be written', async () => {
+    const settings = ServerProcess.settings();
+    // A file in the folder's place stops root, too.
+    const file = join(settings.EXITWARD_DATA_DIR as string, 'file');
+    writeFileSync(file, '');
+    expect(await refusal({ EXITWARD_DATA_DIR: file })).toContain('data folder');
+    expect(await refusal({ EXITWARD_DATA_DIR: join(file, 'below') })).toContain('data folder');
+  });
+
+  test('a database that refuses, that never answers, or that is none', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as { port: number };
+    const password = 'hunter2-is-secret';
+    const at = (host: string) => `postgres://exitward:${password}@${host}/exitward`;
+    const said = [
+      await refusal({ EXITWARD_DATABASE_URL: at('127.0.0.1:1') }),
+      await refusal({ EXITWARD_DATABASE_URL: `${at(`127.0.0.1:${port}`)}?connect_timeout=1` }),
+      await refusal({ EXITWARD_DATABASE_URL: at('name.invalid') }),
+    ];
+    for (const one of said) {
+      expect(one).toContain('The PostgreSQL server does not answer');
+      expect(one).not.toContain(password);
+    }
+    silent.close();
+
+    const settings = ServerProcess.settings();
+    const file = join(settings.EXITWARD_DATA_DIR as string, 'exitward.db');
+    writeFileSync(file, 'this is no database, however long it goes on '.repeat(100));
+    expect(await refusal(settings)).toContain(`The database file ${file} cannot be opened`);
+    const folder = join(settings.EXITWARD_DATA_DIR as string, 'folder');
+    mkdirSync(folder);
+    expect(await refusal({ EXITWARD_DATABASE_URL: `sqlite:${folder}` })).toContain(folder);
+  });
+
+  test('keys that are damaged, or that are those of another database', async () => {
+    const settings = ServerProcess.settings();
+    const server = await start(settings);
+    await server.end();
+    const keys = join(server.data_dir, 'elsewhere.json');
+    const secret = 'c2VjcmV0LXNlY3JldC1zZWNyZXQ';
+    writeFileSync(keys, `{ "seal": "${secret}" }`);
+    const damaged = await refusal({ ...settings, EXITWARD_KEYS_FILE: keys });
+    expect(damaged).toContain(`The keys file ${keys} is damaged`);
+    expect(damaged).not.toContain(secret);
+    const fresh = join(server.data_dir, 'fresh.json');
+    expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
+      `The keys file ${fresh} is not the one that this database was used with`,
+    );
+    // The right ones still fit.
+    await (await start(settings)).end();
+  });
+
+  test('a schema of a newer program', async () => {
+    const settings = ServerProcess.settings();
+    const server = await start(settings);
+    await server.end();
+    const db = new DatabaseSync(join(server.data_dir, 'exitward.db'));
+    db.exec("insert into migrations (id, name) values (999, 'of the future')");
+    db.close();
+    expect(await refusal(settings)).toMatch(
+      /The database has schema 999.*Start the newer Exitward\./,
+    );
+  });
+
+  test('a certificate that cannot be read, or is none', async () => {
+    const settings = ServerProcess.settings();
+    const file = join(settings.EXITWARD_DATA_DIR as string, 'none.pem');
+    const files = { EXITWARD_TLS_CERT: file, EXITWARD_TLS_KEY: file };
+    expect(await refusal(files)).toBe(`The TLS file ${file} cannot be read (ENOENT).\n`);
+    writeFileSync(file, 'no certificate');
+    expect(await refusal(files)).toContain('are no pair');
+  });
+
+  test('a listener that others reach, without TLS', async () => {
+    for (const name of ['EXITWARD_LISTEN', 'EXITWARD_ADMIN_LISTEN', 'EXITWARD_NODE_LISTEN']) {
+      expect(await refusal({ [name]: '0.0.0.0:0' })).toContain('EXITWARD_TLS_TERMINATED=yes');
+    }
+    const server = await start(
+      ServerProcess.settings({ EXITWARD_LISTEN: '0.0.0.0:0', EXITWARD_TLS_TERMINATED: 'yes' }),
+    );
+    expect((await fetch(`${server.base_url.replace('0.0.0.0', '127.0.0.1')}/healthz`)).status).toBe(
+      200,
+    );
+    await server.end();
+  });
+
+  test('settings with faults: all of them at once, a line each, and no secret in them', async () => {
+    const password = 'hunter2-is-secret';
+    const server = ServerProcess.spawn(
+      ServerProcess.settings({
+        EXITWARD_LISTEN: 'everywhere',
+        EXITWARD_DATABASE_URL: `mysql://root:${password}@db/exitward`,
+        EXITWARD_STOP_SECONDS: '-1',
+        EXITWARD_LOG_LEVEL: 'loud',
+        EXITWARD_TLS_CERT: 'cert.pem',
+      }),
+    );
+    servers.push(server);
+    const { code, stderr, stdout } = await server.ended;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const lines = stderr.trim().split('\n');
+    expect(lines.map((line) => line.split(/[: ]/)[0]).sort()).toEqual([
+      'EXITWARD_DATABASE_URL',
+      'EXITWARD_LISTEN',
+      'EXITWARD_LOG_LEVEL',
+      'EXITWARD_STOP_SECONDS',
+      'EXITWARD_TLS_CERT',
+    ]);
+    expect(stderr).not.toContain(password);
+  });
+});
+
+describe('a server that is told to stop', () => {
+  /** A server with accounts, and a POST whose body has arrived in part. */
+  async function startWithHalfARequest(more: Environment = {}) {
+    const settings = ServerProcess.settings(more);
+    const server = await start(settings);
+    const { tokens, node_token } = await prepareSubject(server);
+    const authorization = basic(tokens[0] as string);
+    const account = new Caller(`${server.base_url}/v0`, { authorization });
+    const body = JSON.stringify({ ip: '192.0.2.77', user: 'alice', expiry: inSeconds(1000) });
+    const socket = connect(Number(new URL(server.base_url).port), '127.0.0.1');
+    let heard = '';
+    socket.setEncoding('utf8').on('data', (text) => {
+      heard += text;
+    });
+    socket.on('error', () => {});
+    const closed = once(socket, 'close').then(() => heard);
+    socket.write(
+      `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+    );
+    await sleep(100);
+    const sendRest = () => socket.write(body.slice(10));
+    return { settings, server, account, node_token, authorization, sendRest, closed };
+  }
+
+  test('finishes the requests in flight, takes no new ones, ends the streams, exits with 0, and has kept everything', async () => {
+    const { settings, server, account, node_token, authorization, sendRest, closed } =
+      await startWithHalfARequest();
+    const node = new Caller(server.node_url, { authorization: `Bearer ${node_token}` });
+    const { epoch, revision } = JSON.parse(
+      (await node.get('/node/snapshot')).text.split('\n')[0] as string,
+    );
+    const stream = await fetch(`${server.node_url}/node/changes`, {
+      headers: { authorization: `Bearer ${node_token}`, 'last-event-id': `${epoch}:${revision}` },
+    });
+    expect(stream.status).toBe(200);
+    const streamEnded = stream.text().then(() => performance.now());
+    // The node is live and will not acknowledge: this answer waits.
+    const waiting = account.post(
+      '/contract/overrides',
+      { server: 'fra1', hostname: 'wait.example', ip: '192.0.2.1', expiry: inSeconds(1000) },
+      { prefer: 'wait=25' },
+    );
+    await sleep(200);
+
+    const told = performance.now();
+    server.child.kill('SIGTERM');
+    await sleep(300);
+    const late = connect(Number(new URL(server.base_url).port), '127.0.0.1');
+    const [error] = await once(late, 'error');
+    expect(error.code).toBe('ECONNREFUSED');
+    const answer = await waiting;
+    expect([answer.status, answer.body.status]).toEqual([201, 'pending']);
+    sendRest();
+    expect(await closed).toMatch(/^HTTP\/1\.1 201 /);
+    const { code, signal, stderr } = await server.ended;
+    expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(await streamEnded).toBeGreaterThan(told);
+    expect(performance.now() - told).toBeLessThan(5000);
+
+    const again = await start(settings);
+    const same = new Caller(`${again.base_url}/v0`, { authorization });
+    expect((await same.get('/contract/ip-authlist')).body).toMatchObject([{ ip: '192.0.2.77' }]);
+    expect((await same.get('/contract/overrides')).body).toMatchObject([
+      { hostname: 'wait.example' },
+    ]);
+    await again.end();
+  });
+
+  test('cuts what is not finished when the time for that is over', async () => {
+    const { server, closed } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '1' });
+    const told = performance.now();
+    server.child.kill('SIGINT');
+    const { code } = await server.ended;
+    expect(code).toBe(0);
+    expect(performance.now() - told).toBeGreaterThan(900);
+    expect(performance.now() - told).toBeLessThan(4000);
+    expect(await closed).toBe('');
+  });
+
+  test('ends at once when it is told a second time', async () => {
+    const { server } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '30' });
+    server.child.kill('SIGTERM');
+    await sleep(200);
+    expect(server.child.exitCode).toBe(null);
+    const told = performance.now();
+    server.child.kill('SIGTERM');
+    expect((await server.ended).code).toBe(1);
+    expect(performance.now() - told).toBeLessThan(1000);
+  });
+});
