@@ -1,6 +1,6 @@
 // The audit log: who changed what, when, from where, with the record before and after.
 import { nextId } from './changes.ts';
-import type { Reader, Row, Transaction } from './db/database.ts';
+import type { Row, Transaction } from './db/database.ts';
 
 export interface AuditEntry {
   account_id: number | null;
@@ -36,6 +36,15 @@ export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
   });
 }
 
+/** Removes records older than the operator's setting, a batch at a time. */
+export function removeOldAudit(tx: Transaction, older_than: number, most: number): Promise<number> {
+  return tx.run(
+    'delete from audit where id in (select id from (select id, at from audit order by id limit $2) a where at < $1)',
+    [older_than, most],
+  );
+}
+
+/** A record of the log as it is stored; `before` and `after` are JSON. */
 export interface AuditRecord {
   id: number;
   at: number;
@@ -48,29 +57,4 @@ export interface AuditRecord {
   target: string;
   before: string | null;
   after: string | null;
-}
-
-/** Newest first; of one account, or of all when `account_id` is null; older than `before_id` when given. */
-export function listAudit(
-  db: Reader,
-  account_id: number | null,
-  before_id: number | null,
-  most: number,
-): Promise<AuditRecord[]> {
-  const older = before_id ?? Number.MAX_SAFE_INTEGER;
-  return account_id === null
-    ? db.all('select * from audit where id < $1 order by id desc limit $2', [older, most])
-    : db.all('select * from audit where account_id = $1 and id < $2 order by id desc limit $3', [
-        account_id,
-        older,
-        most,
-      ]);
-}
-
-/** Removes records older than the operator's setting, a batch at a time. */
-export function removeOldAudit(tx: Transaction, older_than: number, most: number): Promise<number> {
-  return tx.run(
-    'delete from audit where id in (select id from (select id, at from audit order by id limit $2) a where at < $1)',
-    [older_than, most],
-  );
 }

@@ -1,5 +1,6 @@
 // The operator's side over HTTP: who may call, what each noun takes and refuses, and what the audit log keeps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { heldCount } from '../src/changes.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -133,7 +134,7 @@ eachDatabase((database) => {
         400,
         /on_limit: expected one of refuse, allow/,
       ],
-      ['an unknown port scheme', { port_scheme: 'none' }, 409, /port_scheme: .*"none"/],
+      ['an unknown port scheme', { port_scheme: 'none' }, 409, /port_schemes: .*"none"/],
       ['a field that does not exist', { limit: 5 }, 400, /limit: is not a field/],
     ])('%s is refused, and the message names the field', async (_, more, status, says) => {
       expectRefusal(await t.operator.post('/accounts', newAccount('refused', more)), status, says);
@@ -325,6 +326,23 @@ eachDatabase((database) => {
       services: ['proxy'],
     };
 
+    test('a removed server takes its custom DNS entries along, also from what the account holds', async () => {
+      await t.server('gone1');
+      const { account, api_token } = await t.account('leaver', { servers: ['gone1'] });
+      const entry = {
+        server: 'gone1',
+        hostname: 'a.example',
+        ip: '203.0.113.9',
+        expiry: t.now() + 60,
+      };
+      await t.as({ api_token }).post('/contract/overrides', entry);
+      expect((await t.as({ api_token }).get('/contract/overrides')).body).toHaveLength(1);
+      await t.operator.delete('/accounts/leaver/servers/gone1');
+      expect((await t.operator.delete('/servers/gone1')).status).toBe(204);
+      expect((await t.as({ api_token }).get('/contract/overrides')).body).toEqual([]);
+      expect(await t.write((tx) => heldCount(tx, account.id, 'overrides'))).toBe(0);
+    });
+
     test('a server is added, shown, changed and removed', async () => {
       const made = await t.operator.post('/servers', server);
       expect([made.status, made.headers.get('location')]).toEqual([201, '/admin/servers/ams1']);
@@ -355,7 +373,7 @@ eachDatabase((database) => {
       ['no services', { services: [] }, 400, /services/],
       ['an unknown service', { services: ['ftp'] }, 400, /services.0: expected one of proxy/],
       ['a service twice', { services: ['proxy', 'proxy'] }, 400, /services/],
-      ['an unknown port scheme', { port_schemes: ['none'] }, 409, /port_scheme: .*"none"/],
+      ['an unknown port scheme', { port_schemes: ['none'] }, 409, /port_schemes: .*"none"/],
     ])('%s is refused', async (_, more, status, says) => {
       expectRefusal(await t.operator.post('/servers', { ...server, ...more }), status, says);
       expect((await t.operator.get('/servers/ams1')).status).toBe(404);
@@ -546,7 +564,7 @@ eachDatabase((database) => {
         const undone = await t.operator.post(restore, body);
         expect([undone.status, undone.body]).toEqual([200, { restored: 1, left_out: 0 }]);
         expect((await t.operator.get(`/accounts/acme/${list}`)).body).toEqual(before);
-        expectRefusal(await t.operator.post(restore, body), 404, /can be undone/);
+        expectRefusal(await t.operator.post(restore, body), 409, /removal_id: .*can be undone/);
       }
     });
   });

@@ -310,10 +310,14 @@ export async function listPortSchemes(db: Reader): Promise<PortScheme[]> {
   return rows.map((row) => ({ ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] }));
 }
 
-/** Errors: 409 when there is none of that name. */
-export async function requirePortScheme(db: Reader, name: string): Promise<PortScheme> {
+/** A port scheme that the body's `field` names. Errors: 409 when there is none of that name. */
+export async function requirePortScheme(
+  db: Reader,
+  name: string,
+  field = 'port_scheme',
+): Promise<PortScheme> {
   const row = await store.findPortScheme(db, name);
-  if (!row) throw conflict(`port_scheme: there is no port scheme named ${JSON.stringify(name)}.`);
+  if (!row) throw conflict(`${field}: there is no port scheme named ${JSON.stringify(name)}.`);
   return { ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] };
 }
 

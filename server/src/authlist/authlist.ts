@@ -298,7 +298,9 @@ export async function restoreEntries(
 ): Promise<{ restored: number; left_out: number }> {
   const rows = await takeRemoved<store.AuthlistRow>(tx, account.id, removal_id, 'authlist');
   if (rows.length === 0)
-    throw notFound(`The account has no authlist removal ${removal_id} that can be undone.`);
+    throw conflict(
+      `removal_id: the account has no authlist removal ${removal_id} that can be undone.`,
+    );
   let restored = 0;
   for (const row of rows) {
     if (

@@ -10,7 +10,10 @@ import { faultSentence } from './fields.ts';
 /** What Fastify itself refuses, in our words. */
 const sentences: Record<string, [number, string]> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [400, 'Content-Type: expected application/json.'],
-  FST_ERR_CTP_BODY_TOO_LARGE: [400, 'The body is larger than 64 KB.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    400,
+    'The body is too large: 64 KB is the most, 8 MB for inventories and usage batches.',
+  ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Content-Length: does not match the body.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty; expected a JSON object.'],
   FST_ERR_BAD_URL: [400, 'The path is not valid: a percent escape is broken.'],

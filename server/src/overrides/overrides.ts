@@ -300,8 +300,8 @@ export async function restoreOverrides(
 ): Promise<{ restored: number; left_out: number }> {
   const rows = await takeRemoved<store.OverrideRow>(tx, account.id, removal_id, 'overrides');
   if (rows.length === 0)
-    throw notFound(
-      `The account has no removal ${removal_id} of custom DNS entries that can be undone.`,
+    throw conflict(
+      `removal_id: the account has no removal ${removal_id} of custom DNS entries that can be undone.`,
     );
   let restored = 0;
   for (const row of rows) {

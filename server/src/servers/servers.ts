@@ -1,7 +1,7 @@
 // Servers of the network, with their exit IPs and health.
 import { type PortScheme, requirePortScheme, sharePorts } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { networkStamp, nextId, recordChange, touch } from '../changes.ts';
+import { countHeld, networkStamp, nextId, recordChange, touch } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
 import * as store from './store.ts';
@@ -138,7 +138,9 @@ export async function changeServer(
 
 /** The port schemes that a server is to listen on. Errors: 409 for an unknown one, or two that share ports. */
 async function requirePortSchemes(db: Reader, names: string[]): Promise<PortScheme[]> {
-  const schemes = await Promise.all(names.map((name) => requirePortScheme(db, name)));
+  const schemes = await Promise.all(
+    names.map((name) => requirePortScheme(db, name, 'port_schemes')),
+  );
   const fault = sharedPortsFault(schemes);
   if (fault) throw conflict(`port_schemes: ${fault}`);
   return schemes;
@@ -171,6 +173,10 @@ export async function removeServer(tx: Transaction, server: store.ServerRow): Pr
   const accounts = await store.accountsOf(tx, server.id);
   if (accounts.length > 0) {
     throw conflict(`${server.name} is on ${accounts.length} contract(s); remove it there first.`);
+  }
+  for (const { account_id, entries } of await store.overridesOf(tx, server.id)) {
+    await countHeld(tx, account_id, 'overrides', -entries);
+    await touch(tx, account_id);
   }
   await store.remove(tx, server.id);
   await serverChanged(tx, server.id);

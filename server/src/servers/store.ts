@@ -166,6 +166,17 @@ export function setApplied(tx: Transaction, id: number, revision: number): Promi
   return tx.run('update servers set applied_revision = $2 where id = $1', [id, revision]);
 }
 
+/** How many custom DNS entries each account has on a server: they go with it. */
+export function overridesOf(
+  db: Reader,
+  server_id: number,
+): Promise<Array<{ account_id: number; entries: number }>> {
+  return db.all(
+    'select account_id, count(*) as entries from overrides where server_id = $1 group by account_id',
+    [server_id],
+  );
+}
+
 export async function remove(tx: Transaction, id: number): Promise<void> {
   await tx.run(
     'delete from geo_statuses where ip in (select ip from exit_ips where server_id = $1)',
