@@ -24,7 +24,7 @@ interface Job {
 const batch = 500;
 const usage_batches_kept_seconds = 45 * 86_400;
 
-const jobs: Job[] = [
+export const jobs: readonly Job[] = [
   {
     name: 'end overrides',
     every_seconds: 1,
@@ -90,37 +90,72 @@ async function sweepAllLimits(tx: Transaction): Promise<number> {
 const system: Actor = { kind: 'system', name: 'sweep', address: '', request_id: '' };
 const furthestJump_seconds = 3600;
 
+const settling_seconds = 3600;
+
 /**
- * Tells whether the wall clock can be trusted to destroy by: it moved with the steady clock since the
- * start, and the newest write in the database is not far in its future.
+ * Tells whether the wall clock can be trusted to destroy by. When it jumps against the steady clock, or
+ * is far from the newest write in the database at the start (after a long rest, or because it is wrong:
+ * nobody can tell), nothing is destroyed until it has gone evenly for an hour. Nor is anything while
+ * the database holds writes of its future.
  */
 export class ClockGuard {
   readonly #ctx: Context;
-  readonly #wall: number;
-  readonly #steady: number;
+  #wall: number;
+  #steady: number;
+  /** Steady seconds. */
+  #trusted_from: number;
+  #trusts = true;
 
-  constructor(ctx: Context) {
+  private constructor(ctx: Context, newest: number) {
     this.#ctx = ctx;
     this.#wall = ctx.clock.now();
     this.#steady = ctx.clock.steady();
+    const isFar = newest !== 0 && Math.abs(this.#wall - newest) > furthestJump_seconds;
+    this.#trusted_from = this.#steady + (isFar ? settling_seconds : 0);
   }
+
+  /** Call it before anything is written with this clock. */
+  static async watch(ctx: Context): Promise<ClockGuard> {
+    return new ClockGuard(ctx, await newestTime(ctx));
+  }
+
   async trusts(): Promise<boolean> {
-    const { clock, db } = this.#ctx;
-    const expected = this.#wall + (clock.steady() - this.#steady);
-    if (Math.abs(clock.now() - expected) > furthestJump_seconds) return false;
-    const row = await db.one<{ newest_time: number }>('select newest_time from network');
-    const newest = row?.newest_time ?? 0;
-    return newest === 0 || newest <= clock.now() + furthestJump_seconds;
+    const { clock, log } = this.#ctx;
+    const [now, steady] = [clock.now(), clock.steady()];
+    const jumped = now - (this.#wall + (steady - this.#steady));
+    if (Math.abs(jumped) > furthestJump_seconds) {
+      [this.#wall, this.#steady] = [now, steady];
+      this.#trusted_from = steady + settling_seconds;
+    }
+    const trusts =
+      steady >= this.#trusted_from && (await newestTime(this.#ctx)) <= now + furthestJump_seconds;
+    if (trusts !== this.#trusts) {
+      log.warn(
+        trusts
+          ? 'the wall clock goes evenly; purges go on'
+          : 'the wall clock is far from what was expected; nothing is purged until it has gone evenly for an hour',
+      );
+    }
+    this.#trusts = trusts;
+    return trusts;
   }
 }
 
-/** Runs a job to its end, a batch at a time; resumable at any point. Answers how many records it took. */
-export async function runJob(ctx: Context, job: Job): Promise<number> {
+async function newestTime(ctx: Context): Promise<number> {
+  const row = await ctx.db.one<{ newest_time: number }>('select newest_time from network');
+  return row?.newest_time ?? 0;
+}
+
+/**
+ * Runs a job to its end, or until `stopped` says so, a batch at a time; resumable at any point. Answers
+ * how many records it took.
+ */
+async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<number> {
   let all = 0;
   for (;;) {
     const taken = await ctx.db.write(system, (tx) => job.run(tx, ctx));
     all += taken;
-    if (taken < batch) return all;
+    if (taken < batch || stopped()) return all;
     // Others first: a large purge goes on beside the traffic.
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -132,8 +167,8 @@ export async function runAllJobs(ctx: Context): Promise<void> {
 }
 
 /** Starts the jobs, and the writing down of token use; answers what stops them. */
-export function startJobs(ctx: Context, tokenUse: TokenUse): () => Promise<void> {
-  const guard = new ClockGuard(ctx);
+export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() => Promise<void>> {
+  const guard = await ClockGuard.watch(ctx);
   let running: Promise<void> = Promise.resolve();
   let stopped = false;
   const due = async (job: Job) => {
@@ -141,13 +176,9 @@ export function startJobs(ctx: Context, tokenUse: TokenUse): () => Promise<void>
     try {
       if (job.purges && !(await guard.trusts())) {
         ctx.metrics.sweeps.inc({ job: job.name, outcome: 'held back' });
-        ctx.log.warn(
-          { job: job.name },
-          'the wall clock jumped; nothing is purged until it can be trusted',
-        );
         return;
       }
-      const taken = await runJob(ctx, job);
+      const taken = await runJob(ctx, job, () => stopped);
       ctx.metrics.sweeps.inc({ job: job.name, outcome: 'ok' });
       if (taken > 0) ctx.metrics.swept.inc({ job: job.name }, taken);
     } catch (error) {
@@ -155,14 +186,19 @@ export function startJobs(ctx: Context, tokenUse: TokenUse): () => Promise<void>
       ctx.log.warn({ job: job.name, err: error }, 'a sweep failed and will be tried again');
     }
   };
-  // One after another: a slow disk must not pile them up.
-  const enqueue = (work: () => Promise<void>) => {
-    running = running.then(work, work);
+  // One after another, and each waits once only: a slow disk must not pile them up.
+  const every = (seconds: number, work: () => Promise<void>) => {
+    let waits = false;
+    return setInterval(() => {
+      if (waits) return;
+      waits = true;
+      running = running.then(work).finally(() => {
+        waits = false;
+      });
+    }, seconds * 1000);
   };
-  const timers = jobs.map((job) =>
-    setInterval(() => enqueue(() => due(job)), job.every_seconds * 1000),
-  );
-  timers.push(setInterval(() => enqueue(() => tokenUse.writeDown(ctx)), 60_000));
+  const timers = jobs.map((job) => every(job.every_seconds, () => due(job)));
+  timers.push(every(60, () => tokenUse.writeDown(ctx)));
   for (const timer of timers) timer.unref();
   return async () => {
     stopped = true;

@@ -138,7 +138,7 @@ export async function serve(env: Environment, overrides: Overrides = {}): Promis
     const { ctx, tokenUse } = createContext(config, db, overrides, metrics, stopping.signal);
     await ensureNetwork(ctx);
     await ensureOperatorToken(db, ctx.secrets, config.admin_token_file, starting);
-    if (overrides.jobs !== false) closers.push(startJobs(ctx, tokenUse));
+    if (overrides.jobs !== false) closers.push(await startJobs(ctx, tokenUse));
     const urls = await listenAll(ctx, closers);
     closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');

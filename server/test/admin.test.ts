@@ -327,7 +327,7 @@ eachDatabase((database) => {
     };
 
     test('a removed server takes its custom DNS entries along, also from what the account holds', async () => {
-      await t.server('gone1');
+      await t.server('gone1', { exit_ips: ['198.18.9.9'] });
       const { account, api_token } = await t.account('leaver', { servers: ['gone1'] });
       const entry = {
         server: 'gone1',

@@ -1,0 +1,202 @@
+// What happens by itself: purges that wait for a clock they can trust, and sweeps in batches.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Clock } from '../src/clock.ts';
+import type { Actor } from '../src/db/database.ts';
+import { ClockGuard, jobs, runAllJobs, startJobs, TokenUse } from '../src/jobs.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
+const hour = 3600;
+
+/** Two clocks that the test moves together or apart. */
+class TwoClocks implements Clock {
+  wall: number;
+  monotonic = 1000;
+
+  constructor(wall: number) {
+    this.wall = wall;
+  }
+  now(): number {
+    return this.wall;
+  }
+  steady(): number {
+    return this.monotonic;
+  }
+  /** Time passes. */
+  pass(seconds: number): void {
+    this.wall += seconds;
+    this.monotonic += seconds;
+  }
+}
+
+eachDatabase((database) => {
+  let t: TestApp;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t.stop());
+
+  describe('the clock guard', () => {
+    /** The newest write in the database is of now; the guard's own clocks start where the test says. */
+    async function guardAt(wall: number) {
+      await t.server(`at-${Math.random().toString(36).slice(2, 8)}`);
+      const clock = new TwoClocks(wall);
+      const guard = await ClockGuard.watch({ ...t.running.ctx, clock });
+      return { clock, guard };
+    }
+
+    test('trusts a clock that goes with the steady one, however long nothing is written', async () => {
+      const { clock, guard } = await guardAt(t.now());
+      expect(await guard.trusts()).toBe(true);
+      for (let days = 0; days < 90; days += 1) {
+        clock.pass(86_400);
+        expect(await guard.trusts()).toBe(true);
+      }
+    });
+
+    test.each([hour + 1, 40 * 86_400, -hour - 1, -40 * 86_400])(
+      'holds purges back when the wall clock jumps by %i seconds, until it has gone evenly for an hour',
+      async (jump) => {
+        const { clock, guard } = await guardAt(t.now() + Math.max(0, -jump));
+        clock.pass(2 * hour);
+        await guard.trusts();
+        clock.wall += jump;
+        expect(await guard.trusts()).toBe(false);
+        clock.pass(hour - 1);
+        expect(await guard.trusts()).toBe(false);
+        clock.pass(2);
+        expect(await guard.trusts()).toBe(true);
+      },
+    );
+
+    test('takes less than an hour for the correction that it is', async () => {
+      const { clock, guard } = await guardAt(t.now());
+      for (const step of [hour - 1, -hour + 1, 60, -60]) {
+        clock.wall += step;
+        clock.pass(10);
+        expect(await guard.trusts()).toBe(true);
+      }
+    });
+
+    test('a clock that goes wrong again and again is not trusted in between', async () => {
+      const { clock, guard } = await guardAt(t.now());
+      for (let times = 0; times < 5; times += 1) {
+        clock.wall += 2 * hour;
+        clock.pass(hour / 2);
+        expect(await guard.trusts()).toBe(false);
+      }
+    });
+
+    test.each([hour + 1, 400 * 86_400])(
+      'started %i seconds after the newest write, it waits an hour: the clock may be wrong',
+      async (ahead) => {
+        const { clock, guard } = await guardAt(t.now() + ahead);
+        expect(await guard.trusts()).toBe(false);
+        // Writes of this very clock prove nothing.
+        clock.pass(hour - 1);
+        expect(await guard.trusts()).toBe(false);
+        clock.pass(1);
+        expect(await guard.trusts()).toBe(true);
+      },
+    );
+
+    test('while the database holds writes of more than an hour ahead nothing is purged', async () => {
+      const { clock, guard } = await guardAt(t.now() - 3 * hour);
+      clock.pass(hour + 1);
+      expect(await guard.trusts()).toBe(false);
+      clock.pass(hour);
+      expect(await guard.trusts()).toBe(true);
+    });
+  });
+
+  describe('sweeps', () => {
+    const entries = 1300;
+
+    /** Entries that have expired, more than a batch of them. */
+    async function expiredEntries(name: string) {
+      const built = await t.account(name);
+      const { id, port_scheme_id } = built.account;
+      await t.write(async (tx) => {
+        await tx.insertMany(
+          'authlist',
+          Array.from({ length: entries }, (_, at) => ({
+            account_id: id,
+            id: at + 1,
+            port_scheme_id,
+            ip: `2001:db8:${id.toString(16)}::${(at + 1).toString(16)}`,
+            user_id: 1,
+            expiry: tx.now - 1,
+          })),
+        );
+        await tx.run('insert into counters (account_id, list, last) values ($1, $2, $3)', [
+          id,
+          'authlist held',
+          entries,
+        ]);
+      });
+      const left = async () => {
+        const counted = await t.running.ctx.db.one<{ rows: number; held: number }>(
+          `select (select count(*) from authlist where account_id = $1) as rows,
+             (select last from counters where account_id = $1 and list = 'authlist held') as held`,
+          [id],
+        );
+        expect(counted?.held).toBe(counted?.rows);
+        return counted?.rows as number;
+      };
+      return { id, left };
+    }
+
+    test('work in batches, and a sweep that was cut short goes on where it was', async () => {
+      const { left } = await expiredEntries('cut-short');
+      const job = jobs.find(({ name }) => name === 'expired authlist');
+      // One batch, and then the process is gone.
+      const taken = await t.running.ctx.db.write(tester, async (tx) => job?.run(tx, t.running.ctx));
+      expect(taken).toBe(500);
+      expect(await left()).toBe(entries - 500);
+      await runAllJobs(t.running.ctx);
+      expect(await left()).toBe(0);
+      await runAllJobs(t.running.ctx);
+    });
+
+    test('let other writes pass between their batches', async () => {
+      const { left } = await expiredEntries('beside');
+      const order: string[] = [];
+      const sweep = runAllJobs(t.running.ctx).then(() => order.push('sweep'));
+      const write = t
+        .write(async (tx) => tx.run('update network set maintenance = 0'))
+        .then(() => order.push('write'));
+      await Promise.all([sweep, write]);
+      expect(order).toEqual(['write', 'sweep']);
+      expect(await left()).toBe(0);
+    });
+
+    test('run by themselves, and end with the server without finishing a long one', async () => {
+      const { left } = await expiredEntries('by-itself');
+      const stop = await startJobs(t.running.ctx, new TokenUse());
+      const deadline = performance.now() + 15_000;
+      while ((await left()) > 0 && performance.now() < deadline) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      await stop();
+      expect(await left()).toBe(0);
+      const text = await t.running.ctx.metrics.text();
+      expect(text).toMatch(/exitward_sweeps_total\{job="expired authlist",outcome="ok"\} [1-9]/);
+      expect(text).toMatch(/exitward_swept_records_total\{job="expired authlist"\} 1300/);
+    });
+
+    test('are held back, and say so, while the clock is not trusted', async () => {
+      const { left } = await expiredEntries('held-back');
+      const clock = new TwoClocks(t.now() + 10 * 86_400);
+      const stop = await startJobs({ ...t.running.ctx, clock }, new TokenUse());
+      const heldBack = /exitward_sweeps_total\{job="expired authlist",outcome="held back"\} [1-9]/;
+      const deadline = performance.now() + 15_000;
+      while (!heldBack.test(await t.running.ctx.metrics.text()) && performance.now() < deadline) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      await stop();
+      expect(await t.running.ctx.metrics.text()).toMatch(heldBack);
+      expect(await left()).toBe(entries);
+    });
+  });
+});
