@@ -32,6 +32,9 @@ const seed = Number(process.env.EXITWARD_TEST_SEED ?? Math.floor(Math.random() *
 /** Where in the seed a failure was found; it is printed with the failure. */
 const path = process.env.EXITWARD_TEST_PATH;
 
+/** How long a failing history is made smaller. */
+const shrink_milliseconds = 30_000;
+
 // ---- Steps ------------------------------------------------------------------------------
 
 type Step =
@@ -457,12 +460,19 @@ eachDatabase((database) => {
         `${database.name}: ${histories} histories; EXITWARD_TEST_SEED=${seed} replays them, with EXITWARD_TEST_PATH to one alone`,
       );
       let count = 0;
+      let shrinkUntil = Number.POSITIVE_INFINITY;
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 80, size: 'max' }), async (steps) => {
+          if (performance.now() > shrinkUntil) return;
           count += 1;
           const history = new History(t, count, transcript);
           await history.begin();
-          for (const one of steps) await history.take(one);
+          try {
+            for (const one of steps) await history.take(one);
+          } catch (error) {
+            shrinkUntil = Math.min(shrinkUntil, performance.now() + shrink_milliseconds);
+            throw error;
+          }
         }),
         { seed, numRuns: histories, ...(path ? { path } : {}) },
       );

@@ -88,6 +88,17 @@ const longest = 10 * 365.25 * day;
 const retention = 30 * day;
 const lost_seconds = 60;
 
+/** The same day and time some months later; the last day of a month that is too short. */
+function monthsLater(start: number, months: number): number {
+  const date = new Date(start * 1000);
+  const dayOfMonth = date.getUTCDate();
+  date.setUTCDate(1);
+  date.setUTCMonth(date.getUTCMonth() + months + 1);
+  date.setUTCDate(0);
+  date.setUTCDate(Math.min(dayOfMonth, date.getUTCDate()));
+  return date.getTime() / 1000;
+}
+
 const refuse = (status: number): Expected => ({ status });
 
 export class Model {
@@ -165,22 +176,15 @@ export class Model {
   }
 
   #contract({ name, plan, start, expiry, limit }: Account): Expected {
-    // The month that holds now, counted from the start; starts are on the 1st to 28th here.
-    const begin = new Date(start * 1000);
-    let end = begin;
-    let from = begin;
-    while (end.getTime() / 1000 <= this.now) {
-      from = end;
-      end = new Date(end);
-      end.setUTCMonth(end.getUTCMonth() + 1);
-    }
-    const seconds = (date: Date) => date.getTime() / 1000;
+    let months = 0;
+    while (monthsLater(start, months + 1) <= this.now) months += 1;
+    const [from, end] = [monthsLater(start, months), monthsLater(start, months + 1)];
     return {
       status: 200,
       body: {
         name,
         plan,
-        period: { start: seconds(from), end: seconds(end), usage: 0, limit },
+        period: { start: from, end, usage: 0, limit },
         expiry,
       },
     };

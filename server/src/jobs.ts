@@ -210,22 +210,22 @@ export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() =>
 
 /** Remembers when API tokens were used, in memory, and writes it down once a minute. */
 export class TokenUse {
-  #used = new Map<string, { account_id: number; token_id: number; at: number }>();
+  // By caller object, not by name: this runs for every request.
+  #used = new Map<{ account_id: number; token_id: number }, number>();
 
   note(caller: { account_id: number; token_id: number }, now: number): void {
-    const key = `${caller.account_id} ${caller.token_id}`;
-    const known = this.#used.get(key);
-    if (known) known.at = now;
-    else this.#used.set(key, { account_id: caller.account_id, token_id: caller.token_id, at: now });
+    this.#used.set(caller, now);
   }
   async writeDown(ctx: Context): Promise<void> {
-    const used = Array.from(this.#used.values());
+    const used = Array.from(this.#used);
     this.#used = new Map();
     if (used.length === 0) return;
     try {
       await ctx.db.write(system, async (tx) => {
-        for (const { account_id, token_id, at } of used)
+        // Callers of one token may be remembered twice, the later one last.
+        for (const [{ account_id, token_id }, at] of used) {
           await markTokenUsed(tx, account_id, token_id, at);
+        }
       });
     } catch (error) {
       ctx.log.warn({ err: error }, 'the use of API tokens could not be written down');

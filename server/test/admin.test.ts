@@ -134,7 +134,7 @@ eachDatabase((database) => {
         400,
         /on_limit: expected one of refuse, allow/,
       ],
-      ['an unknown port scheme', { port_scheme: 'none' }, 409, /port_schemes: .*"none"/],
+      ['an unknown port scheme', { port_scheme: 'none' }, 409, /port_scheme: .*"none"/],
       ['a field that does not exist', { limit: 5 }, 400, /limit: is not a field/],
     ])('%s is refused, and the message names the field', async (_, more, status, says) => {
       expectRefusal(await t.operator.post('/accounts', newAccount('refused', more)), status, says);

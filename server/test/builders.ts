@@ -20,7 +20,10 @@ export interface Builders {
   /** A server with exit IPs at port bases 1, 2, …; `fra1` when nothing is said. */
   server(name?: string, more?: Partial<NewServer> & { exit_ips?: string[] }): Promise<NewServer>;
   /** An account with the servers added to its contract and an active proxy user `alice`. */
-  account(name?: string, more?: Partial<NewAccount> & { servers?: string[] }): Promise<BuiltAccount>;
+  account(
+    name?: string,
+    more?: Partial<NewAccount> & { servers?: string[] },
+  ): Promise<BuiltAccount>;
   user(of: BuiltAccount, name: string, flags?: Partial<Flags>): Promise<User>;
 }
 

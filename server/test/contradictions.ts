@@ -65,7 +65,8 @@ const questions: Array<[string, string]> = [
   ],
   [
     'audit: an id that will be given again',
-    `select id from audit where id > (select last from counters where account_id = 0 and list = 'audit')`,
+    `select id from audit where id >
+       coalesce((select last from counters where account_id = 0 and list = 'audit'), 0)`,
   ],
   ...different(
     'usage: hours and their sums differ',

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Environment } from '../src/config.ts';
-import { openDatabase } from '../src/db/database.ts';
+import { openDatabase } from '../src/db/open.ts';
 import { contradictions } from './contradictions.ts';
 import { eachDatabase } from './databases.ts';
 import { Crowd, prepareSubject } from './durability.ts';
+import { startTestApp } from './harness.ts';
 import { Random } from './random.ts';
 import { ServerProcess } from './server_process.ts';
 
@@ -83,3 +84,56 @@ eachDatabase((database) => {
     expect(crowd.verdict.lost).not.toEqual([]);
   });
 });
+
+eachDatabase((database) => {
+  test('control: what a half-written change would leave behind is seen', async () => {
+    const t = await startTestApp(await database.url());
+    const { db } = t.running.ctx;
+    await t.server('fra1');
+    const account = t.as(await t.account('acme', { servers: ['fra1'] }));
+    const expiry = t.now() + 1000;
+    await account.post('/contract/ip-authlist', { ip: '192.0.2.1', user: 'alice', expiry });
+    const override = { server: 'fra1', hostname: 'a.example', ip: '192.0.2.1', expiry };
+    await account.post('/contract/overrides', override);
+    const node = await t.node('fra1');
+    const row = { account: 1, user: 1, at: t.now(), up: 1, down: 2 };
+    await node.send('POST', '/usage', { boot: 'b', seq: 1, rows: [row] });
+    expect(await contradictions(db)).toEqual([]);
+
+    const halves: Array<[string, string]> = [
+      ["delete from changes where kind = 'authlist'", 'an entry without its change'],
+      ["delete from audit where action = 'override.create'", 'an entry without its audit row'],
+      ['delete from authlist', 'the count of entries is wrong'],
+      ["update counters set last = 0 where list = 'overrides'", 'an id that will be given again'],
+      ['update overrides set revision = revision + 1', 'a revision that no change has'],
+      ['update network set revision = 1', 'a revision behind its changes'],
+      ['delete from stamps where account_id = 1', 'behind the changes of their account'],
+      ["delete from counters where list = 'audit'", 'an id that will be given again'],
+      ['update usage_server_hours set bytes = bytes + 1', 'hours and their sums differ'],
+      ['delete from usage_periods', 'hours and periods differ'],
+    ];
+    for (const [half, seen] of halves) {
+      const tampering = t.write(async (tx) => {
+        await tx.run(half);
+        throw new Seen(await contradictions(tx));
+      });
+      const { found } = (await tampering.catch((error) => error)) as Seen;
+      expect([half, found]).toEqual([
+        half,
+        expect.arrayContaining([expect.stringContaining(seen)]),
+      ]);
+    }
+    expect(await contradictions(db)).toEqual([]);
+    await t.stop();
+  });
+});
+
+/** Carries what was found out of a transaction that must not last. */
+class Seen extends Error {
+  readonly found: string[];
+
+  constructor(found: string[]) {
+    super('seen');
+    this.found = found;
+  }
+}

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { Clock } from '../src/clock.ts';
 import type { Environment } from '../src/config.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
@@ -116,10 +116,21 @@ export interface TestApp extends Builders {
   stop(): Promise<void>;
 }
 
+/** A log that keeps its lines for the test to read. */
+export function keptLog(): { log: Logger; lines: Array<Record<string, unknown>> } {
+  const lines: Array<Record<string, unknown>> = [];
+  const log = pino(
+    { level: 'trace' },
+    { write: (line: string) => void lines.push(JSON.parse(line)) },
+  );
+  return { log, lines };
+}
+
 /** Starts a server on a fresh database; the jobs run only when the test lets time pass. */
 export async function startTestApp(
   database_url: string,
   env: Environment = {},
+  log: Logger = pino({ level: 'silent' }),
 ): Promise<TestApp> {
   const data_dir = mkdtempSync(join(tmpdir(), 'exitward-test-'));
   const clock = new TestClock();
@@ -133,7 +144,7 @@ export async function startTestApp(
       EXITWARD_STOP_SECONDS: '1',
       ...env,
     },
-    { clock, log: pino({ level: process.env.DEBUG_LOG ?? 'silent' }), jobs: false },
+    { clock, log, jobs: false },
   );
   const { ctx } = running;
   const admin_token = readFileSync(ctx.config.admin_token_file, 'utf8').trim();
@@ -147,8 +158,7 @@ export async function startTestApp(
     now: () => clock.now(),
     as: (account, variant) =>
       new Caller(`${running.base_url}/v0`, { authorization: basic(account.api_token, variant) }),
-    with: (authorization) =>
-      new Caller(running.base_url, authorization ? { authorization } : {}),
+    with: (authorization) => new Caller(running.base_url, authorization ? { authorization } : {}),
     operator: new Caller(`${running.admin_url}/admin`, {
       authorization: `Bearer ${admin_token}`,
     }),

@@ -50,7 +50,12 @@ export class TestNode {
     return new TestNode(running.node_url, body.node, body.token);
   }
 
-  send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     return fetch(`${this.url}/node${path}`, {
       method,
       headers: {
@@ -65,7 +70,10 @@ export class TestNode {
   /** Takes a snapshot; answers its records without the first and the last line. */
   async snapshot(): Promise<NodeRecord[]> {
     const response = await this.send('GET', '/snapshot');
-    const lines = (await response.text()).trim().split('\n').map((line) => JSON.parse(line));
+    const lines = (await response.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     const [first, last] = [lines[0], lines.at(-1)];
     if (first.kind !== 'snapshot' || last.kind !== 'end' || last.records !== lines.length - 2) {
       throw new Error('the snapshot is not whole');
@@ -87,7 +95,8 @@ export class TestNode {
       },
       signal: controller.signal,
     });
-    if (response.status !== 200) throw new Error(`follow: ${response.status} ${await response.text()}`);
+    if (response.status !== 200)
+      throw new Error(`follow: ${response.status} ${await response.text()}`);
     void this.#read(response).catch(() => {
       this.ended = true;
       this.#tell();
@@ -109,7 +118,10 @@ export class TestNode {
 
   #take(block: string): void {
     const field = (name: string) =>
-      block.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
+      block
+        .split('\n')
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2) ?? '';
     const id = field('id');
     const event = field('event');
     const revision = Number(id.split(':')[1]);

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { type Actor, type Database, openDatabase } from '../src/db/database.ts';
+import type { Actor, Database } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
+import { openDatabase } from '../src/db/open.ts';
 import {
   createOperatorToken,
   ensureOperatorToken,

@@ -35,8 +35,9 @@ export class ServerProcess {
 
   private constructor(env: Environment) {
     this.data_dir = env.EXITWARD_DATA_DIR as string;
-    // Only what the test says: nothing of the machine's own settings.
-    this.child = spawn(process.execPath, [program], {
+    // The most generous umask: what is private is so by the server's own doing. And only the settings
+    // that the test says, nothing of the machine's own.
+    this.child = spawn('sh', ['-c', 'umask 000; exec "$0" "$@"', process.execPath, program], {
       env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -144,11 +144,10 @@ export function markTokenUsed(
   id: number,
   at: number,
 ): Promise<number> {
-  return tx.run('update api_tokens set last_used_at = $3 where account_id = $1 and id = $2', [
-    account_id,
-    id,
-    at,
-  ]);
+  return tx.run(
+    'update api_tokens set last_used_at = $3 where account_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)',
+    [account_id, id, at],
+  );
 }
 
 /** True while the account lists addresses: each is claimed on the account's port scheme. */

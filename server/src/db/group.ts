@@ -1,7 +1,8 @@
 // Group commit: actions that wait at the same time share one transaction, one commit and one fsync.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal, unavailable } from '../errors.ts';
+import { Refusal } from '../errors.ts';
 import type { Actor, DatabaseOptions, Group, Row, Transaction, Value } from './database.ts';
+import { isStorageFault, storageFault } from './faults.ts';
 
 /** The connection that writes, as an engine offers it. */
 export interface WriteConnection {
@@ -203,26 +204,4 @@ export class GroupWriter {
     // Only now: what a refusal was based on may have been written by this very group.
     for (const [one, refusal] of refusals) one.reject(refusal);
   }
-}
-
-/** Set on errors that come from the engine itself: disk full, connection lost, a failed statement. */
-const storageFaults = new WeakSet<object>();
-
-/** Marks an engine's error, so that it is answered 503 and never taken for an action's own. */
-export function markStorageFault(error: unknown): unknown {
-  if (typeof error === 'object' && error !== null) storageFaults.add(error);
-  return error;
-}
-
-export function isStorageFault(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && storageFaults.has(error);
-}
-
-/** The 503 that a caller sees for an engine's error; the cause stays with it for the log. */
-export function storageFault(error: unknown): Refusal {
-  const refusal = unavailable(
-    'The database cannot take this request now; whether the change was made is unknown. Read it back, or send it again with an Idempotency-Key.',
-  );
-  refusal.cause = error;
-  return refusal;
 }

@@ -1,7 +1,8 @@
 // PostgreSQL: one pipelined connection writes in groups under one lock, a small pool reads.
 import pg from 'pg';
 import type { Actor, Database, DatabaseOptions, Reader, Transaction, Value } from './database.ts';
-import { GroupWriter, isStorageFault, storageFault } from './group.ts';
+import { isStorageFault, storageFault } from './faults.ts';
+import { GroupWriter } from './group.ts';
 import { connectionSettings, marked, named, newClient } from './postgres_connection.ts';
 import { PostgresListener } from './postgres_listener.ts';
 import { PostgresWriter, writeLock } from './postgres_writer.ts';

@@ -1,7 +1,7 @@
 // How we connect to PostgreSQL: settings, names of statements, and which of its errors speak of the server.
 import pg from 'pg';
 import type { Value } from './database.ts';
-import { markStorageFault } from './group.ts';
+import { markStorageFault } from './faults.ts';
 
 const int8 = 20;
 const numbers = {

@@ -1,7 +1,8 @@
 // The one connection of this process that writes to PostgreSQL: pipelined, under the network's write lock.
 import type pg from 'pg';
 import type { Row, Value } from './database.ts';
-import { isStorageFault, markStorageFault, type WriteConnection } from './group.ts';
+import { isStorageFault, markStorageFault } from './faults.ts';
+import type { WriteConnection } from './group.ts';
 import { marked, named, newClient } from './postgres_connection.ts';
 
 /** Holders of this advisory lock write; all others wait. It makes revisions commit in their order. */

@@ -14,8 +14,9 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { audit } from '../audit.ts';
 import type { Clock } from '../clock.ts';
-import { type Actor, openDatabase } from './database.ts';
+import type { Actor } from './database.ts';
 import { migrate } from './migrate.ts';
+import { openDatabase } from './open.ts';
 
 export interface Restored {
   /** Where the old database is now; undefined when there was none. */

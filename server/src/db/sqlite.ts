@@ -12,13 +12,8 @@ import type {
   Transaction,
   Value,
 } from './database.ts';
-import {
-  GroupWriter,
-  isStorageFault,
-  markStorageFault,
-  storageFault,
-  type WriteConnection,
-} from './group.ts';
+import { isStorageFault, markStorageFault, storageFault } from './faults.ts';
+import { GroupWriter, type WriteConnection } from './group.ts';
 
 /** Result codes that speak of the disk or the file, not of the statement: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);

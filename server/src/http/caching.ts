@@ -39,6 +39,7 @@ export class AnswerCache {
   readonly #mostBytes: number;
   readonly #sessions = new Map<string, Remembered>();
   #bytes = 0;
+  /** How many answers were served ahead of the router. */
   hits = 0;
 
   constructor(stamps: Stamps, clock: Clock, mostBytes: number) {
@@ -153,7 +154,8 @@ export class AnswerCache {
     }
     const ifNoneMatch = request.headers['if-none-match'];
     // A list of tags, a weak one or `*`: the slow way knows them all.
-    if (ifNoneMatch !== undefined && !/^"[^",]*"$/.test(ifNoneMatch)) {
+    const unchanged = ifNoneMatch === page.etag;
+    if (ifNoneMatch !== undefined && !unchanged && !/^"[^",]*"$/.test(ifNoneMatch)) {
       miss();
       return;
     }
@@ -168,7 +170,6 @@ export class AnswerCache {
         miss();
         return;
       }
-      const unchanged = ifNoneMatch === page.etag;
       const status = unchanged ? 304 : 200;
       if (!watch(session, page.route, status)) {
         miss();

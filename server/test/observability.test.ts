@@ -1,0 +1,304 @@
+// What an operator sees: a request id on every answer and in the log, metrics on their own listener, the rate limit.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eachDatabase } from './databases.ts';
+import { basic, keptLog, startTestApp, type TestApp } from './harness.ts';
+
+/** What the server at `url` answers to these bytes, until it closes the connection. */
+async function sendBytes(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  let heard = '';
+  socket.setEncoding('utf8').on('data', (text) => {
+    heard += text;
+  });
+  socket.on('error', () => {});
+  socket.write(bytes);
+  await once(socket, 'close');
+  return heard;
+}
+
+eachDatabase((database) => {
+  const { log, lines } = keptLog();
+  let t: TestApp;
+  let account: Awaited<ReturnType<TestApp['account']>>;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url(), { EXITWARD_LOG_REQUESTS: 'changes' }, log);
+    await t.server('fra1');
+    account = await t.account('acme', { servers: ['fra1'] });
+  });
+  afterAll(() => t.stop());
+
+  const metrics = async () => (await fetch(t.running.metrics_url as string)).text();
+  /** The value of a sample, 0 when it is not there. */
+  const sample = (text: string, name: string, labels: Record<string, string | number> = {}) => {
+    const line = text
+      .split('\n')
+      .find(
+        (one) =>
+          (one.startsWith(`${name}{`) || one.startsWith(`${name} `)) &&
+          Object.entries(labels).every(([key, value]) => one.includes(`${key}="${value}"`)),
+      );
+    return line ? Number(line.slice(line.lastIndexOf(' ') + 1)) : 0;
+  };
+
+  describe('x-request-id', () => {
+    test('is on every kind of answer, and never twice the same', async () => {
+      const good = { authorization: basic(account.api_token) };
+      const kinds: Array<[number, string, string, Record<string, string>?, string?]> = [
+        [200, 'GET', '/v0/contract', good],
+        // Kept bytes, and the same unchanged.
+        [200, 'GET', '/v0/contract', good],
+        [200, 'HEAD', '/v0/contract', good],
+        [401, 'GET', '/v0/contract'],
+        [401, 'GET', '/v0/%zz'],
+        [404, 'GET', '/v0/nothing', good],
+        [404, 'GET', '/nothing'],
+        [405, 'PUT', '/v0/contract', good],
+        [
+          400,
+          'POST',
+          '/v0/contract/ip-authlist',
+          { ...good, 'content-type': 'application/json' },
+          '{',
+        ],
+        [400, 'POST', '/v0/contract/ip-authlist', { ...good, 'content-type': 'text/plain' }, 'x'],
+        [400, 'GET', '/v0/contract/servers?detail=x', good],
+        [400, 'GET', '/v0/%zz', good],
+        [200, 'GET', '/healthz'],
+        [200, 'GET', '/readyz'],
+        [200, 'GET', '/docs'],
+        [401, 'GET', '/node/snapshot'],
+      ];
+      const seen = new Set<string>();
+      for (const [status, method, path, headers, body] of kinds) {
+        const base = path.startsWith('/node') ? t.running.node_url : t.base_url;
+        const answer = await fetch(base + path, {
+          method,
+          headers: headers ?? {},
+          ...(body ? { body } : {}),
+        });
+        await answer.text();
+        expect([path, answer.status]).toEqual([path, status]);
+        const id = answer.headers.get('x-request-id');
+        expect([path, id]).toEqual([path, expect.stringMatching(/^[\w-]{8,}$/)]);
+        seen.add(id as string);
+      }
+      expect(seen.size).toBe(kinds.length);
+
+      const { etag } = Object.fromEntries((await t.as(account).get('/contract')).headers);
+      const unchanged = await t.as(account).get('/contract', { 'if-none-match': etag as string });
+      expect(unchanged.status).toBe(304);
+      expect(unchanged.headers.get('x-request-id')).toBeTruthy();
+    });
+
+    test.each([
+      ['400', 'NOT HTTP AT ALL\r\n\r\n'],
+      ['400', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+      ['400', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+      ['431', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ])('is on the %s of what is not valid HTTP', async (status, bytes) => {
+      lines.length = 0;
+      const answer = await sendBytes(t.base_url, bytes);
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(answer.toLowerCase()).toContain('application/json');
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toEqual({
+        message: expect.any(String),
+      });
+      const id = /^x-request-id: (\S+)/im.exec(answer)?.[1];
+      expect(id).toBeTruthy();
+      expect(lines).toContainEqual(
+        expect.objectContaining({ request_id: id, status: Number(status) }),
+      );
+    });
+
+    test('is not taken from the caller', async () => {
+      const answer = await t.as(account).get('/users', { 'x-request-id': 'chosen' });
+      expect(answer.headers.get('x-request-id')).not.toBe('chosen');
+    });
+  });
+
+  describe('the log', () => {
+    test('tells of each change and each refusal: who, what, how long, and the id of the answer', async () => {
+      lines.length = 0;
+      const body = { ip: '192.0.2.1', user: 'alice', expiry: t.now() + 1000 };
+      const created = await t.as(account).post('/contract/ip-authlist', body);
+      const refused = await t.as(account).post('/contract/ip-authlist', body);
+      await t.as(account).get('/contract/ip-authlist');
+      await expect.poll(() => lines.filter(({ msg }) => msg === 'request')).toHaveLength(2);
+      expect(lines).toMatchObject([
+        {
+          msg: 'request',
+          request_id: created.headers.get('x-request-id'),
+          method: 'POST',
+          route: '/v0/contract/ip-authlist',
+          status: 201,
+          account: 'acme',
+          address: '127.0.0.1',
+          milliseconds: expect.any(Number),
+        },
+        { msg: 'request', request_id: refused.headers.get('x-request-id'), status: 409 },
+      ]);
+    });
+
+    test('tells of every request when that is asked for, kept answers too', async () => {
+      const kept = keptLog();
+      const all = await startTestApp(
+        await database.url(),
+        { EXITWARD_LOG_REQUESTS: 'all' },
+        kept.log,
+      );
+      const { api_token } = await all.account('acme');
+      kept.lines.length = 0;
+      const ids: unknown[] = [];
+      for (let times = 0; times < 3; times += 1) {
+        const answer = await all.as({ api_token }).get('/contract');
+        ids.push(answer.headers.get('x-request-id'));
+      }
+      await expect.poll(() => kept.lines.map(({ request_id }) => request_id)).toEqual(ids);
+      await all.stop();
+    });
+
+    test('tells the cause of a 500 under the id that the caller has, and tells the caller nothing of it', async () => {
+      lines.length = 0;
+      const { db } = t.running.ctx;
+      await db.script(['alter table users rename to users_away']);
+      const answer = await t.as(account).get('/users');
+      await db.script(['alter table users_away rename to users']);
+      expect(answer.status).toBe(500);
+      expect(answer.body.message).not.toMatch(/users|table|relation|sql/i);
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          level: 50,
+          request_id: answer.headers.get('x-request-id'),
+          err: expect.objectContaining({ message: expect.stringMatching(/users/) }),
+        }),
+      );
+      expect((await t.as(account).get('/users')).status).toBe(200);
+    });
+  });
+
+  describe('the metrics', () => {
+    test('count requests by route, method and status, those answered with kept bytes too', async () => {
+      const before = await metrics();
+      const { etag } = Object.fromEntries((await t.as(account).get('/contract/servers')).headers);
+      for (let times = 0; times < 5; times += 1) await t.as(account).get('/contract/servers');
+      for (let times = 0; times < 3; times += 1) {
+        await t.as(account).get('/contract/servers', { 'if-none-match': etag as string });
+      }
+      await t.as(account).get('/contract/servers/nowhere');
+      await t.with().get('/v0/contract/servers');
+      const after = await metrics();
+      const grown = (name: string, labels: Record<string, string | number>) =>
+        sample(after, name, labels) - sample(before, name, labels);
+      const route = '/v0/contract/servers';
+      const requests = 'exitward_http_requests_total';
+      expect(grown(requests, { route, method: 'GET', status: 200 })).toBe(6);
+      expect(grown(requests, { route, method: 'GET', status: 304 })).toBe(3);
+      expect(grown(requests, { route, method: 'GET', status: 401 })).toBe(1);
+      expect(grown(requests, { route: `${route}/:server`, status: 404 })).toBe(1);
+      expect(grown('exitward_cache_hits_total', { status: 200 })).toBe(5);
+      expect(grown('exitward_cache_hits_total', { status: 304 })).toBe(3);
+      expect(sample(after, 'exitward_http_request_seconds_count', { route })).toBeGreaterThan(0);
+    });
+
+    test('count groups of writes and the actions in them', async () => {
+      const before = await metrics();
+      await Promise.all(
+        Array.from({ length: 20 }, (_, at) =>
+          t.as(account).post('/contract/ip-authlist', {
+            ip: `10.9.9.${at}`,
+            user: 'alice',
+            expiry: t.now() + 1000,
+          }),
+        ),
+      );
+      const after = await metrics();
+      const grown = (name: string) => sample(after, name) - sample(before, name);
+      expect(grown('exitward_database_actions_total')).toBeGreaterThanOrEqual(20);
+      expect(grown('exitward_database_group_seconds_count')).toBeGreaterThan(0);
+      expect(grown('exitward_database_group_seconds_count')).toBeLessThan(20);
+    });
+
+    test('tell how far each node is behind, and that its stream is open', async () => {
+      const node = await t.node('fra1');
+      await node.start();
+      const labels = { server: 'fra1', node: node.id };
+      expect(sample(await metrics(), 'exitward_node_lag_revisions', labels)).toBe(0);
+      expect(sample(await metrics(), 'exitward_node_streams')).toBe(1);
+      for (let at = 0; at < 3; at += 1) {
+        const body = { ip: `10.9.8.${at}`, user: 'alice', expiry: t.now() + 1000 };
+        await t.as(account).post('/contract/ip-authlist', body);
+      }
+      await node.until(() => node.heard('authlist').length === 3);
+      expect(sample(await metrics(), 'exitward_node_lag_revisions', labels)).toBe(3);
+      await node.ack();
+      expect(sample(await metrics(), 'exitward_node_lag_revisions', labels)).toBe(0);
+      await t.operator.delete(`/nodes/${node.id}`);
+      expect(await metrics()).not.toContain(`node="${node.id}"`);
+      await expect.poll(async () => sample(await metrics(), 'exitward_node_streams')).toBe(0);
+      node.stop();
+    });
+
+    test('are on their own listener alone, which answers nothing else', async () => {
+      for (const url of [t.base_url, t.running.admin_url, t.running.node_url]) {
+        expect((await fetch(`${url}/metrics`)).status).toBe(404);
+      }
+      const own = new URL(t.running.metrics_url as string).origin;
+      expect((await fetch(`${own}/metrics`)).headers.get('content-type')).toMatch(
+        /^text\/plain; version=/,
+      );
+      for (const path of ['/', '/v0', '/healthz', '/metrics/x', '/admin/status']) {
+        expect((await fetch(own + path)).status).toBe(404);
+      }
+      expect((await fetch(`${own}/metrics`, { method: 'POST' })).status).toBe(404);
+    });
+
+    test('can be turned off', async () => {
+      const quiet = await startTestApp(await database.url(), { EXITWARD_METRICS_LISTEN: 'off' });
+      expect(quiet.running.metrics_url).toBe(undefined);
+      await quiet.stop();
+    });
+  });
+
+  test('the rate limit: 429 with RateLimit headers past it, for kept answers too, by token and minute', async () => {
+    const limited = await startTestApp(await database.url(), {
+      EXITWARD_RATE_LIMIT_PER_MINUTE: '5',
+    });
+    const { api_token } = await limited.account('acme');
+    const other = await limited.account('globex');
+    limited.clock.seconds -= limited.clock.seconds % 60;
+    limited.clock.advance(10);
+    const told = [];
+    for (let times = 0; times < 7; times += 1) {
+      const { status, headers } = await limited.as({ api_token }).get('/contract');
+      told.push([
+        status,
+        headers.get('ratelimit-limit'),
+        headers.get('ratelimit-remaining'),
+        headers.get('ratelimit-reset'),
+        headers.get('retry-after'),
+      ]);
+    }
+    expect(told).toEqual([
+      [200, '5', '4', '50', null],
+      [200, '5', '3', '50', null],
+      [200, '5', '2', '50', null],
+      [200, '5', '1', '50', null],
+      [200, '5', '0', '50', null],
+      [429, '5', '0', '50', '50'],
+      [429, '5', '0', '50', '50'],
+    ]);
+    const refused = await limited.as({ api_token }).get('/contract');
+    expect(refused.body).toEqual({ message: expect.stringMatching(/too many requests/i) });
+    expect((await limited.as(other).get('/contract')).status).toBe(200);
+    limited.clock.advance(50);
+    expect((await limited.as({ api_token }).get('/contract')).status).toBe(200);
+    await limited.stop();
+  });
+
+  test('without a limit there are no RateLimit headers', async () => {
+    const { headers } = await t.as(account).get('/contract');
+    expect(Array.from(headers.keys()).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+  });
+});

@@ -1,0 +1,105 @@
+// TLS: a certificate from files, taken anew when they change, without a connection being lost.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type Agent, Agent as HttpsAgent, request } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { newCertificate } from './certificate.ts';
+import { keptLog, startTestApp, type TestApp } from './harness.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-tls-'));
+const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+
+function install({ cert, key }: { cert: string; key: string }): void {
+  writeFileSync(files.key, key);
+  writeFileSync(files.cert, cert);
+}
+
+const { log, lines } = keptLog();
+let t: TestApp;
+beforeAll(async () => {
+  install(newCertificate('first'));
+  const env = {
+    // With a certificate it may listen beyond loopback.
+    EXITWARD_LISTEN: '0.0.0.0:0',
+    EXITWARD_TLS_CERT: files.cert,
+    EXITWARD_TLS_KEY: files.key,
+  };
+  t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`, env, log);
+});
+afterAll(async () => {
+  await t.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const port = () => Number(new URL(t.base_url).port);
+
+/** Whom the certificate names that a new connection is shown. */
+async function shown(): Promise<string> {
+  const socket = connectTls({ host: '127.0.0.1', port: port(), rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { CN } = socket.getPeerCertificate().subject;
+  socket.end();
+  return String(CN);
+}
+
+/** The status of GET /healthz by this agent, and the port that it came from. */
+function get(agent: Agent): Promise<{ status: number; from: number | undefined }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port: port(), path: '/healthz', agent });
+    sent.on('error', reject).on('response', (response) => {
+      const from = response.socket.localPort;
+      response.resume().on('end', () => resolve({ status: response.statusCode ?? 0, from }));
+    });
+    sent.end();
+  });
+}
+
+test('every listener that carries tokens speaks TLS with the certificate of the files', async () => {
+  for (const url of [t.base_url, t.running.admin_url, t.running.node_url]) {
+    expect(url).toMatch(/^https:/);
+  }
+  const first = newCertificate('first');
+  install(first);
+  await vi.waitFor(async () => {
+    const agent = new HttpsAgent({ ca: first.cert, keepAlive: false });
+    expect((await get(agent)).status).toBe(200);
+  }, 10_000);
+});
+
+test('a client that speaks no TLS is answered nothing', async () => {
+  const socket = connect(port(), '127.0.0.1');
+  let heard = '';
+  socket.on('data', (bytes) => {
+    heard += bytes.toString('latin1');
+  });
+  socket.on('error', () => {});
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'close');
+  expect(heard).not.toContain('HTTP/1.1 200');
+});
+
+test('a renewed certificate is shown to new connections, and open ones go on', async () => {
+  const agent = new HttpsAgent({ rejectUnauthorized: false, keepAlive: true, maxSockets: 1 });
+  const before = await get(agent);
+  install(newCertificate('second'));
+  await vi.waitFor(async () => expect(await shown()).toBe('second'), 10_000);
+  const after = await get(agent);
+  expect(after).toEqual(before);
+  agent.destroy();
+});
+
+test('a new certificate that is broken leaves the old one in place, until a good one comes', async () => {
+  const refused = expect.objectContaining({
+    msg: 'the new TLS certificate is not usable; the old one stays',
+  });
+  lines.length = 0;
+  writeFileSync(files.cert, 'this is no certificate');
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 10_000);
+  expect(await shown()).toBe('second');
+  install(newCertificate('third'));
+  await vi.waitFor(async () => expect(await shown()).toBe('third'), 10_000);
+});
