@@ -1,5 +1,8 @@
-// Puts into the server's package what it serves beside its source: the documentation page's file, and the OpenAPI document.
+// Makes what the server's package holds beside its launcher: JavaScript (Node runs no TypeScript below
+// node_modules), the documentation page's file, and the OpenAPI document.
+import { execFileSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { isVendorStale, vendor } from './vendor.mjs';
 
 if (isVendorStale()) await vendor();
@@ -7,3 +10,8 @@ copyFileSync(
   new URL('../docs/openapi.json', import.meta.url),
   new URL('../server/openapi.json', import.meta.url),
 );
+const root = fileURLToPath(new URL('..', import.meta.url));
+execFileSync(`${root}/node_modules/.bin/tsc`, ['--project', 'server/tsconfig.pack.json'], {
+  cwd: root,
+  stdio: 'inherit',
+});

@@ -471,7 +471,7 @@ export function requests(
       weight:
         (path.startsWith('/v0') ? 8 : 2) *
         (method === 'post' || method === 'patch' ? 3 : 1) *
-        (method === 'delete' && !path.endsWith('}') && path.startsWith('/v0') ? 0.1 : 1) *
+        (method === 'delete' && !path.endsWith('}') && path.startsWith('/v0') ? 0.25 : 1) *
         10,
       arbitrary: around(path, method, operation, words),
     })),

@@ -105,10 +105,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('advance'),
-      seconds: fc.constantFrom(1, 45, 2 * hour, day, 9 * day, 31 * day),
+      seconds: fc.constantFrom(1, 45, 2 * hour, 2 * hour, day, 9 * day, 29.5 * day),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('sweep') }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep') }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('suspend'), account, on: seldom(30) }) },
   {
     weight: 1,
@@ -265,7 +265,24 @@ class History {
   async take(one: Step): Promise<void> {
     this.model.step += 1;
     await this.#take(one);
+    if (one.do !== 'call') await this.#look(this.model.step % this.#callers.length);
     await this.#noteRevision();
+  }
+
+  /** Both lists of an account, after something other than a call happened. */
+  async #look(at: number): Promise<void> {
+    for (const path of ['/contract/overrides', '/contract/ip-authlist']) {
+      const look: Call = {
+        variant: 'current',
+        readOnly: true,
+        method: 'GET',
+        path,
+        query: {},
+        body: undefined,
+        idempotencyKey: undefined,
+      };
+      await this.#call(at, look);
+    }
   }
 
   async #take(one: Step): Promise<void> {

@@ -1,5 +1,4 @@
 // Makes the OpenAPI document from the routes' own schemas; nothing is listened on, no database is opened.
-import { readFileSync } from 'node:fs';
 import swagger from '@fastify/swagger';
 import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
@@ -66,9 +65,4 @@ export async function makeDocument(): Promise<{ document: Document; routes: Regi
 /** The document as it is committed. */
 export function documentText(document: Document): string {
   return `${JSON.stringify(document, null, 2)}\n`;
-}
-
-/** The committed document. */
-export function readDocument(): Document {
-  return JSON.parse(readFileSync(documentFile, 'utf8')) as Document;
 }

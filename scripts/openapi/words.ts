@@ -173,7 +173,10 @@ export const operationWords: Record<string, OperationWords> = {
     id: 'node_join',
     record: 'JoinedNode',
     body: 'NodeJoin',
-    statuses: { 201: 'Joined.', 401: 'The code is unknown, used or too old.' },
+    statuses: {
+      201: 'Joined. The token is shown only here.',
+      401: 'The code is unknown, used or too old.',
+    },
   },
   'get /node/snapshot': { id: 'node_snapshot', answers: 'application/x-ndjson' },
   'get /node/changes': {

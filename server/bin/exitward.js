@@ -1,6 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
 // Starts the command line, on a Node that can run it. The flag keeps the young generation small:
 // some 40 MB less under load, at the same rate.
+import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import process from 'node:process';
 
@@ -14,6 +15,9 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
 } else {
   // Compiled code is kept between starts: it halves the time that loading takes.
   enableCompileCache?.();
-  const { main } = await import('../src/cli/main.ts');
+  // A checkout runs its source; the published package holds it as JavaScript.
+  const built = new URL('../dist/cli/main.js', import.meta.url);
+  const source = new URL('../src/cli/main.ts', import.meta.url);
+  const { main } = await import(existsSync(built) ? built.href : source.href);
   process.exitCode = await main(process.argv, process.env);
 }

@@ -224,7 +224,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
         ...(request.session
           ? {
               account: request.session.caller.account_name,
-              token: request.session.caller.token_name,
+              token_name: request.session.caller.token_name,
             }
           : {}),
       },

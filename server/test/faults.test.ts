@@ -87,6 +87,26 @@ describe('SQLite', () => {
     await t.stop();
   });
 
+  test('after a full disk has ended a transaction in the middle, nothing of the rest is written', async () => {
+    const t = await startTestApp(`sqlite:${join(folder, 'ended.db')}`);
+    const { db } = t.running.ctx;
+    const pages = await db.one<{ page_count: number }>('pragma page_count');
+    await db.script([`pragma max_page_count = ${pages?.page_count ?? 0}`]);
+    const count = (list: string) =>
+      [`insert into counters (account_id, list, last) values (88, $1, 1)`, [list]] as const;
+    const outcome = db.write(tester, async (tx) => {
+      // As rooms do: statements that are sent together and none of which waits for the one before.
+      await Promise.all([
+        tx.run(...count('before')),
+        tx.run(...count('x'.repeat(1_000_000))),
+        tx.run(...count('behind')),
+      ]);
+    });
+    await expect(outcome).rejects.toMatchObject({ status: 503 });
+    expect(await db.all('select list from counters where account_id = 88')).toEqual([]);
+    await t.stop();
+  });
+
   test('a disk that takes no more bytes: nothing acknowledged is lost, also after a restart', async () => {
     const file = join(folder, 'limited.db');
     const settings = ServerProcess.settings({ EXITWARD_DATABASE_URL: `sqlite:${file}` });

@@ -56,7 +56,7 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
         params: AccountPath,
         querystring: EmptyQuery,
         body: Removal,
-        response: { 200: Restored, ...errors(400, 401, 404) },
+        response: { 200: Restored, ...errors(400, 401, 404, 409) },
       },
     },
     async (request, reply) => {

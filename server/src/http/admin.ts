@@ -48,9 +48,9 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     if (request.is404) return;
     const { allow, find } = request.routeOptions.config;
     refuseNul(request, 'path');
-    if (allow) throw methodNotAllowed(request.method, allow);
     refuseNul(request, 'query');
     await find?.(request);
+    if (allow) throw methodNotAllowed(request.method, allow);
   });
 }
 

@@ -61,7 +61,7 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
         params: AccountPath,
         querystring: EmptyQuery,
         body: Removal,
-        response: { 200: Restored, ...errors(400, 401, 404) },
+        response: { 200: Restored, ...errors(400, 401, 404, 409) },
       },
     },
     async (request, reply) => {

@@ -4,14 +4,14 @@ import { audit } from '../audit.ts';
 import { nextId } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { type InventoryServer, type Plan, type Present, summaryOf } from './inventory.ts';
-import { serverChanged } from './servers.ts';
+import { dropServer, serverChanged } from './servers.ts';
 import * as store from './store.ts';
 
 /** Carries a plan out, in the transaction that made it. */
 export async function carryOut(tx: Transaction, plan: Plan): Promise<void> {
   // First everything that gives way, so that addresses, port bases and hostnames may change hands.
   for (const { before, after } of plan.changed) await releaseOf(tx, before, after);
-  for (const { row } of plan.removed) await store.remove(tx, row.id);
+  for (const { row } of plan.removed) await dropServer(tx, row.id);
   for (const { before, after } of plan.changed) await changeTo(tx, before, after, plan.schemes);
   for (const server of plan.added) await add(tx, server, plan.schemes);
   for (const { row, exit_ips } of plan.removed) {

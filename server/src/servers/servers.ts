@@ -52,7 +52,9 @@ export type ServerChanges = Partial<Omit<NewServer, 'name'>>;
 export async function requireServer(db: Reader, name: string): Promise<store.ServerRow> {
   const server = await store.findByName(db, name);
   if (!server)
-    throw notFound(`There is no server named ${JSON.stringify(name)}; GET /v0/servers lists them.`);
+    throw notFound(
+      `There is no server named ${JSON.stringify(name)}; GET /v0/contract/servers lists those of your contract.`,
+    );
   return server;
 }
 
@@ -168,17 +170,22 @@ async function refuseDroppedSchemes(
     throw conflict(`port_schemes: ${dropped.name} is used by a contract on ${server.name}.`);
 }
 
+/** Removes the rows of a server; the custom DNS entries that go with it leave their accounts' counts. */
+export async function dropServer(tx: Transaction, id: number): Promise<void> {
+  for (const { account_id, entries } of await store.overridesOf(tx, id)) {
+    await countHeld(tx, account_id, 'overrides', -entries);
+    await touch(tx, account_id);
+  }
+  await store.remove(tx, id);
+}
+
 /** Takes a server out of the network. Errors: 409 while it is on a contract. */
 export async function removeServer(tx: Transaction, server: store.ServerRow): Promise<void> {
   const accounts = await store.accountsOf(tx, server.id);
   if (accounts.length > 0) {
     throw conflict(`${server.name} is on ${accounts.length} contract(s); remove it there first.`);
   }
-  for (const { account_id, entries } of await store.overridesOf(tx, server.id)) {
-    await countHeld(tx, account_id, 'overrides', -entries);
-    await touch(tx, account_id);
-  }
-  await store.remove(tx, server.id);
+  await dropServer(tx, server.id);
   await serverChanged(tx, server.id);
   await audit(tx, {
     account_id: null,
