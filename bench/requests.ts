@@ -162,9 +162,9 @@ for (const one of cases) {
   for (const [at, other] of others.entries()) {
     const ratio = `${(ours.rate / other.rate).toFixed(2)} of ${targets[at + 1]?.name}`;
     shown.push(`${ratio} (${other.rate.toFixed(0)}/s, p99 ${other.p99.toFixed(2)} ms)`);
+    if (other.bad > 0) shown.push(`${other.bad} bad answers of ${targets[at + 1]?.name}`);
   }
-  const bad = [ours, ...others].reduce((sum, { bad }) => sum + bad, 0);
-  if (bad > 0) shown.push(`${bad} bad answers`);
+  if (ours.bad > 0) shown.push(`${ours.bad} BAD ANSWERS`);
   console.log(shown.join('   '));
   for (const process of floors) await process.stop();
 }

@@ -1,4 +1,5 @@
 // Clients that write at once and remember what was acknowledged, to be asked for after a crash.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
 import { basic, Caller } from './harness.ts';
 import type { Random } from './random.ts';
@@ -31,6 +32,8 @@ export interface Verdict {
   lost: string[];
   /** There in part, or answered as it must not be. */
   broken: string[];
+  /** How many writes were acknowledged. */
+  acknowledged: number;
 }
 
 /** The network that the clients write to: two servers, two accounts, one node. */
@@ -112,6 +115,7 @@ class Client {
       if (answer.status >= 300) {
         this.#verdict.broken.push(`${JSON.stringify(this.asked)}: ${answer.status} ${answer.text}`);
       } else {
+        this.#verdict.acknowledged += 1;
         this.acknowledged.push(answer.headers.get('x-request-id') as string);
         this.#note(this.asked, answer.body?.id);
       }
@@ -273,11 +277,10 @@ class Reporter {
 
 /** All clients at once, and what becomes of what they write. */
 export class Crowd {
-  readonly verdict: Verdict = { lost: [], broken: [] };
+  readonly verdict: Verdict = { lost: [], broken: [], acknowledged: 0 };
   readonly #clients: Client[];
   readonly #reporter: Reporter;
   readonly #tokens: string[];
-  acknowledged = 0;
 
   constructor({ tokens, node_token }: Subject, random: Random) {
     this.#tokens = tokens;
@@ -293,6 +296,16 @@ export class Crowd {
   async run(server: ServerProcess): Promise<void> {
     const running = () => !server.child.killed;
     await Promise.all([...this.#clients, this.#reporter].map((one) => one.run(server, running)));
+  }
+
+  /** Resolves when so many more writes were acknowledged. Errors: after ten seconds. */
+  async acknowledges(more: number): Promise<void> {
+    const enough = this.verdict.acknowledged + more;
+    const deadline = performance.now() + 10_000;
+    while (this.verdict.acknowledged < enough) {
+      if (performance.now() > deadline) throw new Error('the server acknowledges too little');
+      await sleep(2);
+    }
   }
 
   /** Looks what is there after a crash, by the API and in the audit log. */
@@ -313,7 +326,6 @@ export class Crowd {
     const told = new Set(audited.map(({ request_id }) => request_id));
     for (const client of this.#clients) {
       const ids = client.acknowledged.splice(0);
-      this.acknowledged += ids.length;
       for (const id of ids) if (!told.has(id)) lost.push(`the audit row of request ${id}`);
     }
     await this.#reporter.settle(db);
