@@ -40,7 +40,7 @@ async function open(accounts: number, entries: number, cache = true): Promise<Su
     EXITWARD_LOG_LEVEL: 'warn',
     EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
     // Without kept answers each request shows what the database costs.
-    ...(cache ? {} : { EXITWARD_CACHE_BYTES: '5000' }),
+    ...(cache ? {} : { EXITWARD_CACHE_BYTES: '1500' }),
   };
   const filling = await start('server.ts', [String(accounts), String(entries)], env);
   await filling.stop();

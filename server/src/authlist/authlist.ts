@@ -6,7 +6,7 @@ import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
 import { keepRemoved, takeRemoved } from '../removals.ts';
-import { findUserNamed, isProxyUser, type User } from '../users/users.ts';
+import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { AuthlistEntry, AuthlistRow } from './store.ts';
@@ -87,18 +87,13 @@ export async function createEntry(
 ): Promise<ChangedEntry> {
   const ip = parseAddress('ip', body.ip, rules);
   rules.conflicts?.refuseTooMany(account_id, tx.now);
+  const held = await heldCount(tx, account_id, 'authlist');
+  if (held >= rules.max_authlist_entries) await requireRoom(tx, account_id, rules);
   const id = await nextId(tx, account_id, 'authlist');
   const row = { account_id, id, ip, user: body.user, expiry: body.expiry };
-  // Sent together, so that on PostgreSQL they share one round trip.
-  const [added, user, held] = await Promise.all([
-    store.insert(tx, row),
-    findUserNamed(tx, account_id, body.user),
-    heldCount(tx, account_id, 'authlist'),
-  ]);
-  if (held >= rules.max_authlist_entries) await requireRoom(tx, account_id, rules);
-  const placed = added ?? (await placeAgain(tx, row, user, rules));
+  const placed = (await store.insert(tx, row)) ?? (await placeAgain(tx, row, rules));
   await countHeld(tx, account_id, 'authlist', 1);
-  const entry = await entryChanged(tx, { ...row, ...placed }, user as User);
+  const entry = await entryChanged(tx, { ...row, ...placed });
   await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
   return entry;
 }
@@ -123,11 +118,10 @@ async function requireRoom(
 async function placeAgain(
   tx: Transaction,
   row: store.NewRow,
-  user: User | undefined,
   rules: AuthlistRules,
-) {
+): Promise<store.Placed> {
   const account = await requireWritable(tx, row.account_id);
-  if (!user) throw unknownUser(row.user);
+  if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user);
   await freeClaim(tx, account, row.ip, rules);
   const placed = await store.insert(tx, row);
   if (!placed) throw addressTaken(row.ip);
@@ -138,29 +132,16 @@ function unknownUser(name: string) {
   return conflict(`user: ${JSON.stringify(name)} is not part of the account.`);
 }
 
-async function entryChanged(
-  tx: Transaction,
-  { account_id, id, port_scheme_id, ip, user_id, expiry }: store.AuthlistRow,
-  { name, active, proxy }: User,
-): Promise<ChangedEntry> {
+/** Tells the nodes of an entry's change, and answers it with the revision. */
+async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promise<ChangedEntry> {
+  const { account_id, id } = entry;
   const revision = await recordChange(tx, {
     kind: 'authlist',
     account_id,
     server_id: null,
     record_id: id,
   });
-  return {
-    account_id,
-    id,
-    port_scheme_id,
-    ip,
-    user_id,
-    expiry,
-    revision,
-    user: name,
-    active,
-    proxy,
-  };
+  return { ...entry, revision };
 }
 
 /** Ends the claim of an expired entry on an address. Errors: 409 while the claim holds, whoever's it is. */
@@ -220,7 +201,8 @@ export async function changeEntry(
   if (ip !== before.ip) await freeClaim(tx, account, ip, rules);
   const row = { ...toRow(before), ip, user_id: user.id, expiry: changes.expiry ?? before.expiry };
   await store.update(tx, row);
-  const entry = await entryChanged(tx, row, user);
+  const { active, proxy } = user;
+  const entry = await entryChanged(tx, { ...row, user: user.name, active, proxy });
   await audit(tx, {
     account_id,
     action: 'authlist.change',
