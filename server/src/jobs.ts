@@ -37,7 +37,13 @@ export const jobs: readonly Job[] = [
     purges: false,
     run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds),
   },
-  { name: 'limits', every_seconds: 30, purges: false, run: sweepAllLimits },
+  { name: 'limits', every_seconds: 30, purges: false, run: (tx) => sweepLimits(tx, batch) },
+  {
+    name: 'server limits',
+    every_seconds: 30,
+    purges: false,
+    run: (tx) => sweepServerLimits(tx, batch),
+  },
   {
     name: 'expired authlist',
     every_seconds: 5,
@@ -81,11 +87,6 @@ export const jobs: readonly Job[] = [
     run: (tx, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, batch),
   },
 ];
-
-async function sweepAllLimits(tx: Transaction): Promise<number> {
-  await sweepServerLimits(tx);
-  return sweepLimits(tx);
-}
 
 const system: Actor = { kind: 'system', name: 'sweep', address: '', request_id: '' };
 const furthestJump_seconds = 3600;
@@ -208,25 +209,32 @@ export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() =>
   };
 }
 
+/** Ids of API tokens count per account and stay below this. */
+const tokensPerAccount = 2 ** 20;
+
 /** Remembers when API tokens were used, in memory, and writes it down once a minute. */
 export class TokenUse {
-  // By caller object, not by name: this runs for every request.
-  #used = new Map<{ account_id: number; token_id: number }, number>();
+  // One number per token: this runs for every request, and must not grow with anything but tokens.
+  #used = new Map<number, number>();
 
-  note(caller: { account_id: number; token_id: number }, now: number): void {
-    this.#used.set(caller, now);
+  note({ account_id, token_id }: { account_id: number; token_id: number }, now: number): void {
+    this.#used.set(account_id * tokensPerAccount + token_id, now);
   }
   async writeDown(ctx: Context): Promise<void> {
     const used = Array.from(this.#used);
     this.#used = new Map();
-    if (used.length === 0) return;
     try {
-      await ctx.db.write(system, async (tx) => {
-        // Callers of one token may be remembered twice, the later one last.
-        for (const [{ account_id, token_id }, at] of used) {
-          await markTokenUsed(tx, account_id, token_id, at);
-        }
-      });
+      // Small transactions, as with sweeps: nobody waits long behind them.
+      for (let from = 0; from < used.length; from += batch) {
+        await ctx.db.write(system, async (tx) => {
+          const some = used.slice(from, from + batch);
+          await Promise.all(
+            some.map(([key, at]) =>
+              markTokenUsed(tx, Math.floor(key / tokensPerAccount), key % tokensPerAccount, at),
+            ),
+          );
+        });
+      }
     } catch (error) {
       ctx.log.warn({ err: error }, 'the use of API tokens could not be written down');
     }

@@ -98,6 +98,24 @@ eachDatabase((database) => {
     });
   });
 
+  it('traffic counts in the period of its own time, also where a period begins in the middle of an hour', async () => {
+    const start = t.now() - (t.now() % 3600) + 1800 - 39 * day;
+    const of = await account({ start, expiry: start + 400 * day });
+    const { end } = periodAt(start, start);
+    await report(of, [
+      { server: 'fra1', at: end - 30, bytes: 7 },
+      { server: 'fra1', at: end + 30, bytes: 5 },
+    ]);
+    const sums = await t.running.ctx.db.all(
+      'select period_start, bytes from usage_periods where account_id = $1 order by period_start',
+      [of.account.id],
+    );
+    expect(sums).toEqual([
+      { period_start: start, bytes: 7 },
+      { period_start: end, bytes: 5 },
+    ]);
+  });
+
   it('periods follow one another by calendar month from the start, and usage begins anew with each', async () => {
     const app = await startTestApp(await database.url());
     app.clock.seconds = at('2028-01-31T12:00:00');

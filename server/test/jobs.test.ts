@@ -1,5 +1,6 @@
 // What happens by itself: purges that wait for a clock they can trust, and sweeps in batches.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
 import { ClockGuard, jobs, runAllJobs, startJobs, TokenUse } from '../src/jobs.ts';
@@ -198,5 +199,50 @@ eachDatabase((database) => {
         `exitward_swept_records_total{job="expired authlist"} ${entries}`,
       );
     });
+  });
+
+  describe('the use of API tokens', () => {
+    /** Writes down through a database that counts its transactions. */
+    async function transactionsOf(use: TokenUse): Promise<number> {
+      const { ctx } = t.running;
+      let transactions = 0;
+      const write: typeof ctx.db.write = (actor, action) => {
+        transactions += 1;
+        return ctx.db.write(actor, action);
+      };
+      const db = { write } as typeof ctx.db;
+      await use.writeDown({ ...ctx, db });
+      return transactions;
+    }
+
+    test('is written once per token, however often and by however many callers it was used', async () => {
+      const { account } = await t.account('busy');
+      const use = new TokenUse();
+      for (let at = 1; at <= 20_000; at++) use.note({ account_id: account.id, token_id: 1 }, at);
+      expect(await transactionsOf(use)).toBe(1);
+      const row = await t.running.ctx.db.one(
+        'select last_used_at from api_tokens where account_id = $1',
+        [account.id],
+      );
+      expect(row).toEqual({ last_used_at: 20_000 });
+    });
+
+    test('of many tokens is written in small transactions', async () => {
+      const use = new TokenUse();
+      for (let at = 1; at <= 1200; at++) use.note({ account_id: 1_000_000 + at, token_id: 1 }, at);
+      expect(await transactionsOf(use)).toBe(3);
+    });
+  });
+
+  test('the limits sweep looks only at accounts whose billing period has ended', async () => {
+    const start = t.now() - 86_400;
+    const built = await t.account('over', { start, expiry: start + 400 * 86_400, limit_bytes: 0 });
+    const changed = await t.write((tx) => changeAccount(tx, built.account, { limit_bytes: 0 }));
+    expect(changed.over_limit).toBe(1);
+    expect(await t.write((tx) => sweepLimits(tx, 500))).toBe(0);
+    t.clock.advance(32 * 86_400);
+    expect(await t.write((tx) => sweepLimits(tx, 500))).toBe(1);
+    // Still over, in the new period: judged again when that ends.
+    expect(await t.write((tx) => sweepLimits(tx, 500))).toBe(0);
   });
 });

@@ -94,6 +94,7 @@ export async function createAccount(
     detailed_billing: body.detailed_billing ? 1 : 0,
     suspended: 0,
     over_limit: 0,
+    over_until: 0,
     on_limit: body.on_limit ?? 'refuse',
     port_scheme_id: (await requirePortScheme(tx, body.port_scheme ?? 'default')).id,
     token_lifetime_seconds: body.token_lifetime_seconds ?? year_seconds,
@@ -157,7 +158,7 @@ export async function changeAccount(
         'start: the contract has usage, and its billing periods are counted from its start.',
       );
   }
-  after.over_limit = (await isOverLimit(tx, after)) ? 1 : 0;
+  Object.assign(after, await judgement(tx, after));
   await store.update(tx, after);
   await recordChange(tx, {
     kind: 'contract',
@@ -182,32 +183,37 @@ function defined<T extends object>(changes: T): T {
   ) as T;
 }
 
-async function isOverLimit(tx: Transaction, account: store.AccountRow): Promise<boolean> {
-  const { total } = await periodUsage(tx, account.id, periodAt(account.start, tx.now).start);
-  return total >= account.limit_bytes;
+/** Whether the limit of the running billing period is reached, and when that is to be judged anew. */
+async function judgement(
+  tx: Transaction,
+  account: store.AccountRow,
+): Promise<Pick<store.AccountRow, 'over_limit' | 'over_until'>> {
+  const { start, end } = periodAt(account.start, tx.now);
+  const { total } = await periodUsage(tx, account.id, start);
+  return total >= account.limit_bytes
+    ? { over_limit: 1, over_until: end }
+    : { over_limit: 0, over_until: 0 };
 }
 
-/** Judges an account's limit anew, after usage came in or a period ended. Answers whether it changed. */
-export async function judgeLimit(tx: Transaction, account: store.AccountRow): Promise<boolean> {
-  const over_limit = (await isOverLimit(tx, account)) ? 1 : 0;
-  if (over_limit === account.over_limit) return false;
-  await store.update(tx, { ...account, over_limit });
+/** Judges an account's limit anew, after usage came in or a period ended. */
+export async function judgeLimit(tx: Transaction, account: store.AccountRow): Promise<void> {
+  const verdict = await judgement(tx, account);
+  if (verdict.over_until === account.over_until) return;
+  await store.update(tx, { ...account, ...verdict });
+  if (verdict.over_limit === account.over_limit) return;
   await recordChange(tx, {
     kind: 'contract',
     account_id: account.id,
     server_id: null,
     record_id: null,
   });
-  return true;
 }
 
-/** Sets accounts free whose new billing period has begun. Answers how many. */
-export async function sweepLimits(tx: Transaction): Promise<number> {
-  let freed = 0;
-  for (const account of await store.overLimit(tx)) {
-    if (await judgeLimit(tx, account)) freed += 1;
-  }
-  return freed;
+/** Judges accounts whose billing period over the limit has ended, a batch at a time. Answers how many. */
+export async function sweepLimits(tx: Transaction, most: number): Promise<number> {
+  const accounts = await store.overLimit(tx, tx.now, most);
+  for (const account of accounts) await judgeLimit(tx, account);
+  return accounts.length;
 }
 
 /**

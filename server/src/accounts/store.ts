@@ -12,6 +12,8 @@ export interface AccountRow {
   detailed_billing: number;
   suspended: number;
   over_limit: number;
+  /** When `over_limit` is to be judged anew: the end of its billing period; 0 while it is not over. */
+  over_until: number;
   on_limit: 'refuse' | 'allow';
   port_scheme_id: number;
   token_lifetime_seconds: number;
@@ -76,8 +78,8 @@ export function page(db: Reader, after: string, most: number): Promise<AccountRo
 export async function insert(tx: Transaction, row: AccountRow): Promise<boolean> {
   const rows = await tx.put(
     `insert into accounts (id, name, plan, start, expiry, limit_bytes, detailed_billing, suspended,
-       over_limit, on_limit, port_scheme_id, token_lifetime_seconds, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) on conflict do nothing returning id`,
+       over_limit, over_until, on_limit, port_scheme_id, token_lifetime_seconds, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict do nothing returning id`,
     [
       row.id,
       row.name,
@@ -88,6 +90,7 @@ export async function insert(tx: Transaction, row: AccountRow): Promise<boolean>
       row.detailed_billing,
       row.suspended,
       row.over_limit,
+      row.over_until,
       row.on_limit,
       row.port_scheme_id,
       row.token_lifetime_seconds,
@@ -100,7 +103,8 @@ export async function insert(tx: Transaction, row: AccountRow): Promise<boolean>
 export function update(tx: Transaction, row: AccountRow): Promise<number> {
   return tx.run(
     `update accounts set plan = $2, start = $3, expiry = $4, limit_bytes = $5, detailed_billing = $6,
-       suspended = $7, over_limit = $8, on_limit = $9, port_scheme_id = $10, token_lifetime_seconds = $11
+       suspended = $7, over_limit = $8, over_until = $9, on_limit = $10, port_scheme_id = $11,
+       token_lifetime_seconds = $12
      where id = $1`,
     [
       row.id,
@@ -111,6 +115,7 @@ export function update(tx: Transaction, row: AccountRow): Promise<number> {
       row.detailed_billing,
       row.suspended,
       row.over_limit,
+      row.over_until,
       row.on_limit,
       row.port_scheme_id,
       row.token_lifetime_seconds,
@@ -174,9 +179,12 @@ export async function serversWithoutScheme(
   return rows.map((row) => row.name);
 }
 
-/** Accounts over their limit: those whose new period may set them free. */
-export function overLimit(db: Reader): Promise<AccountRow[]> {
-  return db.all('select * from accounts where over_limit = 1');
+/** Accounts over the limit of a billing period that has ended. */
+export function overLimit(db: Reader, now: number, most: number): Promise<AccountRow[]> {
+  return db.all(
+    'select * from accounts where over_limit = 1 and over_until <= $1 order by over_until limit $2',
+    [now, most],
+  );
 }
 
 export interface PortSchemeRow {

@@ -63,15 +63,8 @@ export async function listEntries(
 ): Promise<store.AuthlistEntry[]> {
   const { ip, users } = filter;
   const full = ip === undefined ? undefined : canonicalAddress(ip);
-  const found = full
-    ? await store.findByIp(db, account_id, full, now)
-    : await store.all(db, account_id, now);
   const part = full ? undefined : ip?.toLowerCase();
-  if (part === undefined && !users) return found;
-  return found.filter(
-    (entry) =>
-      (part === undefined || entry.ip.includes(part)) && (!users || users.includes(entry.user)),
-  );
+  return store.all(db, account_id, now, { ip: full, part, users });
 }
 
 /**
@@ -100,13 +93,17 @@ export async function createEntry(
 
 const expiredAtOnce = 500;
 
-/** Expired entries are off the list, swept or not. Errors: 409 when it is full without them. */
+/**
+ * Expired entries are off the list, swept or not; only the account's own are looked at. Errors: 409
+ * when the list is full without them, and then nothing is written if there were none.
+ */
 async function requireRoom(
   tx: Transaction,
   account_id: number,
   { max_authlist_entries }: AuthlistRules,
 ): Promise<void> {
-  await sweepEntries(tx, expiredAtOnce);
+  const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
+  for (const row of expired) await removeRow(tx, row);
   const held = await heldCount(tx, account_id, 'authlist');
   if (held < max_authlist_entries) return;
   throw conflict(

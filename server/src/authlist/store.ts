@@ -1,5 +1,6 @@
 // The SQL of the IP authlist.
-import type { Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction, Value } from '../db/database.ts';
+import { paddedTexts } from '../db/one_of.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -20,26 +21,32 @@ export interface AuthlistEntry extends AuthlistRow {
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
   join users u on u.account_id = a.account_id and u.id = a.user_id`;
 
-/** The entries of an account that hold at `now`, by id. */
-export function all(db: Reader, account_id: number, now: number): Promise<AuthlistEntry[]> {
-  return db.all(`${select} where a.account_id = $1 and a.expiry > $2 order by a.id`, [
-    account_id,
-    now,
-  ]);
+/** Which entries: of a canonical address, with a part of one, of users by name. */
+export interface Filter {
+  ip?: string | undefined;
+  part?: string | undefined;
+  users?: readonly string[] | undefined;
 }
 
-export function findByIp(
+/** The entries of an account that hold at `now`, by id. */
+export function all(
   db: Reader,
   account_id: number,
-  ip: string,
   now: number,
+  { ip, part, users }: Filter = {},
 ): Promise<AuthlistEntry[]> {
-  // Through the claim's index: an address is listed once per port scheme.
-  return db.all(
-    `${select} where a.port_scheme_id = (select port_scheme_id from accounts where id = $1)
-       and a.ip = $2 and a.account_id = $1 and a.expiry > $3`,
-    [account_id, ip, now],
-  );
+  const values: Value[] = [account_id, now];
+  const place = (value: Value) => `$${values.push(value)}`;
+  const conditions = ['a.account_id = $1', 'a.expiry > $2'];
+  if (ip !== undefined) {
+    // Through the claim's index: an address is listed once per port scheme.
+    conditions.push('a.port_scheme_id = (select port_scheme_id from accounts where id = $1)');
+    conditions.push(`a.ip = ${place(ip)}`);
+  }
+  // Both engines replace plain text here: nothing in the part is a pattern.
+  if (part !== undefined) conditions.push(`replace(a.ip, ${place(part)}, '') <> a.ip`);
+  if (users) conditions.push(`u.name in (${paddedTexts(users).map(place)})`);
+  return db.all(`${select} where ${conditions.join(' and ')} order by a.id`, values);
 }
 
 export function find(
@@ -125,6 +132,42 @@ export function removeAll(tx: Transaction, account_id: number): Promise<number> 
 
 export function expired(db: Reader, now: number, most: number): Promise<AuthlistRow[]> {
   return db.all('select * from authlist where expiry <= $1 order by expiry limit $2', [now, most]);
+}
+
+/** Expired entries of one account, through the range of its primary key. */
+export function expiredOfAccount(
+  db: Reader,
+  account_id: number,
+  now: number,
+  most: number,
+): Promise<AuthlistRow[]> {
+  return db.all('select * from authlist where account_id = $1 and expiry <= $2 limit $3', [
+    account_id,
+    now,
+    most,
+  ]);
+}
+
+/** A claim on an address, with the names of its holder. */
+export interface NamedClaim {
+  port_scheme: string;
+  account: string;
+  id: number;
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
+/** Who holds an address at `now`: one claim at most for each port scheme. */
+export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClaim[]> {
+  return db.all(
+    `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry
+     from port_schemes p join authlist a on a.port_scheme_id = p.id and a.ip = $1
+     join accounts c on c.id = a.account_id
+     join users u on u.account_id = a.account_id and u.id = a.user_id
+     where a.expiry > $2 order by p.name`,
+    [ip, now],
+  );
 }
 
 /** A page of the entries of an account as the nodes need them, in the order of their ids. */

@@ -18,7 +18,7 @@ const Entry = Strict({
 const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
 const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
-  left_out: Integer('Entries that have expired since, or whose hostname is overridden anew.'),
+  left_out: Integer('Entries that have expired since, whose server is gone, or whose hostname is overridden anew.'),
 });
 
 function presentEntry(entry: Override, now: number) {

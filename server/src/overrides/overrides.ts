@@ -51,6 +51,16 @@ export function nextChangeAt(override: store.Override, now: number): number {
   return now < override.expiry ? override.expiry : override.expiry + retention_seconds;
 }
 
+/** One entry; undefined when it is not there any more. */
+export function findOverride(
+  db: Reader,
+  account_id: number,
+  id: number,
+  now: number,
+): Promise<store.Override | undefined> {
+  return store.find(db, account_id, id, now - retention_seconds);
+}
+
 /** One entry. Errors: 404. */
 export async function requireOverride(
   db: Reader,
@@ -58,8 +68,7 @@ export async function requireOverride(
   id: number | undefined,
   now: number,
 ): Promise<store.Override> {
-  const override =
-    id === undefined ? undefined : await store.find(db, account_id, id, now - retention_seconds);
+  const override = id === undefined ? undefined : await findOverride(db, account_id, id, now);
   if (!override) throw notFound('There is no such custom DNS entry; it may have been removed.');
   return override;
 }
@@ -77,12 +86,7 @@ export async function listOverrides(
       `ip: ${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`,
     );
   }
-  const found = await store.all(db, account_id, now - retention_seconds);
-  return found.filter(
-    (one) =>
-      (ip === undefined || one.ip === ip) &&
-      (!filter.servers || filter.servers.includes(one.server)),
-  );
+  return store.all(db, account_id, now - retention_seconds, { ip, servers: filter.servers });
 }
 
 /**
@@ -290,8 +294,8 @@ export async function removeAllOverrides(
 }
 
 /**
- * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted and whose
- * hostname is free. Errors: 404 when there is nothing to undo.
+ * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted, whose
+ * server is there and whose hostname is free. Errors: 404 when there is nothing to undo.
  */
 export async function restoreOverrides(
   tx: Transaction,
@@ -303,8 +307,11 @@ export async function restoreOverrides(
     throw conflict(
       `removal_id: the account has no removal ${removal_id} of custom DNS entries that can be undone.`,
     );
+  const servers = await store.serverIds(tx);
   let restored = 0;
   for (const row of rows) {
+    // A server may have been removed since, and its entries with it.
+    if (!servers.has(row.server_id)) continue;
     const taken = await store.holder(tx, account.id, row.server_id, row.hostname);
     if (row.expiry <= tx.now || taken) continue;
     const revived = { ...row, removed_revision: null };

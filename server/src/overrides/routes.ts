@@ -20,6 +20,7 @@ import {
 import {
   changeOverride,
   createOverride,
+  findOverride,
   listOverrides,
   nextChangeAt,
   type Override,
@@ -77,15 +78,19 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     find: (request: FastifyRequest) =>
       requireOverride(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
-  /** With `Prefer: wait` the entry is read again once the nodes have it. */
-  const shown = (override: Override) => ({
-    value: present(override),
-    whenApplied: async (wait_seconds: number) => {
-      const { account_id, server_id, id, revision } = override;
-      await ctx.whenApplied(account_id, server_id, revision, wait_seconds);
-      return present(await requireOverride(ctx.db, account_id, id, ctx.clock.now()));
-    },
-  });
+  /** With `Prefer: wait` the entry is read again once the nodes have it, unless it was removed meanwhile. */
+  const shown = (override: Override) => {
+    const value = present(override);
+    return {
+      value,
+      whenApplied: async (wait_seconds: number) => {
+        const { account_id, server_id, id, revision } = override;
+        await ctx.whenApplied(account_id, server_id, revision, wait_seconds);
+        const reached = await findOverride(ctx.db, account_id, id, ctx.clock.now());
+        return reached ? present(reached) : value;
+      },
+    };
+  };
 
   app.get<{ Querystring: Static<typeof ListQuery> }>(
     `/v0${path}`,

@@ -1,5 +1,6 @@
 // The SQL of custom DNS entries (hostname overrides).
-import type { Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction, Value } from '../db/database.ts';
+import { paddedTexts } from '../db/one_of.ts';
 
 export interface OverrideRow {
   account_id: number;
@@ -27,12 +28,31 @@ const select = `select o.*, s.name as server, s.applied_revision, c.revision as 
   from overrides o join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
 
+/** Which entries: of a canonical address, of servers by name. */
+export interface Filter {
+  ip?: string | undefined;
+  servers?: readonly string[] | undefined;
+}
+
 /** The entries of an account that expire after `since`, by id. */
-export function all(db: Reader, account_id: number, since: number): Promise<Override[]> {
-  return db.all(`${select} where o.account_id = $1 and o.expiry > $2 order by o.id`, [
-    account_id,
-    since,
-  ]);
+export function all(
+  db: Reader,
+  account_id: number,
+  since: number,
+  { ip, servers }: Filter = {},
+): Promise<Override[]> {
+  const values: Value[] = [account_id, since];
+  const place = (value: Value) => `$${values.push(value)}`;
+  const conditions = ['o.account_id = $1', 'o.expiry > $2'];
+  if (ip !== undefined) conditions.push(`o.ip = ${place(ip)}`);
+  if (servers) conditions.push(`s.name in (${paddedTexts(servers).map(place)})`);
+  return db.all(`${select} where ${conditions.join(' and ')} order by o.id`, values);
+}
+
+/** The ids of all servers that there are. */
+export async function serverIds(db: Reader): Promise<Set<number>> {
+  const rows = await db.all<{ id: number }>('select id from servers');
+  return new Set(rows.map(({ id }) => id));
 }
 
 export function find(

@@ -23,10 +23,11 @@ export async function setContractServer(
     server_id: server.id,
     limit_bytes,
     over_limit: 0,
+    over_until: 0,
     added_at: before?.added_at ?? tx.now,
     revision: before?.revision ?? 0,
   };
-  row.over_limit = (await isOverOwnLimit(tx, account, row)) ? 1 : 0;
+  Object.assign(row, await judgement(tx, account, row));
   if (before) {
     await store.updateContractServer(tx, row);
     await contractChanged(tx, account.id, server.id);
@@ -79,18 +80,22 @@ export async function removeContractServer(
   });
 }
 
-/** Whether the own limit is used up. It blocks only with detailed server billing; nodes are told what holds. */
-async function isOverOwnLimit(
+/**
+ * Whether the own limit is used up, and when that is to be judged anew. It blocks only with detailed
+ * server billing; nodes are told what holds.
+ */
+async function judgement(
   tx: Transaction,
   account: Account,
   row: store.ContractServerRow,
-): Promise<boolean> {
-  if (row.limit_bytes === null) return false;
-  const usage = await periodUsage(tx, account.id, periodAt(account.start, tx.now).start);
-  return (usage.byServer.get(row.server_id) ?? 0) >= row.limit_bytes;
+): Promise<Pick<store.ContractServerRow, 'over_limit' | 'over_until'>> {
+  const { start, end } = periodAt(account.start, tx.now);
+  const { byServer } = await periodUsage(tx, account.id, start);
+  const isOver = row.limit_bytes !== null && (byServer.get(row.server_id) ?? 0) >= row.limit_bytes;
+  return isOver ? { over_limit: 1, over_until: end } : { over_limit: 0, over_until: 0 };
 }
 
-/** Judges the own limit of a contract server anew, after usage came in. */
+/** Judges the own limit of a contract server anew, after usage came in or a period ended. */
 export async function judgeServerLimit(
   tx: Transaction,
   account: Account,
@@ -98,17 +103,19 @@ export async function judgeServerLimit(
 ): Promise<void> {
   const row = await store.findContractServer(tx, account.id, server_id);
   if (!row) return;
-  const over_limit = (await isOverOwnLimit(tx, account, row)) ? 1 : 0;
-  if (over_limit === row.over_limit) return;
-  await store.updateContractServer(tx, { ...row, over_limit });
-  await contractChanged(tx, account.id, server_id);
+  const verdict = await judgement(tx, account, row);
+  if (verdict.over_until === row.over_until) return;
+  await store.updateContractServer(tx, { ...row, ...verdict });
+  if (verdict.over_limit !== row.over_limit) await contractChanged(tx, account.id, server_id);
 }
 
-/** Sets contract servers free whose new billing period has begun. */
-export async function sweepServerLimits(tx: Transaction): Promise<void> {
-  for (const row of await store.overLimit(tx)) {
+/** Judges contract servers whose billing period over their limit has ended, a batch at a time. Answers how many. */
+export async function sweepServerLimits(tx: Transaction, most: number): Promise<number> {
+  const rows = await store.overLimit(tx, tx.now, most);
+  for (const row of rows) {
     await judgeServerLimit(tx, await requireAccount(tx, row.account_id), row.server_id);
   }
+  return rows.length;
 }
 
 export interface Detail {

@@ -39,6 +39,8 @@ export interface ContractServerRow {
   server_id: number;
   limit_bytes: number | null;
   over_limit: number;
+  /** When `over_limit` is to be judged anew: the end of its billing period; 0 while it is not over. */
+  over_until: number;
   added_at: number;
   /** The change that told the server's nodes of this contract. */
   revision: number;
@@ -313,17 +315,26 @@ export async function insertContractServer(
   row: ContractServerRow,
 ): Promise<boolean> {
   const rows = await tx.put(
-    `insert into contract_servers (account_id, server_id, limit_bytes, over_limit, added_at, revision)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning server_id`,
-    [row.account_id, row.server_id, row.limit_bytes, row.over_limit, row.added_at, row.revision],
+    `insert into contract_servers (account_id, server_id, limit_bytes, over_limit, over_until, added_at, revision)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning server_id`,
+    [
+      row.account_id,
+      row.server_id,
+      row.limit_bytes,
+      row.over_limit,
+      row.over_until,
+      row.added_at,
+      row.revision,
+    ],
   );
   return rows.length > 0;
 }
 
 export function updateContractServer(tx: Transaction, row: ContractServerRow): Promise<number> {
   return tx.run(
-    'update contract_servers set limit_bytes = $3, over_limit = $4 where account_id = $1 and server_id = $2',
-    [row.account_id, row.server_id, row.limit_bytes, row.over_limit],
+    `update contract_servers set limit_bytes = $3, over_limit = $4, over_until = $5
+     where account_id = $1 and server_id = $2`,
+    [row.account_id, row.server_id, row.limit_bytes, row.over_limit, row.over_until],
   );
 }
 
@@ -338,7 +349,10 @@ export function removeContractServer(
   ]);
 }
 
-/** Contract servers with a limit of their own that were over it. */
-export function overLimit(db: Reader): Promise<ContractServerRow[]> {
-  return db.all('select * from contract_servers where over_limit = 1');
+/** Contract servers over their own limit in a billing period that has ended. */
+export function overLimit(db: Reader, now: number, most: number): Promise<ContractServerRow[]> {
+  return db.all(
+    'select * from contract_servers where over_limit = 1 and over_until <= $1 order by over_until limit $2',
+    [now, most],
+  );
 }

@@ -31,7 +31,8 @@ function sumBy<T extends Record<F, number>, F extends string>(
 
 /**
  * Adds measured traffic to the buckets and their sums. `contractStart` tells where an account's
- * billing periods begin. Hours before the contract's start count in its first period.
+ * billing periods begin; traffic before that counts in the first one. `hour` of a bucket may be any time
+ * in that hour: the billing period goes by it.
  */
 export async function recordUsage(
   tx: Transaction,
@@ -61,11 +62,12 @@ export async function recordUsage(
     tx,
     sumBy(bytes, (row) => `${row.account_id} ${row.server_id} ${row.hour}`, 'bytes'),
   );
-  const periods = bytes.map(({ account_id, server_id, hour, bytes }) => ({
+  // By the traffic's own time: a period may begin in the middle of an hour.
+  const periods = buckets.map(({ account_id, server_id, hour, up, down }) => ({
     account_id,
     period_start: periodAt(contractStart(account_id), hour).start,
     server_id,
-    bytes,
+    bytes: safeBytes(up + down),
   }));
   await store.addPeriods(
     tx,

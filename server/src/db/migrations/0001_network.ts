@@ -84,11 +84,14 @@ export function network(engine: Engine): string[] {
       detailed_billing smallint not null,
       suspended smallint not null,
       over_limit smallint not null,
+      over_until bigint not null,
       on_limit text not null,
       port_scheme_id bigint not null references port_schemes (id),
       token_lifetime_seconds bigint not null,
       created_at bigint not null
     )`,
+    // over_until: the end of the billing period in which the limit was reached; then it is judged anew.
+    'create index accounts_over_limit on accounts (over_until) where over_limit = 1',
     `create table api_tokens (
       account_id bigint not null references accounts (id),
       id bigint not null,
@@ -149,11 +152,13 @@ export function network(engine: Engine): string[] {
       server_id bigint not null references servers (id),
       limit_bytes bigint,
       over_limit smallint not null,
+      over_until bigint not null,
       added_at bigint not null,
       revision bigint not null,
       primary key (account_id, server_id)
     ) ${clustered}`,
     'create index contract_servers_by_server on contract_servers (server_id, account_id)',
+    'create index contract_servers_over_limit on contract_servers (over_until) where over_limit = 1',
 
     `create table users (
       account_id bigint not null references accounts (id),
@@ -195,6 +200,7 @@ export function network(engine: Engine): string[] {
     ) ${clustered}`,
     `create unique index overrides_wanted on overrides (account_id, server_id, hostname)
       where removed_revision is null`,
+    'create index overrides_by_server on overrides (server_id)',
     'create index overrides_to_end on overrides (expiry) where removed_revision is null',
     'create index overrides_to_purge on overrides (expiry) where removed_revision is not null',
     `create table removed_entries (
@@ -251,7 +257,7 @@ export function network(engine: Engine): string[] {
       server_id bigint not null,
       hour bigint not null,
       bytes bigint not null,
-      primary key (account_id, server_id, hour)
+      primary key (account_id, hour, server_id)
     ) ${clustered}`,
     `create table usage_periods (
       account_id bigint not null,
