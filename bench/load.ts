@@ -69,7 +69,6 @@ export interface Process {
   /** The first line that it printed. */
   said: string;
   pid: number;
-  started_ms: number;
   stop(): Promise<void>;
 }
 
@@ -79,9 +78,10 @@ export async function start(
   args: string[],
   env: Record<string, string>,
 ): Promise<Process> {
-  const program = [process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args];
+  // The flag that the launcher of `exitward` runs with.
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const program = [process.execPath, '--max-semi-space-size=8', path, ...args];
   const [command = '', ...rest] = twoCores ? ['taskset', '-c', '0', ...program] : program;
-  const before = performance.now();
   const child: ChildProcess = spawn(command, rest, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -96,7 +96,6 @@ export async function start(
   return {
     said,
     pid: child.pid as number,
-    started_ms: performance.now() - before,
     async stop() {
       child.kill('SIGTERM');
       await once(child, 'exit');

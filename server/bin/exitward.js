@@ -16,8 +16,14 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   // Compiled code is kept between starts: it halves the time that loading takes.
   enableCompileCache?.();
   // A checkout runs its source; the published package holds it as JavaScript.
-  const built = new URL('../dist/cli/main.js', import.meta.url);
-  const source = new URL('../src/cli/main.ts', import.meta.url);
-  const { main } = await import(existsSync(built) ? built.href : source.href);
-  process.exitCode = await main(process.argv, process.env);
+  const isBuilt = existsSync(new URL('../dist', import.meta.url));
+  const load = (name) => import(isBuilt ? `../dist/cli/${name}.js` : `../src/cli/${name}.ts`);
+  const [noun, ...more] = process.argv.slice(2);
+  if (noun === 'serve' && more.length === 0) {
+    const { runServer } = await load('serve');
+    await runServer(process.env);
+  } else {
+    const { main } = await load('main');
+    process.exitCode = await main(process.argv, process.env);
+  }
 }

@@ -16,7 +16,7 @@ export function addLocalCommands(program: Command, env: Environment): void {
   program
     .command('serve')
     .description('run the server until it is told to stop (SIGTERM or SIGINT)')
-    .action(() => runServer(env));
+    .action(async () => (await import('./serve.ts')).runServer(env));
   program
     .command('migrate')
     .description('bring the database to the schema of this program')
@@ -35,15 +35,6 @@ export function addLocalCommands(program: Command, env: Environment): void {
     .action((file: string, { yes, json }: { yes?: boolean; json?: boolean }) =>
       restoreBackup(env, file, yes === true, json === true),
     );
-}
-
-async function runServer(env: Environment): Promise<void> {
-  const { runUntilStopped } = await import('../process.ts');
-  await runUntilStopped(env, async ({ base_url, admin_url, node_url }) => {
-    process.stderr.write(
-      `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.\n`,
-    );
-  });
 }
 
 /** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
