@@ -178,7 +178,11 @@ export const operationWords: Record<string, OperationWords> = {
       401: 'The code is unknown, used or too old.',
     },
   },
-  'get /node/snapshot': { id: 'node_snapshot', answers: 'application/x-ndjson' },
+  'get /node/snapshot': {
+    id: 'node_snapshot',
+    answers: 'application/x-ndjson',
+    statuses: { 503: 'As many snapshots as may be are under way: try again after `Retry-After`.' },
+  },
   'get /node/changes': {
     id: 'node_changes',
     answers: 'text/event-stream',
@@ -203,6 +207,7 @@ export const operationWords: Record<string, OperationWords> = {
   'put /admin/servers/{server}/exits/{ip}': { record: 'ServerDetail', body: 'ExitIpSettings' },
   'get /admin/accounts/{account}/authlist': { record: 'OperatorAuthlistEntry' },
   'get /admin/accounts/{account}/overrides': { record: 'OperatorOverride' },
+  'get /admin/authlist': { record: 'AuthlistClaim' },
   'get /admin/accounts/{account}/removals': { record: 'Removal' },
   'get /admin/usage': { record: 'AccountUsage' },
   'get /admin/accounts/{account}/usage': { record: 'UsageReport' },
@@ -224,6 +229,10 @@ export const operationWords: Record<string, OperationWords> = {
     body: 'Restore',
     record: 'OverridesRestoreOutcome',
   },
+  'delete /admin/accounts/{account}/authlist': { id: 'admin_remove_all_account_authlist_entries' },
+  'delete /admin/accounts/{account}/authlist/{id}': { id: 'admin_remove_account_authlist_entry' },
+  'delete /admin/accounts/{account}/overrides': { id: 'admin_remove_all_account_overrides' },
+  'delete /admin/accounts/{account}/overrides/{id}': { id: 'admin_remove_account_override' },
   'post /admin/inventory': {
     id: 'admin_import_inventory',
     body: 'Inventory',

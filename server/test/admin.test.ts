@@ -788,6 +788,101 @@ eachDatabase((database) => {
     });
   });
 
+  describe('address claims and custom DNS entries', () => {
+    const lists = (name: string, contract: object) => ({
+      name,
+      contract,
+      /** An account with two entries on each list; then its contract changes. */
+      make: async () => {
+        const account = await t.account(name, { servers: ['fra1'] });
+        const at = name.length;
+        for (const host of [1, 2]) {
+          const entry = { ip: `198.18.${at}.${host}`, expiry: t.now() + day };
+          const authlist = await t.as(account).post('/contract/ip-authlist', {
+            ...entry,
+            user: 'alice',
+          });
+          const override = await t.as(account).post('/contract/overrides', {
+            ...entry,
+            server: 'fra1',
+            hostname: `h${host}.example`,
+          });
+          expect([authlist.status, override.status]).toEqual([201, 201]);
+        }
+        expect((await t.operator.patch(`/accounts/${name}`, contract)).status).toBe(200);
+        return account;
+      },
+    });
+
+    test('an address is found in any spelling, with its holder on each port scheme', async () => {
+      const account = await t.account('claimant');
+      const entry = { ip: '2001:db8::c1a1', user: 'alice', expiry: t.now() + 50 };
+      const { id } = (await t.as(account).post('/contract/ip-authlist', entry)).body;
+      const found = await t.operator.get('/authlist?ip=2001:DB8:0::C1A1');
+      expect([found.status, found.body]).toEqual([
+        200,
+        [{ ...entry, port_scheme: 'default', account: 'claimant', id }],
+      ]);
+      expect((await t.operator.get('/authlist?ip=2001:db8::c1a')).body).toEqual([]);
+      expectRefusal(await t.operator.get('/authlist?ip=2001:db8'), 400, /^ip: /);
+      expectRefusal(await t.operator.get('/authlist'), 400, /ip/);
+      await t.pass(50);
+      expect((await t.operator.get('/authlist?ip=2001:db8::c1a1')).body).toEqual([]);
+    });
+
+    test.each([
+      lists('ended-open', { suspended: false }),
+      lists('ended-suspended', { suspended: true }),
+    ])(
+      'one and all are ended for $name, audited, and all can be undone',
+      async ({ name, make }) => {
+        await make();
+        for (const [list, action] of [
+          ['authlist', 'authlist'],
+          ['overrides', 'override'],
+        ]) {
+          const path = `/accounts/${name}/${list}`;
+          const [, second] = (await t.operator.get(path)).body;
+          expect((await t.operator.delete(`${path}/1`)).status).toBe(204);
+          expect(await newest()).toMatchObject({
+            action: `${action}.remove`,
+            target: `${list}/1`,
+            account: name,
+            actor_kind: 'operator',
+          });
+          expectRefusal(await t.operator.delete(`${path}/1`), 404, /no such/);
+          expectRefusal(await t.operator.delete(`${path}/x`), 404, /no such/);
+          expect((await t.operator.get(path)).body).toEqual([second]);
+          expect((await t.operator.delete(path)).status).toBe(204);
+          expect(await newest()).toMatchObject({
+            action: `${action}.remove_all`,
+            actor_kind: 'operator',
+          });
+          expect((await t.operator.get(path)).body).toEqual([]);
+          const [{ removal_id }] = (await t.operator.get(`/accounts/${name}/removals`)).body;
+          expect((await t.operator.post(`${path}/restore`, { removal_id })).body).toEqual({
+            restored: 1,
+            left_out: 0,
+          });
+          expect((await t.operator.get(path)).body).toEqual([second]);
+        }
+        expectRefusal(await t.operator.delete('/accounts/nobody/authlist'), 404, /nobody/);
+        expectRefusal(await t.operator.delete('/accounts/nobody/overrides/1'), 404, /nobody/);
+      },
+    );
+
+    test('so they are once the contract has expired', async () => {
+      const account = await t.account('ended-expired', { servers: ['fra1'] });
+      const entry = { ip: '198.18.77.1', user: 'alice', expiry: t.now() + day };
+      await t.as(account).post('/contract/ip-authlist', entry);
+      await t.operator.patch('/accounts/ended-expired', { expiry: t.now() + 5 });
+      t.clock.advance(5);
+      expect((await t.as(account).delete('/contract/ip-authlist/1')).status).toBe(403);
+      expect((await t.operator.delete('/accounts/ended-expired/authlist/1')).status).toBe(204);
+      expect((await t.operator.get('/authlist?ip=198.18.77.1')).body).toEqual([]);
+    });
+  });
+
   test('no list, record or audit entry holds a secret, its hash or its sealed form', async () => {
     const paths = [
       '/status',

@@ -1,7 +1,8 @@
 // The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the caller.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPortScheme } from '../src/accounts/accounts.ts';
-import { restoreEntries } from '../src/authlist/authlist.ts';
+import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
+import type { Reader } from '../src/db/database.ts';
 import { listRemovals } from '../src/removals.ts';
 import { changeUser, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -470,6 +471,39 @@ eachDatabase((database) => {
       );
       await app.stop();
     });
+  });
+
+  it('a filtered list reads no more from the database than it shows', async () => {
+    const { account, create } = await scene();
+    await t.user(account, 'bob', {});
+    await create({ ip: '198.51.7.1' });
+    await create({ ip: '198.51.7.12', user: 'bob' });
+    await create({ ip: '2001:db8::77' });
+    const { db } = t.running.ctx;
+    let rows = 0;
+    const counting: Reader = {
+      all: async (sql, values) => {
+        const found = await db.all<never>(sql, values);
+        rows += found.length;
+        return found;
+      },
+      one: (sql, values) => db.one(sql, values),
+    };
+    const read = async (filter: Parameters<typeof listEntries>[2]) => {
+      rows = 0;
+      const found = await listEntries(counting, account.account.id, filter, t.now());
+      return [found.map(({ id }) => id), rows];
+    };
+    expect(await read({})).toEqual([[1, 2, 3], 3]);
+    expect(await read({ ip: '198.51.7.1' })).toEqual([[1], 1]);
+    expect(await read({ ip: '51.7.' })).toEqual([[1, 2], 2]);
+    expect(await read({ ip: 'DB8:' })).toEqual([[3], 1]);
+    for (const pattern of ['%', '_', '.*', '\\', "'"])
+      expect(await read({ ip: pattern })).toEqual([[], 0]);
+    expect(await read({ users: ['bob', 'nobody', 'bob'] })).toEqual([[2], 1]);
+    expect(await read({ ip: '51.7.', users: ['alice'] })).toEqual([[1], 1]);
+    const many = Array.from({ length: 4000 }, (_, at) => `n${at}`);
+    expect(await read({ users: [...many, 'alice'] })).toEqual([[1, 3], 2]);
   });
 
   it('Prefer: wait holds the answer until every live node of the account has the entry', async () => {

@@ -163,6 +163,33 @@ describe('against a running server', () => {
       service: 'proxy-https',
     });
 
+    expect(await json('undo', 'list', 'acme')).toEqual([]);
+    for (const [noun, path, more] of [
+      ['authlist', 'ip-authlist', { user: 'carol' }],
+      ['override', 'overrides', { server: 'ams1', hostname: 'a.example' }],
+    ] as const) {
+      if (noun === 'authlist') await json('user', 'add', 'acme', 'carol', '--flags', 'proxy');
+      for (const at of [1, 2]) {
+        const hostname = noun === 'override' ? { hostname: `h${at}.example` } : {};
+        const body = { ip: `192.0.2.${at}`, expiry: 2_000_000_000, ...more, ...hostname };
+        const made = await fetch(`${cli.base_url}/v0/contract/${path}`, {
+          method: 'POST',
+          headers: { authorization: basic(token), 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+        expect([noun, made.status]).toEqual([noun, 201]);
+      }
+      expect(await json(noun, 'list', 'acme')).toHaveLength(2);
+      expect(await json(noun, 'remove', 'acme', '1', '--yes')).toEqual({ removed: '1' });
+      if (noun === 'authlist') {
+        expect(await json(noun, 'find', '192.0.2.1')).toEqual([]);
+        expect(await json(noun, 'find', '192.0.2.2')).toMatchObject([{ account: 'acme', id: 2 }]);
+      }
+      expect(await json(noun, 'clear', 'acme', '--yes')).toEqual({ cleared: 'acme' });
+      expect(await json(noun, 'list', 'acme')).toEqual([]);
+    }
+    expect(await json('undo', 'list', 'acme')).toHaveLength(2);
+
     expect(await json('maintenance', 'on')).toEqual({ on: true });
     expect(await json('maintenance', 'status')).toEqual({ on: true });
     expect(await json('maintenance', 'off')).toEqual({ on: false });
@@ -170,7 +197,6 @@ describe('against a running server', () => {
     expect(
       await json('usage', '--account', 'acme', '--by', 'user', '--from', '2026-01-01'),
     ).toMatchObject({ by: 'user', from: 1_767_225_600, rows: [] });
-    expect(await json('undo', 'list', 'acme')).toEqual([]);
     const operator = await json('operator-token', 'create', 'second');
     expect(operator.admin_token).toMatch(/^ewo_/);
     expect(await json('operator-token', 'list')).toHaveLength(2);
@@ -200,6 +226,10 @@ describe('against a running server', () => {
       ['contract', 'remove', 'acme', 'ams1'],
       ['user', 'raise-token-version', 'acme', 'bob'],
       ['node', 'revoke', '1'],
+      ['authlist', 'remove', 'acme', '1'],
+      ['authlist', 'clear', 'acme'],
+      ['override', 'remove', 'acme', '1'],
+      ['override', 'clear', 'acme'],
       ['operator-token', 'revoke', '1'],
       ['inventory', 'import', 'x.json', '--remove-missing'],
       ['restore', 'x'],

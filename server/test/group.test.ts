@@ -1,5 +1,6 @@
 // Group commit: actions that arrive together share one commit, and yet each stands or falls alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEntry } from '../src/authlist/authlist.ts';
 import { touch } from '../src/changes.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
 import { conflict, Refusal } from '../src/errors.ts';
@@ -156,6 +157,46 @@ eachDatabase((database) => {
       );
       expect(seen).toHaveLength(5);
     });
+  });
+
+  it('a create on a full list leaves 64 creates of another account in their one group', async () => {
+    const [busy, full, idle] = await Promise.all(
+      ['busy', 'brimful', 'idle'].map((name) => t.account(name)),
+    );
+    const ids = [busy, full, idle].map((one) => one?.account.id as number) as [
+      number,
+      number,
+      number,
+    ];
+    const entry = (ip: string, seconds: number) => ({
+      ip,
+      user: 'alice',
+      expiry: t.now() + seconds,
+    });
+    const rules = { addresses: 'any', max_authlist_entries: 100 } as const;
+    await t.write((tx) => createEntry(tx, ids[1], entry('198.18.9.1', 1000), rules));
+    await t.write((tx) => createEntry(tx, ids[2], entry('198.18.9.2', 5), rules));
+    // The entry of the idle account has expired and is not swept: that is not for customers to do.
+    t.clock.advance(5);
+    const groups = new Set<unknown>();
+    const runs: number[] = [];
+    const creates = Array.from({ length: 64 }, (_, at) => (tx: Transaction) => {
+      groups.add(tx.group);
+      runs.push(at);
+      return createEntry(tx, ids[0], entry(`198.18.10.${at + 1}`, 1000), rules);
+    });
+    const settled = await together(
+      ...creates.slice(0, 40),
+      (tx) =>
+        createEntry(tx, ids[1], entry('198.18.11.1', 1000), { ...rules, max_authlist_entries: 1 }),
+      ...creates.slice(40),
+    );
+    expect(settled.filter(({ status }) => status === 'rejected')).toEqual([settled[40]]);
+    expect((settled[40] as PromiseRejectedResult).reason).toMatchObject({
+      status: 409,
+      message: expect.stringContaining('as many as'),
+    });
+    expect([groups.size, runs.length]).toEqual([1, 64]);
   });
 
   describe('over HTTP', () => {

@@ -1,9 +1,15 @@
 // Custom DNS entries: four states from two facts, driven by scripted nodes; uniqueness, revival, waiting.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Reader } from '../src/db/database.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
-import { restoreOverrides } from '../src/overrides/overrides.ts';
+import { listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
 import { listRemovals } from '../src/removals.ts';
-import { removeContractServer, requireServer, setContractServer } from '../src/servers/servers.ts';
+import {
+  removeContractServer,
+  removeServer,
+  requireServer,
+  setContractServer,
+} from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Caller, startTestApp, type TestApp } from './harness.ts';
@@ -374,6 +380,39 @@ eachDatabase((database) => {
     });
   });
 
+  it('a filtered list reads no more from the database than it shows', async () => {
+    const { create, account, caller, server } = await scene(0);
+    const other = await scene(0);
+    await change(account, other.server, true);
+    await create();
+    await create({ ip: '2001:db8::7' });
+    await create({ server: other.server });
+    const { db } = t.running.ctx;
+    let rows = 0;
+    const counting: Reader = {
+      all: async (sql, values) => {
+        const found = await db.all<never>(sql, values);
+        rows += found.length;
+        return found;
+      },
+      one: (sql, values) => db.one(sql, values),
+    };
+    const read = async (filter: Parameters<typeof listOverrides>[2]) => {
+      rows = 0;
+      const found = await listOverrides(counting, account.account.id, filter, t.now());
+      return [found.map(({ id }) => id), rows];
+    };
+    expect(await read({})).toEqual([[1, 2, 3], 3]);
+    expect(await read({ ip: '2001:DB8:0::7' })).toEqual([[2], 1]);
+    expect(await read({ servers: [other.server, 'nowhere', other.server] })).toEqual([[3], 1]);
+    expect(await read({ ip: '192.0.2.1', servers: [server] })).toEqual([[1], 1]);
+    const many = Array.from({ length: 4000 }, (_, at) => `n${at}`);
+    expect((await caller.get(`${list}?server=${many.slice(0, 900)},${server}`)).body).toHaveLength(
+      2,
+    );
+    expect(await read({ servers: [...many, server] })).toEqual([[1, 2], 2]);
+  });
+
   describe('ids and removal', () => {
     it('ids count from 1 on each account and are never used twice', async () => {
       const { create, caller } = await scene(0);
@@ -429,6 +468,23 @@ eachDatabase((database) => {
       await expect(undo()).rejects.toThrow(/no removal/);
     });
 
+    it('an entry whose server is gone is left out when a removal of all is undone', async () => {
+      const { create, caller, account, server } = await scene(0);
+      const other = await scene(0);
+      await change(account, other.server, true);
+      const kept = (await create({ server: other.server, expiry: t.now() + 1000 })).body;
+      await create({ expiry: t.now() + 1000 });
+      await caller.delete(list);
+      await change(account, server, false);
+      await t.write(async (tx) => removeServer(tx, await requireServer(tx, server)));
+      const [removal] = await listRemovals(t.running.ctx.db, account.account.id, t.now());
+      const undone = await t.operator.post(`/accounts/${account.account.name}/overrides/restore`, {
+        removal_id: removal?.removal_id,
+      });
+      expect([undone.status, undone.body]).toEqual([200, { restored: 1, left_out: 1 }]);
+      expect((await caller.get(list)).body).toEqual([kept]);
+    });
+
     it('a removal of all can be undone for seven days', async () => {
       const { create, caller, account } = await scene(0);
       await create({ expiry: t.now() + 100 * day });
@@ -475,6 +531,17 @@ eachDatabase((database) => {
         status: 200,
         body: { status: 'active', ip: '192.0.2.3' },
       });
+      node.stop();
+    });
+
+    it('an entry that is removed meanwhile is answered as it was committed', async () => {
+      const { create, node, caller } = await scene();
+      const posted = create({}, wait);
+      await node.until((one) => one.heard('override').length > 0);
+      const [{ id }] = (await caller.get(list)).body;
+      expect((await caller.delete(`${list}/${id}`)).status).toBe(204);
+      await node.ack();
+      expect(await posted).toMatchObject({ status: 201, body: { id, status: 'pending' } });
       node.stop();
     });
 

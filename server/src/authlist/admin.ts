@@ -1,11 +1,29 @@
-// /admin/accounts/{account}/authlist: the operator reads an account's authlist, and undoes a "remove all".
+// /admin/authlist, /admin/accounts/{account}/authlist: the operator finds and removes entries, and undoes a "remove all".
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
-import { AccountPath, findAccount, operatorWrite, sendJson } from '../http/admin.ts';
-import { EmptyQuery, errors, Integer, Strict, Timestamp } from '../http/fields.ts';
-import { type AuthlistEntry, listEntries, restoreEntries, userIsActive } from './authlist.ts';
+import { AccountPath, findAccount, operatorWrite, sendJson, sendNothing } from '../http/admin.ts';
+import {
+  EmptyQuery,
+  errors,
+  IdPath,
+  Integer,
+  idOf,
+  NoContent,
+  Strict,
+  Text,
+  Timestamp,
+} from '../http/fields.ts';
+import {
+  type AuthlistEntry,
+  findClaims,
+  listEntries,
+  removeAllEntriesAnyway,
+  removeEntryAnyway,
+  restoreEntries,
+  userIsActive,
+} from './authlist.ts';
 
 const Entry = Strict({
   id: Integer('Id of the entry on this account.', 1),
@@ -14,11 +32,23 @@ const Entry = Strict({
   user_active: Type.Boolean({ description: 'Whether that user is an active proxy user.' }),
   expiry: Timestamp('When the entry expires.'),
 });
+const Claim = Strict({
+  ip: Type.String({ description: 'IP address.' }),
+  port_scheme: Type.String({ description: 'Port scheme on which the address is claimed.' }),
+  account: Type.String({ description: 'Account that holds it.' }),
+  id: Integer('Id of the entry on that account.', 1),
+  user: Type.String({ description: 'User that its connections are assigned to.' }),
+  expiry: Timestamp('When the entry expires.'),
+});
+const ClaimQuery = Strict({ ip: Text('One IP address, in any spelling.', 64) });
 const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
 const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer('Entries that have expired since, or whose address is taken.'),
 });
+
+const EntryPath = Type.Object({ ...AccountPath.properties, ...IdPath.properties });
+type EntryPath = Static<typeof EntryPath>;
 
 function presentEntry(entry: AuthlistEntry) {
   const { id, ip, user, expiry } = entry;
@@ -27,6 +57,32 @@ function presentEntry(entry: AuthlistEntry) {
 
 export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
   const tags = ['Operator: authlist and custom DNS'];
+
+  app.get<{ Querystring: Static<typeof ClaimQuery> }>(
+    '/admin/authlist',
+    {
+      schema: {
+        summary: 'Who holds an address: one entry at most for each port scheme',
+        tags,
+        querystring: ClaimQuery,
+        response: { 200: Type.Array(Claim), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const claims = await findClaims(ctx.db, request.query.ip, ctx.clock.now());
+      return sendJson(
+        reply,
+        claims.map(({ ip, port_scheme, account, id, user, expiry }) => ({
+          ip,
+          port_scheme,
+          account,
+          id,
+          user,
+          expiry,
+        })),
+      );
+    },
+  );
 
   app.get<{ Params: AccountPath }>(
     '/admin/accounts/:account/authlist',
@@ -65,6 +121,48 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
         return restoreEntries(tx, account, request.body.removal_id);
       });
       return sendJson(reply, outcome);
+    },
+  );
+
+  app.delete<{ Params: AccountPath }>(
+    '/admin/accounts/:account/authlist',
+    {
+      schema: {
+        summary: 'Remove all authlist entries of an account; it can be undone for seven days',
+        description: 'Works on a suspended or expired contract too.',
+        tags,
+        params: AccountPath,
+        querystring: EmptyQuery,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      await operatorWrite(ctx, request, async (tx) => {
+        const account = await requireAccountNamed(tx, request.params.account);
+        await removeAllEntriesAnyway(tx, account.id);
+      });
+      return sendNothing(reply);
+    },
+  );
+
+  app.delete<{ Params: EntryPath }>(
+    '/admin/accounts/:account/authlist/:id',
+    {
+      schema: {
+        summary: 'Remove one of the authlist entries of an account',
+        description: 'Works on a suspended or expired contract too.',
+        tags,
+        params: EntryPath,
+        querystring: EmptyQuery,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      await operatorWrite(ctx, request, async (tx) => {
+        const account = await requireAccountNamed(tx, request.params.account);
+        await removeEntryAnyway(tx, account.id, idOf(request.params.id));
+      });
+      return sendNothing(reply);
     },
   );
 }

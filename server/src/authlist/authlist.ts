@@ -5,6 +5,7 @@ import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
+import { quoted } from '../quoted.ts';
 import { keepRemoved, takeRemoved } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
@@ -36,6 +37,17 @@ export interface AuthlistRules {
 /** True when connections from the entry's address are taken: its user is an active proxy user. */
 export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
+}
+
+/** Who holds an address, in any spelling, on each port scheme. Errors: 400 for what is no address. */
+export async function findClaims(db: Reader, ip: string, now: number): Promise<store.NamedClaim[]> {
+  const canonical = canonicalAddress(ip);
+  if (canonical === undefined) {
+    throw badRequest(
+      `ip: ${quoted(ip)} is not an IP address; expected one IPv4 or IPv6 address such as 203.0.113.7`,
+    );
+  }
+  return store.claimsOn(db, canonical, now);
 }
 
 /** One entry, as long as it holds. Errors: 404. */
@@ -229,6 +241,20 @@ export async function removeEntry(
   const before = await requireEntry(tx, account_id, id, tx.now);
   await requireWritable(tx, account_id);
   requireMatch(before);
+  await endEntry(tx, before);
+}
+
+/** Removes an entry for the operator, whatever the state of the contract. Errors: 404. */
+export async function removeEntryAnyway(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+): Promise<void> {
+  await endEntry(tx, await requireEntry(tx, account_id, id, tx.now));
+}
+
+async function endEntry(tx: Transaction, before: store.AuthlistEntry): Promise<void> {
+  const { account_id } = before;
   await removeRow(tx, before);
   await audit(tx, {
     account_id,
@@ -245,8 +271,17 @@ export async function removeAllEntries(
   requireMatch: (before: store.AuthlistEntry[]) => void,
 ): Promise<number> {
   await requireWritable(tx, account_id);
+  return removeAllEntriesAnyway(tx, account_id, requireMatch);
+}
+
+/** "Remove all" for the operator, whatever the state of the contract. Answers how many. */
+export async function removeAllEntriesAnyway(
+  tx: Transaction,
+  account_id: number,
+  requireMatch?: (before: store.AuthlistEntry[]) => void,
+): Promise<number> {
   const entries = await store.all(tx, account_id, tx.now);
-  requireMatch(entries);
+  requireMatch?.(entries);
   const removed = await store.removeAll(tx, account_id);
   if (removed === 0) return 0;
   await countHeld(tx, account_id, 'authlist', -removed);

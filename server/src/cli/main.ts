@@ -8,6 +8,7 @@ import { type Noun, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { Given } from './given.ts';
 import { inventoryNoun } from './inventory.ts';
+import { authlistNoun, overrideNoun } from './lists.ts';
 import { addLocalCommands } from './local.ts';
 import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
@@ -27,6 +28,8 @@ const nouns: Noun[] = [
   contractNoun,
   nodeNoun,
   portSchemeNoun,
+  authlistNoun,
+  overrideNoun,
   undoNoun,
   maintenanceNoun,
   operatorTokenNoun,

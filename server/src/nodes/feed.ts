@@ -8,6 +8,8 @@ import { type NodeRecord, recordsOfChange } from './records.ts';
 import * as store from './store.ts';
 
 const page = 500;
+/** One page of a stream that catches up looks at no more of the log than this. */
+const mostRevisionsScanned = 20_000;
 const heartbeat_seconds = 15;
 /** A node that does not read is cut off; it resumes where it was. */
 const mostUnsentBytes = 16 * 1024 * 1024;
@@ -22,6 +24,8 @@ class Stream {
   /** Still reading the log by itself; `missed` says that a live change passed meanwhile. */
   catchingUp = true;
   missed = false;
+  /** Something went out since the last look. */
+  #flushed = false;
 
   constructor(node: Node, response: ServerResponse, epoch: string, revision: number) {
     this.node = node;
@@ -47,11 +51,26 @@ class Stream {
   }
   #write(text: string): void {
     if (!this.open) return;
-    if (this.#response.writableLength > mostUnsentBytes) this.close();
-    else this.#response.write(text);
+    if (this.#response.writableLength > mostUnsentBytes) this.cut();
+    else {
+      this.#response.write(text, (error) => {
+        if (!error) this.#flushed = true;
+      });
+    }
   }
+  /** True when the other side took something since the last call, or has nothing left to take. */
+  reads(): boolean {
+    const reads = this.#flushed || this.#response.writableLength === 0;
+    this.#flushed = false;
+    return reads;
+  }
+  /** Ends it after what is under way. */
   close(): void {
     this.#response.end();
+  }
+  /** Ends it now: one that does not read would never see the end of what is under way. */
+  cut(): void {
+    this.#response.destroy();
   }
 }
 
@@ -70,7 +89,7 @@ export class Feed {
   constructor(ctx: Context) {
     this.#ctx = ctx;
     this.#stopListening = ctx.db.listen(() => this.#wake());
-    this.#heartbeat = setInterval(() => void this.#beat(), heartbeat_seconds * 1000);
+    this.#heartbeat = setInterval(() => void this.beat(), heartbeat_seconds * 1000);
     this.#heartbeat.unref();
   }
 
@@ -121,13 +140,16 @@ export class Feed {
 
   async #catchUp(stream: Stream): Promise<void> {
     const { server_id } = stream.node;
+    let from = stream.sent;
     while (stream.open) {
       stream.missed = false;
       const { revision } = await store.position(this.#ctx.db);
-      const changes = await store.changesOfServer(this.#ctx.db, server_id, stream.sent, page);
+      const to = Math.max(from, Math.min(from + mostRevisionsScanned, revision));
+      const changes = await store.changesOfServer(this.#ctx.db, server_id, from, to, page);
       for (const change of changes)
         stream.send(change.revision, await this.#records(change, server_id));
-      if (changes.length > 0 || stream.missed) continue;
+      from = changes.length === page ? (changes.at(-1)?.revision ?? to) : to;
+      if (changes.length > 0 || to < revision || stream.missed) continue;
       // Nothing came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
       stream.position(revision);
@@ -163,10 +185,14 @@ export class Feed {
       const changes = await store.changesAfter(this.#ctx.db, this.#handedOut ?? 0, page);
       if (changes.length === 0) return;
       const serversOf = await this.#serversOf(changes);
+      const serversChanged = new Set<number>();
       for (const change of changes) {
-        await this.#handOutOne(change, this.#concerned(change, serversOf));
+        const server_ids = this.#concerned(change, serversOf);
+        await this.#handOutOne(change, server_ids);
         this.#handedOut = change.revision;
+        if (change.kind === 'server') for (const id of server_ids) serversChanged.add(id);
       }
+      for (const server_id of serversChanged) await this.#cutRevoked(server_id);
     }
   }
 
@@ -212,18 +238,30 @@ export class Feed {
         else stream.send(change.revision, records);
       }
     }
-    if (change.kind === 'server' && server_ids.length > 0) await this.#beat();
   }
 
-  /** Tells nodes how far the log is, marks them as live, and closes the streams of revoked ones. */
-  async #beat(): Promise<void> {
+  /** A revocation is a change of the server: ends the streams of its nodes that are revoked. */
+  async #cutRevoked(server_id: number): Promise<void> {
+    const nodes = await store.ofServer(this.#ctx.db, server_id);
+    const ids = new Set(nodes.map((node) => node.id));
+    for (const stream of this.#streams.get(server_id) ?? []) {
+      if (!ids.has(stream.node.id)) stream.cut();
+    }
+  }
+
+  /** Tells nodes how far the log is, marks those that read as live, and ends the streams of revoked ones. */
+  async beat(): Promise<void> {
+    for (const streams of this.#streams.values()) {
+      for (const stream of streams) if (!stream.open) streams.delete(stream);
+    }
     const streams = this.#all();
     if (streams.length === 0) return;
     try {
-      const ids = Array.from(new Set(streams.map((stream) => stream.node.id)));
+      const reading = streams.filter((stream) => stream.reads());
+      const ids = Array.from(new Set(reading.map((stream) => stream.node.id)));
       const gone = await this.#ctx.db.write(system, (tx) => noteConnected(tx, ids));
       for (const stream of streams) {
-        if (gone.includes(stream.node.id)) stream.close();
+        if (gone.includes(stream.node.id)) stream.cut();
         else if (!stream.catchingUp) stream.position(this.#handedOut ?? 0);
       }
     } catch (error) {

@@ -14,7 +14,7 @@ import {
 } from '../servers/servers.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
-import { findUser } from '../users/users.ts';
+import { listUsers } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { NodeRow as Node } from './store.ts';
@@ -243,21 +243,15 @@ export async function reportUsage(
     );
   if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
     return { counted: false, left_out: [] };
-  const served = new Map<string, boolean>();
-  const isServed = async (account: number, user: number) => {
-    const key = `${account} ${user}`;
-    const known = served.get(key);
-    if (known !== undefined) return known;
-    const yes =
-      (await store.hasServed(tx, node.server_id, account)) &&
-      (await findUser(tx, account, user)) !== undefined;
-    served.set(key, yes);
-    return yes;
-  };
+  const named = Array.from(new Set(report.rows.map((row) => row.account)));
+  const users = new Map<number, Set<number>>();
+  for (const id of await store.served(tx, node.server_id, named)) {
+    users.set(id, new Set((await listUsers(tx, id)).map((user) => user.id)));
+  }
   const buckets: UsageBucket[] = [];
   const left_out: number[] = [];
   for (const [at, row] of report.rows.entries()) {
-    if (!(await isServed(row.account, row.user))) {
+    if (!users.get(row.account)?.has(row.user)) {
       left_out.push(at);
       continue;
     }

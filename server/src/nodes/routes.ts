@@ -1,7 +1,5 @@
 // /node: what agents call. Join once, then snapshot, change stream, acknowledgements, usage, health.
 
-import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../address.ts';
@@ -19,18 +17,17 @@ import {
   Strict,
   Text,
 } from '../http/fields.ts';
-import { accountsOfServer, type HealthStatus, recordHealth } from '../servers/servers.ts';
+import { type HealthStatus, recordHealth } from '../servers/servers.ts';
 import { Feed } from './feed.ts';
 import {
   acknowledge,
   authenticateNode,
   joinNode,
   type Node,
-  networkPosition,
   reportUsage,
   type UsageReport,
 } from './nodes.ts';
-import { accountRecords, keysRecord, serverRecord } from './records.ts';
+import { Snapshots } from './snapshot.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -81,6 +78,7 @@ const tags = ['Nodes'];
 
 export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   const feed = new Feed(ctx);
+  const snapshots = new Snapshots(ctx);
   ctx.metrics.countStreams(() => feed.size);
   app.addHook('preClose', async () => feed.close());
   app.decorateRequest('node', null as never);
@@ -142,13 +140,12 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
             description:
               'One record per line; the first names epoch and revision, the last is {"kind":"end"}.',
           }),
-          ...errors(400, 401),
+          ...errors(400, 401, 503),
         },
       },
     },
     async (request, reply) => {
-      const lines = new PassThrough();
-      void writeSnapshot(ctx, request.node.server_id, lines).catch((error) => lines.destroy(error));
+      const lines = snapshots.open(request.node.server_id);
       return reply.type('application/x-ndjson').send(lines);
     },
   );
@@ -275,29 +272,4 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       return reply.type(jsonType).send(JSON.stringify({ known }));
     },
   );
-}
-
-/** Writes what a server needs, all as of one moment, one record per line and never faster than it is read. */
-async function writeSnapshot(ctx: Context, server_id: number, lines: PassThrough): Promise<void> {
-  const now = ctx.clock.now();
-  await ctx.db.snapshot(async (db) => {
-    let records = 0;
-    const write = async (line: unknown) => {
-      records += 1;
-      if (!lines.write(`${JSON.stringify(line)}\n`) && !lines.destroyed) {
-        await Promise.race([once(lines, 'drain'), once(lines, 'close')]);
-      }
-      if (lines.destroyed) throw new Error('The node went away during its snapshot.');
-    };
-    const { epoch, revision } = await networkPosition(db);
-    await write({ kind: 'snapshot', epoch, revision });
-    await write(await serverRecord(db, server_id));
-    await write(keysRecord(ctx.secrets.publicKeys()));
-    for (const { account_id } of await accountsOfServer(db, server_id)) {
-      for await (const record of accountRecords(db, account_id, server_id, now))
-        await write(record);
-    }
-    await write({ kind: 'end', records: records - 1 });
-  });
-  lines.end();
 }

@@ -44,18 +44,21 @@ export function changesAfter(db: Reader, revision: number, most: number): Promis
   ]);
 }
 
-/** The next changes that concern a server. */
+const concerns = `(server_id = $1 or (server_id is null and (account_id is null
+  or account_id in (select account_id from contract_servers where server_id = $1))))`;
+
+/** The next changes in after < revision <= to that concern a server. */
 export function changesOfServer(
   db: Reader,
   server_id: number,
-  revision: number,
+  after: number,
+  to: number,
   most: number,
 ): Promise<LoggedChange[]> {
   return db.all(
-    `select * from changes where revision > $2 and (server_id = $1 or (server_id is null and
-       (account_id is null or account_id in (select account_id from contract_servers where server_id = $1))))
-     order by revision limit $3`,
-    [server_id, revision, most],
+    `select * from changes where revision > $2 and revision <= $3 and ${concerns}
+     order by revision limit $4`,
+    [server_id, after, to, most],
   );
 }
 
@@ -73,18 +76,27 @@ export function accountsChanged(
   );
 }
 
-/** True when the server served the account lately: it is on the contract, or the log tells of it. */
-export async function hasServed(
+const mostPlaces = 1000;
+
+/** Those of the accounts that the server served lately: on the contract, or the log tells of them. */
+export async function served(
   db: Reader,
   server_id: number,
-  account_id: number,
-): Promise<boolean> {
-  const row = await db.one(
-    `select 1 as yes from contract_servers where account_id = $2 and server_id = $1
-     union all select 1 from changes where server_id = $1 and account_id = $2 limit 1`,
-    [server_id, account_id],
-  );
-  return row !== undefined;
+  account_ids: number[],
+): Promise<Set<number>> {
+  const found = new Set<number>();
+  for (let at = 0; at < account_ids.length; at += mostPlaces) {
+    const ids = account_ids.slice(at, at + mostPlaces);
+    const places = ids.map((_, index) => `$${index + 2}`);
+    const rows = await db.all<{ id: number }>(
+      `select id from accounts a where id in (${places}) and (
+         exists (select 1 from contract_servers s where s.account_id = a.id and s.server_id = $1)
+         or exists (select 1 from changes c where c.account_id = a.id and c.server_id = $1))`,
+      [server_id, ...ids],
+    );
+    for (const { id } of rows) found.add(id);
+  }
+  return found;
 }
 
 /** Which servers serve these accounts. */
@@ -160,14 +172,23 @@ export function lost(db: Reader, not_since: number): Promise<NodeRow[]> {
   ]);
 }
 
-/** How many changes that concern a server come after a revision; counting stops at `most`. */
+/**
+ * How many changes that concern a server come after a revision. `most` stands for that many or more,
+ * and for a revision that lies more than `most` back in the whole log: no more of it is read.
+ */
 export async function lag(
   db: Reader,
   server_id: number,
   revision: number,
   most: number,
 ): Promise<number> {
-  return (await changesOfServer(db, server_id, revision, most)).length;
+  const newest = (await position(db)).revision;
+  if (newest - revision > most) return most;
+  const row = await db.one<{ lag: number }>(
+    `select count(*) as lag from changes where revision > $2 and revision <= $3 and ${concerns}`,
+    [server_id, revision, newest],
+  );
+  return Number(row?.lag ?? 0);
 }
 
 /** True while a live node that serves the account (server 0: any server) has not applied the revision. */

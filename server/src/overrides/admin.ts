@@ -1,11 +1,28 @@
-// /admin/accounts/{account}/overrides: the operator reads custom DNS entries, and undoes a "remove all".
+// /admin/accounts/{account}/overrides: the operator reads and removes custom DNS entries, and undoes a "remove all".
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
-import { AccountPath, findAccount, operatorWrite, sendJson } from '../http/admin.ts';
-import { EmptyQuery, errors, Integer, OneOf, Strict, Timestamp } from '../http/fields.ts';
-import { listOverrides, type Override, restoreOverrides, statusOf } from './overrides.ts';
+import { AccountPath, findAccount, operatorWrite, sendJson, sendNothing } from '../http/admin.ts';
+import {
+  EmptyQuery,
+  errors,
+  IdPath,
+  Integer,
+  idOf,
+  NoContent,
+  OneOf,
+  Strict,
+  Timestamp,
+} from '../http/fields.ts';
+import {
+  listOverrides,
+  type Override,
+  removeAllOverridesAnyway,
+  removeOverrideAnyway,
+  restoreOverrides,
+  statusOf,
+} from './overrides.ts';
 
 const Entry = Strict({
   id: Integer('Id of the entry on this account.', 1),
@@ -18,8 +35,13 @@ const Entry = Strict({
 const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
 const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
-  left_out: Integer('Entries that have expired since, whose server is gone, or whose hostname is overridden anew.'),
+  left_out: Integer(
+    'Entries that have expired since, whose server is gone, or whose hostname is overridden anew.',
+  ),
 });
+
+const EntryPath = Type.Object({ ...AccountPath.properties, ...IdPath.properties });
+type EntryPath = Static<typeof EntryPath>;
 
 function presentEntry(entry: Override, now: number) {
   const { id, server, hostname, ip, expiry } = entry;
@@ -70,6 +92,48 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
         return restoreOverrides(tx, account, request.body.removal_id);
       });
       return sendJson(reply, outcome);
+    },
+  );
+
+  app.delete<{ Params: AccountPath }>(
+    '/admin/accounts/:account/overrides',
+    {
+      schema: {
+        summary: 'Remove all custom DNS entries of an account; it can be undone for seven days',
+        description: 'Works on a suspended or expired contract too.',
+        tags,
+        params: AccountPath,
+        querystring: EmptyQuery,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      await operatorWrite(ctx, request, async (tx) => {
+        const account = await requireAccountNamed(tx, request.params.account);
+        await removeAllOverridesAnyway(tx, account.id);
+      });
+      return sendNothing(reply);
+    },
+  );
+
+  app.delete<{ Params: EntryPath }>(
+    '/admin/accounts/:account/overrides/:id',
+    {
+      schema: {
+        summary: 'Remove one of the custom DNS entries of an account',
+        description: 'Works on a suspended or expired contract too.',
+        tags,
+        params: EntryPath,
+        querystring: EmptyQuery,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      await operatorWrite(ctx, request, async (tx) => {
+        const account = await requireAccountNamed(tx, request.params.account);
+        await removeOverrideAnyway(tx, account.id, idOf(request.params.id));
+      });
+      return sendNothing(reply);
     },
   );
 }

@@ -245,6 +245,20 @@ export async function removeOverride(
   const before = await requireOverride(tx, account_id, id, tx.now);
   await requireWritable(tx, account_id);
   requireMatch(before);
+  await dropOverride(tx, before);
+}
+
+/** Removes an entry for the operator, whatever the state of the contract. Errors: 404. */
+export async function removeOverrideAnyway(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+): Promise<void> {
+  await dropOverride(tx, await requireOverride(tx, account_id, id, tx.now));
+}
+
+async function dropOverride(tx: Transaction, before: store.Override): Promise<void> {
+  const { account_id } = before;
   await removeRow(tx, before);
   await audit(tx, {
     account_id,
@@ -272,8 +286,17 @@ export async function removeAllOverrides(
   requireMatch: (before: store.Override[]) => void,
 ): Promise<number> {
   await requireWritable(tx, account_id);
+  return removeAllOverridesAnyway(tx, account_id, requireMatch);
+}
+
+/** "Remove all" for the operator, whatever the state of the contract. Answers how many. */
+export async function removeAllOverridesAnyway(
+  tx: Transaction,
+  account_id: number,
+  requireMatch?: (before: store.Override[]) => void,
+): Promise<number> {
   const overrides = await store.all(tx, account_id, tx.now - retention_seconds);
-  requireMatch(overrides);
+  requireMatch?.(overrides);
   const removed = await store.removeAll(tx, account_id);
   if (removed === 0) return 0;
   await countHeld(tx, account_id, 'overrides', -removed);

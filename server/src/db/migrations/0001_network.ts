@@ -37,6 +37,7 @@ export function network(engine: Engine): string[] {
     ) ${clustered}`,
     // Few changes name one server: those whose acknowledgement shows in an account's answers.
     'create index changes_of_server on changes (server_id, revision) where server_id is not null',
+    'create index changes_of_account on changes (account_id, server_id) where server_id is not null',
     `create table counters (
       account_id bigint not null,
       list text not null,

@@ -1,0 +1,78 @@
+// Snapshots: all that a server needs as of one moment, a few at a time, and none that nobody reads.
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import type { Context } from '../context.ts';
+import { unavailable } from '../errors.ts';
+import { accountsOfServer } from '../servers/servers.ts';
+import { networkPosition } from './nodes.ts';
+import { accountRecords, keysRecord, serverRecord } from './records.ts';
+
+export class Snapshots {
+  readonly #ctx: Context;
+  readonly #most: number;
+  readonly #stalled_seconds: number;
+  #running = 0;
+
+  /** At most `most` at once; one of which nothing is read for `stalled_seconds` is given up. */
+  constructor(ctx: Context, { most = 8, stalled_seconds = 30 } = {}) {
+    this.#ctx = ctx;
+    this.#most = most;
+    this.#stalled_seconds = stalled_seconds;
+  }
+
+  /** A snapshot's lines. Errors: 503 while as many as may be are under way. */
+  open(server_id: number): PassThrough {
+    if (this.#running >= this.#most) {
+      throw unavailable('Too many snapshots are under way; try again in a few seconds.');
+    }
+    this.#running += 1;
+    const lines = new PassThrough();
+    void this.#write(server_id, lines)
+      .catch((error) => lines.destroy(error))
+      .finally(() => {
+        this.#running -= 1;
+      });
+    return lines;
+  }
+
+  /** One record per line, never faster than it is read: an open snapshot holds the database's log back. */
+  async #write(server_id: number, lines: PassThrough): Promise<void> {
+    const now = this.#ctx.clock.now();
+    await this.#ctx.db.snapshot(async (db) => {
+      let records = 0;
+      const write = async (line: unknown) => {
+        records += 1;
+        if (!lines.write(`${JSON.stringify(line)}\n`) && !lines.destroyed) {
+          await this.#drained(lines);
+        }
+        if (lines.destroyed) throw new Error('The node went away during its snapshot.');
+      };
+      const { epoch, revision } = await networkPosition(db);
+      await write({ kind: 'snapshot', epoch, revision });
+      await write(await serverRecord(db, server_id));
+      await write(keysRecord(this.#ctx.secrets.publicKeys()));
+      for (const { account_id } of await accountsOfServer(db, server_id)) {
+        for await (const record of accountRecords(db, account_id, server_id, now))
+          await write(record);
+      }
+      await write({ kind: 'end', records: records - 1 });
+    });
+    lines.end();
+  }
+
+  async #drained(lines: PassThrough): Promise<void> {
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), this.#stalled_seconds * 1000);
+    try {
+      // The one that loses is taken off again: a snapshot waits many times.
+      const { signal } = over;
+      await Promise.race([once(lines, 'drain', { signal }), once(lines, 'close', { signal })]);
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+      throw new Error('The node does not read its snapshot.');
+    } finally {
+      clearTimeout(timer);
+      over.abort();
+    }
+  }
+}

@@ -1,0 +1,233 @@
+// What nodes cost at most: the log that is read for them, streams and snapshots that nobody reads.
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Transaction } from '../src/db/database.ts';
+import { Feed } from '../src/nodes/feed.ts';
+import { Snapshots } from '../src/nodes/snapshot.ts';
+import * as store from '../src/nodes/store.ts';
+import { changeServer, removeContractServer, requireServer } from '../src/servers/servers.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const megabyte = 1024 * 1024;
+
+/** An answer of which the other side reads nothing until told to. */
+async function unreadAnswer() {
+  let give = (_response: ServerResponse) => {};
+  const answered = new Promise<ServerResponse>((resolve) => {
+    give = resolve;
+  });
+  const server = createServer((_request, response) => give(response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.pause();
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
+  return {
+    response: await answered,
+    read: () => socket.resume(),
+    stop: () => {
+      socket.destroy();
+      server.close();
+    },
+  };
+}
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t.stop());
+
+  async function scene() {
+    const server = `srv${++names}`;
+    await t.server(server);
+    const built = await t.account(`account${names}`, { servers: [server] });
+    const node = await t.node(server);
+    const row = await requireServer(t.running.ctx.db, server);
+    return { server, built, node, row };
+  }
+
+  /** Writes changes that concern another server. */
+  const strangeChanges = (count: number) =>
+    t.write(async (tx: Transaction) => {
+      const { revision } = await store.position(tx);
+      for (let at = 0; at < count; at += 1000) {
+        await tx.insertMany(
+          'changes',
+          Array.from({ length: Math.min(1000, count - at) }, (_, index) => ({
+            revision: revision + at + index + 1,
+            account_id: null,
+            server_id: 999_999,
+            kind: 'server',
+            record_id: null,
+            at: tx.now,
+          })),
+        );
+      }
+      await tx.run('update network set revision = $1', [revision + count]);
+    });
+
+  it('usage of an account that is off the server counts, that of one that never was there is left out', async () => {
+    const { built, node, row } = await scene();
+    const stranger = await t.account(`stranger${names}`, {});
+    await t.write((tx) => removeContractServer(tx, built.account, row));
+    const { db } = t.running.ctx;
+    const ids = Array.from({ length: 2500 }, (_, at) => 1_000_000 + at);
+    const served = await store.served(db, row.id, [built.account.id, stranger.account.id, ...ids]);
+    expect(Array.from(served)).toEqual([built.account.id]);
+    const usage = (account: number, user = 1) => ({ account, user, at: t.now(), up: 1, down: 1 });
+    const answer = await node.send('POST', '/usage', {
+      boot: 'b',
+      seq: 1,
+      rows: [usage(built.account.id), usage(built.account.id, 77), usage(stranger.account.id)],
+    });
+    expect(await answer.json()).toEqual({ counted: true, left_out: [1, 2] });
+  });
+
+  it('the log is asked for an account by an index', async () => {
+    const { db } = t.running.ctx;
+    const explain = db.engine === 'sqlite' ? 'explain query plan' : undefined;
+    if (!explain) return;
+    const plan = await db.all(
+      `${explain} select 1 from changes c where c.account_id = $1 and c.server_id = $2`,
+      [1, 1],
+    );
+    expect(JSON.stringify(plan)).toContain('changes_of_account');
+  });
+
+  it('a node that reads nothing of its stream is not live by it, and is once it reads', async () => {
+    const { node, row } = await scene();
+    const { db } = t.running.ctx;
+    const feed = new Feed(t.running.ctx);
+    const answer = await unreadAnswer();
+    try {
+      const { epoch, revision } = await store.position(db);
+      answer.response.write(Buffer.alloc(12 * megabyte));
+      const joined = (await store.findById(db, node.id)) as store.NodeRow;
+      feed.open({ ...joined, server_id: row.id }, answer.response, epoch, revision);
+      await soon();
+      await feed.beat();
+      t.clock.advance(30);
+      await feed.beat();
+      expect((await store.findById(db, node.id))?.seen_at).toBeLessThan(t.now());
+      answer.read();
+      await soon();
+      await feed.beat();
+      expect((await store.findById(db, node.id))?.seen_at).toBe(t.now());
+    } finally {
+      feed.close();
+      answer.stop();
+    }
+  });
+
+  it('a stream with too much unread is cut, and counts no more', async () => {
+    const { node } = await scene();
+    const { db } = t.running.ctx;
+    const feed = new Feed(t.running.ctx);
+    const answer = await unreadAnswer();
+    try {
+      const { epoch, revision } = await store.position(db);
+      answer.response.write(Buffer.alloc(32 * megabyte));
+      feed.open(
+        (await store.findById(db, node.id)) as store.NodeRow,
+        answer.response,
+        epoch,
+        revision,
+      );
+      await soon();
+      expect([answer.response.destroyed, feed.size]).toEqual([true, 0]);
+    } finally {
+      feed.close();
+      answer.stop();
+    }
+  });
+
+  it('a change of a server writes nothing for the nodes that follow', async () => {
+    const { node, row } = await scene();
+    await node.start();
+    await soon();
+    const { groupActions } = t.running.ctx.metrics;
+    const actions = async () => (await groupActions.get()).values[0]?.value ?? 0;
+    const before = await actions();
+    await t.write((tx) => changeServer(tx, row, { title: 'Other' }));
+    await node.until((one) => one.heard('server').length > 0);
+    await soon();
+    expect((await actions()) - before).toBe(1);
+    node.stop();
+  });
+
+  it('a snapshot that nobody reads is given up, and only so many are under way', async () => {
+    const { built, row } = await scene();
+    await t.write((tx) =>
+      tx.insertMany(
+        'users',
+        Array.from({ length: 1000 }, (_, at) => ({
+          account_id: built.account.id,
+          id: 100 + at,
+          name: `user${at}-${'x'.repeat(500)}`,
+          display_name: '',
+          active: 1,
+          proxy: 1,
+          billing: 0,
+          admin: 0,
+          token_version: 1,
+        })),
+      ),
+    );
+    const snapshots = new Snapshots(t.running.ctx, { most: 1, stalled_seconds: 0.1 });
+    const unread = snapshots.open(row.id);
+    const failed = new Promise<Error>((resolve) => unread.once('error', resolve));
+    expect(() => snapshots.open(row.id)).toThrow(/Too many snapshots/);
+    expect((await failed).message).toBe('The node does not read its snapshot.');
+    await soon();
+    const read = snapshots.open(row.id);
+    let text = '';
+    let listeners = 0;
+    for await (const chunk of read) {
+      text += chunk;
+      listeners = Math.max(listeners, read.listenerCount('close'));
+    }
+    expect(text.trim().endsWith('}')).toBe(true);
+    expect(JSON.parse(text.trim().split('\n').at(-1) as string).kind).toBe('end');
+    expect(listeners).toBeLessThan(4);
+  });
+
+  it('a node far behind shows as the most, and catches up over changes of others', async () => {
+    const { server, node, built } = await scene();
+    await node.start();
+    node.stop();
+    const acked = node.revision;
+    const lag = async () => {
+      const nodes = (await t.operator.get('/nodes')).body as Array<{ id: number; lag: number }>;
+      return nodes.find(({ id }) => id === node.id)?.lag;
+    };
+    expect(await lag()).toBe(0);
+    const add = (hostname: string) =>
+      t.as(built).post('/contract/overrides', {
+        server,
+        hostname,
+        ip: '192.0.2.1',
+        expiry: t.now() + 900,
+      });
+    await add('a.example');
+    expect(await lag()).toBe(1);
+    await strangeChanges(45_000);
+    expect(await lag()).toBe(10_000);
+    await add('b.example');
+    node.revision = acked;
+    node.events.splice(0);
+    await node.follow();
+    await node.until((one) => one.events.some(({ event }) => event === 'position'));
+    expect(
+      node.heard('override').map(({ value }) => (value as { hostname: string }).hostname),
+    ).toEqual(['a.example', 'b.example']);
+    node.stop();
+  });
+});
