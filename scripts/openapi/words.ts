@@ -200,6 +200,7 @@ export const operationWords: Record<string, OperationWords> = {
   'get /admin/audit': { record: 'AuditEntry' },
   'get /admin/tokens': { record: 'OperatorToken' },
   'post /admin/tokens': { body: 'NewOperatorToken', record: 'CreatedOperatorToken' },
+  'get /admin/invites': { record: 'OpenInvite' },
   'post /admin/invites': { record: 'Invite', body: 'NewInvite' },
   'post /admin/servers': { record: 'ServerDetail', body: 'NewServer' },
   'get /admin/servers/{server}': { record: 'ServerDetail' },

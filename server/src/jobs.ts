@@ -5,7 +5,7 @@ import { sweepEntries } from './authlist/authlist.ts';
 import type { Context } from './context.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { removeOldAnswers } from './http/idempotency.ts';
-import { pruneChanges, sweepLostNodes } from './nodes/nodes.ts';
+import { pruneChanges, purgeInvites, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
 import { sweepServerLimits } from './servers/servers.ts';
@@ -55,6 +55,12 @@ export const jobs: readonly Job[] = [
     every_seconds: 60,
     purges: true,
     run: (tx) => purgeOverrides(tx, batch),
+  },
+  {
+    name: 'purge invitations',
+    every_seconds: 3600,
+    purges: true,
+    run: (tx) => purgeInvites(tx, batch),
   },
   {
     name: 'purge removed entries',

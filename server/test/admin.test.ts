@@ -570,6 +570,21 @@ eachDatabase((database) => {
   });
 
   describe('nodes', () => {
+    test('an open invitation is listed without its code, and taken back; then its code works no longer', async () => {
+      const before = (await t.operator.get('/invites')).body.length;
+      const invited = await t.operator.post('/invites', { server: 'lon1' });
+      const open = await t.operator.get('/invites');
+      expect(open.body).toHaveLength(before + 1);
+      expect(open.text).not.toContain(invited.body.code);
+      const mine = open.body.at(-1);
+      expect(mine).toMatchObject({ server: 'lon1', expiry: invited.body.expiry });
+      expect((await t.operator.delete(`/invites/${mine.id}`)).status).toBe(204);
+      expectRefusal(await t.operator.delete(`/invites/${mine.id}`), 404, /no open invitation/);
+      expect((await t.operator.get('/invites')).body).toHaveLength(before);
+      const join = { code: invited.body.code, name: 'late', version: '1' };
+      expect((await t.with().post('/node/join', join)).status).toBe(401);
+    });
+
     test('an invitation lets one machine join; the list tells how far behind it is; revoking ends it', async () => {
       const invited = await t.operator.post('/invites', { server: 'lon1', lifetime_seconds: 600 });
       expect(invited.status).toBe(201);

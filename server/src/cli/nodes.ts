@@ -47,6 +47,25 @@ export const nodeNoun: Noun = {
       },
     },
     {
+      usage: 'invites',
+      summary: 'list the invitations that can still be used',
+      run: async (_given, api) =>
+        table(await api.get<Row[]>('/invites'), [
+          ['id', 'id'],
+          ['server', 'server'],
+          ['expiry', 'expiry', 'time'],
+        ]),
+    },
+    {
+      usage: 'uninvite <id>',
+      summary: 'take an invitation back',
+      question: (given) => `This ends invitation ${given.word('id')}: its code works no longer.`,
+      run: async (given, api) => {
+        await api.delete(`/invites/${given.part('id')}`);
+        return done(`Invitation ${given.word('id')} is taken back.`, { removed: given.word('id') });
+      },
+    },
+    {
       usage: 'revoke <id>',
       summary: 'revoke a node',
       question: (given) =>

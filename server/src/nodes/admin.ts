@@ -15,7 +15,14 @@ import {
   Timestamp,
 } from '../http/fields.ts';
 import { requireServerOfBody } from '../servers/servers.ts';
-import { createInvite, listNodes, nodeLag, revokeNode } from './nodes.ts';
+import {
+  createInvite,
+  listInvites,
+  listNodes,
+  nodeLag,
+  removeInvite,
+  revokeNode,
+} from './nodes.ts';
 
 /** Counting stops here: a node that is farther behind takes a while in any case. */
 const mostLagCounted = 10_000;
@@ -44,6 +51,11 @@ const NewInvite = Strict({
 const Invite = Strict({
   code: Type.String({ description: 'The one-time code (ewi_…), shown only here.' }),
   expiry: Timestamp('Until when it can be used.'),
+});
+const OpenInvite = Strict({
+  id: Type.String({ description: 'Names the invitation; it is not the code.' }),
+  server: Type.String({ description: 'Short name of its server.' }),
+  expiry: Timestamp('Until when its code can be used.'),
 });
 
 export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
@@ -106,6 +118,36 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
         createInvite(tx, ctx.secrets, await requireServerOfBody(tx, server), lifetime_seconds),
       );
       return sendCreated(reply, '/admin/nodes', invite);
+    },
+  );
+
+  app.get(
+    '/admin/invites',
+    {
+      schema: {
+        summary: 'List the invitations that can still be used',
+        tags,
+        querystring: EmptyQuery,
+        response: { 200: Type.Array(OpenInvite), ...errors(400, 401) },
+      },
+    },
+    async (_request, reply) => sendJson(reply, await listInvites(ctx.db, ctx.clock.now())),
+  );
+
+  app.delete<{ Params: { invite: string } }>(
+    '/admin/invites/:invite',
+    {
+      schema: {
+        summary: 'Take an invitation back',
+        tags,
+        params: Type.Object({ invite: Type.String({ description: 'Id of the invitation.' }) }),
+        querystring: EmptyQuery,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      await operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite));
+      return sendNothing(reply);
     },
   );
 }

@@ -21,6 +21,7 @@ export type { NodeRow as Node } from './store.ts';
 export {
   all as listNodes,
   lag as nodeLag,
+  openInvites as listInvites,
   position as networkPosition,
   pruneChanges,
 } from './store.ts';
@@ -49,6 +50,23 @@ export async function createInvite(
     after: { expiry },
   });
   return { code, expiry };
+}
+
+/** Takes an invitation back before it was used. Errors: 404. */
+export async function removeInvite(tx: Transaction, id: string): Promise<void> {
+  if (!(await store.removeInvite(tx, id))) {
+    throw notFound(
+      `There is no open invitation ${JSON.stringify(id)}; it may have been used, or be over.`,
+    );
+  }
+  await audit(tx, { account_id: null, action: 'node.uninvite', target: `invite/${id}` });
+}
+
+const invites_kept_seconds = 30 * 86_400;
+
+/** Forgets invitations that were over 30 days ago, a batch at a time. */
+export function purgeInvites(tx: Transaction, most: number): Promise<number> {
+  return store.purgeInvites(tx, tx.now - invites_kept_seconds, most);
 }
 
 /**

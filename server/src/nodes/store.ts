@@ -136,6 +136,40 @@ export async function useInvite(tx: Transaction, hash: string): Promise<number |
   return rows[0]?.server_id;
 }
 
+/** An invitation as the operator sees it: the start of its hash names it, and tells nothing of the code. */
+export interface InviteRow {
+  id: string;
+  server: string;
+  expiry: number;
+}
+
+/** The invitations that can still be used, by their end. */
+export function openInvites(db: Reader, now: number): Promise<InviteRow[]> {
+  return db.all(
+    `select substr(i.hash, 1, 12) as id, s.name as server, i.expiry
+     from node_invites i join servers s on s.id = i.server_id
+     where i.used_at is null and i.expiry > $1 order by i.expiry, i.hash`,
+    [now],
+  );
+}
+
+/** False when no invitation of that id can still be used. */
+export async function removeInvite(tx: Transaction, id: string): Promise<boolean> {
+  const removed = await tx.put(
+    `delete from node_invites where substr(hash, 1, 12) = $1 and used_at is null and expiry > $2
+     returning server_id`,
+    [id, tx.now],
+  );
+  return removed.length > 0;
+}
+
+export function purgeInvites(tx: Transaction, over_since: number, most: number): Promise<number> {
+  return tx.run(
+    'delete from node_invites where hash in (select hash from node_invites where expiry < $1 limit $2)',
+    [over_since, most],
+  );
+}
+
 export function insert(tx: Transaction, row: NodeRow): Promise<void> {
   return tx.insertMany('nodes', [{ ...row }]);
 }
