@@ -295,7 +295,7 @@ eachDatabase((database) => {
       expect(status).toBe(wanted);
       expect(body).toEqual({ message: expect.stringMatching(says) });
       expect(headers.get('content-type')).toBe(json);
-      expect(headers.get('x-request-id')).toBeTruthy();
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-z]{8}-[0-9a-z]+$/);
     };
 
     it('400 Bad Request: the request was not understood', async () => {

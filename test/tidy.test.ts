@@ -309,7 +309,7 @@ const rules: Rule[] = [
     check: (files) =>
       files
         .filter(({ path }) => path === 'package-lock.json')
-        .flatMap((file) => findLines(file, /"resolved": "http/, 'a download address')),
+        .flatMap((file) => findLines(file, /"resolved": "(?:http)/, 'a download address')),
     bad: [{ path: 'package-lock.json', text: `{\n${lockAddress}\n}` }],
   },
 ];

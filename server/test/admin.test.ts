@@ -638,7 +638,7 @@ eachDatabase((database) => {
       expect((await t.operator.put('/maintenance', { on: true })).body).toEqual({ on: true });
       const answer = await t.as(acme).get('/contract');
       expectRefusal(answer, 503, /maintenance/);
-      expect(answer.headers.get('retry-after')).toBeTruthy();
+      expect(answer.headers.get('retry-after')).toBe('60');
       expect((await t.operator.get('/status')).body.maintenance).toBe(true);
       await t.operator.put('/maintenance', { on: false });
       expect((await t.as(acme).get('/contract')).status).toBe(200);

@@ -204,7 +204,7 @@ describe('PostgreSQL', () => {
       expect((await fetch(`${t.base_url}/healthz`)).status).toBe(200);
       const notReady = await fetch(`${t.base_url}/readyz`);
       expect(notReady.status).toBe(503);
-      expect(notReady.headers.get('retry-after')).toBeTruthy();
+      expect(notReady.headers.get('retry-after')).toBe('5');
       expect((await t.operator.get('/accounts')).status).toBe(503);
       expect((await fetch(t.running.metrics_url as string)).status).toBe(200);
 

@@ -85,7 +85,7 @@ eachDatabase((database) => {
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
     expect(answer.body).toEqual({ message: expect.stringMatching(says) });
     expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
-    expect(answer.headers.get('x-request-id')).toBeTruthy();
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-z]{8}-[0-9a-z]+$/);
   };
 
   it('the walk knows every route of the account API', () => {
