@@ -1,0 +1,20 @@
+#!/usr/bin/env -S node --max-semi-space-size=8
+// Starts the agent's command line, on a Node that can run it.
+import { existsSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import process from 'node:process';
+
+const needed = 24;
+
+if (Number.parseInt(process.versions.node, 10) < needed) {
+  process.stderr.write(
+    `exitward-agent: this is Node ${process.versions.node}; Node ${needed} or newer is needed (https://nodejs.org).\n`,
+  );
+  process.exitCode = 1;
+} else {
+  enableCompileCache?.();
+  // A checkout runs its source; the published package holds it as JavaScript.
+  const isBuilt = existsSync(new URL('../dist', import.meta.url));
+  const { main } = await import(isBuilt ? '../dist/cli.js' : '../src/cli.ts');
+  process.exitCode = await main(process.argv, process.env);
+}

@@ -1,0 +1,103 @@
+// IP addresses: one spelling of each, and which of them a node may connect to.
+import { isIPv4, isIPv6 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import ipaddr from 'ipaddr.js';
+
+/** A base address and the length of its prefix in bits. */
+export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/**
+ * The one spelling of an address (RFC 5952, IPv4-mapped IPv6 as IPv4), or undefined for anything
+ * else: octal, hexadecimal and short forms, zones, prefix lengths.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  // Four decimal octets without leading zeros are their own canonical form.
+  if (isIPv4(text)) return text;
+  // How a socket that serves both kinds shows every client of IPv4.
+  if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7);
+  if (!isIPv6(text) || text.includes('%')) return undefined;
+  const address = ipaddr.IPv6.parse(withoutDottedTail(text));
+  return (address.isIPv4MappedAddress() ? address.toIPv4Address() : address).toString();
+}
+
+/** ipaddr.js takes `::1.2.3.4` for the IPv4-mapped `::ffff:1.2.3.4`, so it gets to see hex groups only. */
+function withoutDottedTail(ip: string): string {
+  return ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
+    const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
+    return `${group(a, b)}:${group(c, d)}`;
+  });
+}
+
+/** IPv4 that is nobody's on the Internet: private, shared, local, documentation, multicast, reserved. */
+export const refusedIpv4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+];
+
+/** IPv6 that is routed on the Internet is this, */
+export const routedIpv6 = '2000::/3';
+
+/** less what tunnels to IPv4 in it, or is reserved. */
+export const refusedIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const refused4 = refusedIpv4.map((text) => ipaddr.IPv4.parseCIDR(text));
+const refused6 = refusedIpv6.map((text) => ipaddr.IPv6.parseCIDR(text));
+const routed6 = ipaddr.IPv6.parseCIDR(routedIpv6);
+
+/**
+ * Whether a node may open a connection to this address: one that is routed on the Internet, or that
+ * its operator allowed. Loopback, private, link-local, shared, documentation, multicast, transition
+ * and otherwise reserved addresses are not, nor is what the node has itself.
+ */
+export function mayDial(
+  ip: string,
+  allowed: readonly Network[] = [],
+  isOwn: (canonical: string) => boolean = () => false,
+): boolean {
+  const canonical = canonicalAddress(ip);
+  if (canonical === undefined) return false;
+  const address = ipaddr.parse(canonical);
+  if (allowed.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))) {
+    return true;
+  }
+  if (isOwn(canonical)) return false;
+  if (address instanceof ipaddr.IPv4) return !refused4.some((range) => address.match(range));
+  return address.match(routed6) && !refused6.some((range) => address.match(range));
+}
+
+/** The addresses that this machine has now, as far as its interfaces tell. */
+export function ownAddresses(): Set<string> {
+  const addresses = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
+  return new Set(addresses.flatMap(({ address }) => canonicalAddress(address) ?? []));
+}
+
+/** Reads a comma-separated list of networks; a bare address is a network of one. Errors: names the part. */
+export function parseNetworks(text: string): Network[] {
+  if (text.trim() === '') return [];
+  return text.split(',').map((part) => {
+    const [, ip = '', length] = /^\s*([^/\s]*)(?:\/(\d{1,3}))?\s*$/.exec(part) ?? [];
+    const canonical = canonicalAddress(ip);
+    const base = canonical === undefined ? undefined : ipaddr.parse(canonical);
+    const most = base instanceof ipaddr.IPv4 ? 32 : 128;
+    const bits = Number(length ?? most);
+    if (!base || bits > most || isIPv4(canonical ?? '') !== isIPv4(ip)) {
+      throw new Error(`${JSON.stringify(part.trim())} is not a network such as 10.0.0.0/8`);
+    }
+    return [base, bits];
+  });
+}

@@ -1,0 +1,251 @@
+// The command line `exitward-agent`: join a network, run the node, and ask a running one how it stands.
+import { existsSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type Config, type Environment, readConfig } from './config.ts';
+import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
+import type { Answer } from './link/questions.ts';
+import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
+import { type Line, print, type Shown, timeInWords } from './output.ts';
+import { runUntilStopped } from './process.ts';
+import { applyGuard, guardRules, removeGuard } from './squid/guard.ts';
+import { guardOptions } from './squid/guarding.ts';
+import { Replica } from './store/replica.ts';
+import { version } from './version.ts';
+
+const help = `
+Settings are environment variables, EXITWARD_AGENT_…; all are in docs/configuration.md.
+Off a terminal, output is tab-separated with plain numbers; --json prints it all for programs.`;
+
+/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  const program = new Command('exitward-agent')
+    .description('The node agent: makes a proxy do what the control plane says.')
+    .version(version)
+    .addHelpText('after', help)
+    .exitOverride()
+    .showHelpAfterError('Add --help for what is expected.');
+  addJoin(program, env);
+  program
+    .command('run')
+    .description('run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent')
+    .action(() => runUntilStopped(readConfig(env)));
+  addStatus(program, env);
+  addExplain(program, env);
+  addGuard(program, env);
+  // Whoever reads may stop early, as head does; that is no failure of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  try {
+    await program.parseAsync(argv);
+    return 0;
+  } catch (error) {
+    // Commander has printed its own: help and version end well, everything else was not understood.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const message = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`exitward-agent: ${message}\n`);
+    return 1;
+  }
+}
+
+// ---- join -----------------------------------------------------------------------------------
+
+function addJoin(program: Command, env: Environment): void {
+  program
+    .command('join <url> <code>')
+    .description('join with a one-time code; - reads the code from standard input')
+    .option('--name <name>', 'what the operator sees; the name of this machine when omitted')
+    .option('--again', 'take another identity in place of the one that is there')
+    .option('--json', 'print the outcome for programs')
+    .action(async (url: string, code: string, options: Options) => {
+      const { state_dir } = readConfig(env);
+      const identity = await joinAlone({
+        state_dir,
+        url,
+        code: code === '-' ? fromStandardInput('code') : code,
+        name: options.name ?? hostname(),
+        again: options.again ?? false,
+      });
+      const { token: _, ...told } = identity;
+      const sentence = `This machine is node ${identity.node} of ${identity.server} now; start it with exitward-agent run.`;
+      if (told.usage_left) process.stderr.write(`${sentenceOf(told.usage_left)}\n`);
+      print({ value: told, sentence }, options.json ?? false);
+    });
+}
+
+/** Joins while no agent uses what is replaced. */
+async function joinAlone(joining: Joining) {
+  const { state_dir } = joining;
+  if (!existsSync(state_dir)) return joinNetwork(joining);
+  const hold = await holdFolder(state_dir);
+  if (!hold && joining.again) throw new Error(`An agent runs on ${state_dir}; stop it first.`);
+  try {
+    return await joinNetwork(joining);
+  } finally {
+    hold?.release();
+  }
+}
+
+function sentenceOf({ path, bytes }: UsageLeft): string {
+  const what = bytes === null ? 'it cannot be read' : `${bytes} bytes of it were not acknowledged`;
+  return `What was counted as the old node is put aside as ${path}; ${what}, and none of it will be sent.`;
+}
+
+interface Options {
+  name?: string;
+  again?: boolean;
+  json?: boolean;
+}
+
+function fromStandardInput(what: string): string {
+  try {
+    return readFileSync(0, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`The ${what} cannot be read from standard input (${code}).`);
+  }
+}
+
+// ---- status ---------------------------------------------------------------------------------
+
+function addStatus(program: Command, env: Environment): void {
+  program
+    .command('status')
+    .description('how the running agent stands')
+    .option('--json', 'print everything for programs')
+    .action(async ({ json = false }: Options) => {
+      const status = await askStatus(readConfig(env).state_dir);
+      print(showStatus(status, process.stdout.isTTY && !json), json);
+    });
+}
+
+function showStatus(status: Status, forPeople: boolean): Shown {
+  const { stored, applied, heard_at } = status;
+  const time = (seconds: number) => (forPeople ? timeInWords(seconds) : String(seconds));
+  const heard = heard_at === null ? '' : time(heard_at);
+  const ago = status.heard_seconds_ago;
+  const lines: Line[] = [
+    ['version', status.version],
+    ['control plane', status.url],
+    ['server', status.server],
+    ['node', String(status.node)],
+    ['engine', status.engine],
+    ['state', status.state],
+    ['revision', applied ? String(applied.revision) : ''],
+    ['stored', stored ? String(stored.revision) : ''],
+    ['heard', forPeople && ago !== null ? `${heard}, ${ago} s ago` : heard],
+    ['ports', status.ports.join(',')],
+    ['connections', String(status.connections)],
+    ['usage waiting', String(status.usage_waiting)],
+    ...status.exits.map(
+      (exit): Line => ['exit', exit.ip, exit.status, exit.checked_at ? time(exit.checked_at) : ''],
+    ),
+    ...status.faults.map((fault): Line => ['fault', fault]),
+  ];
+  return { value: status, lines };
+}
+
+// ---- explain --------------------------------------------------------------------------------
+
+interface ExplainOptions extends Options {
+  from: string;
+  port: number;
+  host: string;
+  destinationPort?: number;
+  method: string;
+  user?: string;
+  token?: string;
+}
+
+function addExplain(program: Command, env: Environment): void {
+  program
+    .command('explain')
+    .description('what the running agent would do with a connection, and by which record')
+    .requiredOption('--from <ip>', 'address that the connection comes from')
+    .requiredOption('--port <port>', 'port of the proxy, by the port scheme', port)
+    .requiredOption('--host <host>', 'hostname or address that it asks for')
+    .option('--destination-port <port>', '443 for CONNECT, 80 otherwise', port)
+    .option('--method <method>', 'of the request', 'CONNECT')
+    .option('--user <user>', 'username that it presents')
+    .option('--token <token>', 'proxy access token that it presents; - reads standard input')
+    .option('--json', 'print the answer for programs')
+    .action(async (options: ExplainOptions, command: Command) => {
+      const { from, host, method, user } = options;
+      if ((user === undefined) !== (options.token === undefined)) {
+        command.error('error: --user and --token: give both or neither');
+      }
+      const token = options.token === '-' ? fromStandardInput('token') : options.token;
+      const destination_port = options.destinationPort ?? (method === 'CONNECT' ? 443 : 80);
+      const answer = await askExplain(readConfig(env).state_dir, {
+        ...{ from, port: options.port, method, host, destination_port },
+        ...(user === undefined ? {} : { user }),
+        ...(token === undefined ? {} : { token }),
+      });
+      print(showAnswer(answer), options.json ?? false);
+    });
+}
+
+function showAnswer(answer: Answer): Shown {
+  const lines: Line[] = [
+    ['verdict', answer.verdict],
+    ['status', String(answer.status)],
+    ['reason', answer.reason],
+    ['message', answer.message],
+    ['rule', answer.rule ?? ''],
+    ['account', answer.account ?? ''],
+    ['user', answer.user ?? ''],
+    ['exit', answer.exit_ip ?? ''],
+    ['dial', answer.dial ?? ''],
+    ['at revision', String(answer.revision)],
+  ];
+  return { value: answer, lines };
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (/^\d{1,5}$/.test(text) && number >= 1 && number <= 65_535) return number;
+  throw new InvalidArgumentError('Expected a port, 1 to 65535.');
+}
+
+// ---- guard ----------------------------------------------------------------------------------
+
+function addGuard(program: Command, env: Environment): void {
+  const guard = program
+    .command('guard')
+    .description('the rules in the kernel that keep exit addresses from private destinations');
+  guard
+    .command('show')
+    .description('print them, as nft reads them, for the policy on disk')
+    .action(async () => {
+      const text = guardRules(await readGuard(readConfig(env)));
+      print({ value: text, text }, false);
+    });
+  guard
+    .command('apply')
+    .description('put them in force')
+    .action(async () => {
+      const options = await readGuard(readConfig(env));
+      await applyGuard(options);
+      const sentence = `The guard is in force for ${options.exit_ips.length} exit addresses.`;
+      print({ value: options.exit_ips, sentence }, false);
+    });
+  guard
+    .command('remove')
+    .description('take them away; with EXITWARD_AGENT_GUARD=nftables the agent brings them back')
+    .action(async () => {
+      await removeGuard();
+      print({ value: null, sentence: 'The guard is removed.' }, false);
+    });
+}
+
+async function readGuard(config: Config) {
+  const replica = new Replica(policyFolder(config.state_dir));
+  try {
+    await replica.load();
+    if (!replica.position) throw new Error('There is no policy on disk yet; run the agent first.');
+    return guardOptions(config, replica.policy.listeners);
+  } finally {
+    replica.close();
+  }
+}

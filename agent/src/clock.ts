@@ -1,0 +1,32 @@
+// The only place of the agent that reads the time; tests and simulations hand in a clock that they move.
+
+export interface Clock {
+  /** Epoch seconds, whole. */
+  now(): number;
+  /** Seconds that only go forward, with fractions: for intervals, never for expiries. */
+  steady(): number;
+  /** Resolves after so many seconds, or as soon as the signal is aborted. */
+  sleep(seconds: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** What a timer can wait; one that is to wait for longer would fire at once. */
+const longest_milliseconds = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: () => Math.floor(Date.now() / 1000),
+  steady: () => performance.now() / 1000,
+  sleep: (seconds, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, Math.min(seconds * 1000, longest_milliseconds));
+      signal?.addEventListener('abort', done);
+    }),
+};

@@ -1,0 +1,137 @@
+// The agent's settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
+import { isIP } from 'node:net';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { canonicalAddress, type Network, parseNetworks } from './address.ts';
+import type { PortRange } from './policy/decide.ts';
+
+export interface Config {
+  /** Holds the node's token, the policy and the usage journal. */
+  state_dir: string;
+  engine: 'squid' | 'embedded';
+  /** Address to listen on; undefined: all of the machine. */
+  listen_host: string | undefined;
+  /** Added to every port of the port scheme. */
+  port_shift: number;
+  tls: { cert_file: string; key_file: string } | undefined;
+  connect_ports: PortRange[];
+  http_ports: PortRange[];
+  /** Private and reserved addresses that may be dialled all the same. */
+  allowed: Network[];
+  /** Name servers to ask; empty: those of the machine. */
+  dns_servers: string[];
+  staleness_seconds: number;
+  on_revoke: 'close' | 'leave';
+  poll_seconds: number;
+  report_seconds: number;
+  health_seconds: number;
+  /** Tells the caller's address; undefined: the control plane's own. */
+  echo_url: string | undefined;
+  guard: 'off' | 'nftables';
+  squid: string;
+  /** Squid ignores those past 128. */
+  listeners_per_squid: number;
+  log_level: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/**
+ * Reads the settings (all in docs/configuration.md). An empty environment is fine.
+ * Errors: one Error whose message lists every fault, a line each.
+ */
+export function readConfig(env: Environment): Config {
+  const faults: string[] = [];
+  const text = (name: string, fallback: string) => env[name] || fallback;
+  const fault = (name: string, expected: string) =>
+    faults.push(`${name}: ${JSON.stringify(env[name])} is not valid; expected ${expected}.`);
+  const choice = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
+    const value = text(name, fallback);
+    if ((allowed as readonly string[]).includes(value)) return value as T;
+    fault(name, `one of ${allowed.join(', ')}`);
+    return fallback;
+  };
+  const whole = (name: string, fallback: number, least: number, most: number) => {
+    const value = text(name, String(fallback));
+    const number = Number(value);
+    if (/^-?\d{1,10}$/.test(value) && number >= least && number <= most) return number;
+    fault(name, `a whole number of ${least} to ${most}`);
+    return fallback;
+  };
+  const ports = (name: string, fallback: string): PortRange[] => {
+    const ranges = text(name, fallback).split(',').map(parsePorts);
+    if (ranges.every((range) => range !== undefined)) return ranges;
+    fault(name, 'ports and ranges such as 443,8000-8999');
+    return [];
+  };
+
+  const listen_host = text('EXITWARD_AGENT_LISTEN_HOST', '*');
+  if (listen_host !== '*' && isIP(listen_host) === 0) {
+    fault('EXITWARD_AGENT_LISTEN_HOST', 'an address of this machine, or * for all');
+  }
+  let allowed: Network[] = [];
+  try {
+    allowed = parseNetworks(text('EXITWARD_AGENT_ALLOW_DESTINATIONS', ''));
+  } catch (error) {
+    faults.push(`EXITWARD_AGENT_ALLOW_DESTINATIONS: ${(error as Error).message}.`);
+  }
+  const named = text('EXITWARD_AGENT_DNS_SERVERS', '');
+  const dns_servers = named === '' ? [] : named.split(',').map((server) => server.trim());
+  if (!dns_servers.every(isNameServer)) {
+    fault('EXITWARD_AGENT_DNS_SERVERS', 'addresses such as 9.9.9.9,[2620:fe::fe]:53');
+  }
+  const echo_url = env.EXITWARD_AGENT_ECHO_URL || undefined;
+  if (echo_url !== undefined && !/^https?:$/.test(URL.parse(echo_url)?.protocol ?? '')) {
+    fault('EXITWARD_AGENT_ECHO_URL', 'an http or https URL that answers the address of its caller');
+  }
+  const cert_file = text('EXITWARD_AGENT_TLS_CERT', '');
+  const key_file = text('EXITWARD_AGENT_TLS_KEY', '');
+  if ((cert_file === '') !== (key_file === '')) {
+    faults.push('EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY: set both or neither.');
+  }
+  const config: Config = {
+    state_dir: resolve(text('EXITWARD_AGENT_STATE_DIR', defaultStateDir(env))),
+    engine: choice('EXITWARD_AGENT_ENGINE', ['squid', 'embedded'] as const, 'squid'),
+    listen_host: listen_host === '*' ? undefined : listen_host,
+    port_shift: whole('EXITWARD_AGENT_PORT_SHIFT', 0, -65_000, 65_000),
+    tls:
+      cert_file === '' ? undefined : { cert_file: resolve(cert_file), key_file: resolve(key_file) },
+    connect_ports: ports('EXITWARD_AGENT_CONNECT_PORTS', '80,443,8080,8443'),
+    http_ports: ports('EXITWARD_AGENT_HTTP_PORTS', '80,1024-65535'),
+    allowed,
+    dns_servers,
+    staleness_seconds: whole('EXITWARD_AGENT_STALENESS_SECONDS', 86_400, 20, 10 ** 9),
+    on_revoke: choice('EXITWARD_AGENT_ON_REVOKE', ['close', 'leave'] as const, 'close'),
+    poll_seconds: whole('EXITWARD_AGENT_POLL_SECONDS', 1, 1, 60),
+    report_seconds: whole('EXITWARD_AGENT_REPORT_SECONDS', 3, 1, 60),
+    health_seconds: whole('EXITWARD_AGENT_HEALTH_SECONDS', 60, 1, 600),
+    echo_url,
+    guard: choice('EXITWARD_AGENT_GUARD', ['off', 'nftables'] as const, 'off'),
+    squid: text('EXITWARD_AGENT_SQUID', '/usr/sbin/squid'),
+    listeners_per_squid: whole('EXITWARD_AGENT_LISTENERS_PER_SQUID', 126, 1, 128),
+    log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
+  };
+  if (faults.length > 0) throw new Error(faults.join('\n'));
+  return config;
+}
+
+/** An address, with or without a port; IPv6 with one in brackets. */
+function isNameServer(text: string): boolean {
+  const [, ipv6, ipv4, port = '53'] = /^(?:\[([^\]]*:[^\]]*)\]|([\d.]+)):(\d+)$/.exec(text) ?? [];
+  return canonicalAddress(ipv6 ?? ipv4 ?? text) !== undefined && parsePorts(port) !== undefined;
+}
+
+function parsePorts(text: string): PortRange | undefined {
+  const match = /^\s*(\d{1,5})(?:-(\d{1,5}))?\s*$/.exec(text);
+  if (!match) return undefined;
+  const [first, last] = [Number(match[1]), Number(match[2] ?? match[1])];
+  return first >= 1 && first <= last && last <= 65_535 ? { first, last } : undefined;
+}
+
+/** The usual place of a service's state, or of a user's. */
+function defaultStateDir(env: Environment): string {
+  if (process.getuid?.() === 0) return '/var/lib/exitward-agent';
+  return resolve(env.XDG_STATE_HOME || resolve(homedir(), '.local/state'), 'exitward-agent');
+}

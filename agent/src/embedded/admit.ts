@@ -1,0 +1,86 @@
+// From a request to a connection to its destination: judged, resolved, dialled. Or to why not.
+import type { IncomingMessage } from 'node:http';
+import { isIP, type Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { canonicalAddress } from '../address.ts';
+import type { Clock } from '../clock.ts';
+import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
+import type { Sessions } from '../policy/sessions.ts';
+import type { Replica } from '../store/replica.ts';
+import { type Answer, isRefusal } from './answers.ts';
+import type { Connection, Connections, Exchange } from './connections.ts';
+import type { Destination } from './destination.ts';
+import { dial } from './dial.ts';
+import type { Resolver } from './resolver.ts';
+
+/** What every request is handled with. */
+export interface Context {
+  replica: Replica;
+  rules: Rules;
+  clock: Clock;
+  log: Logger;
+  resolver: Resolver;
+  sessions: Sessions;
+  connections: Connections;
+}
+
+/**
+ * Opens the connection to the destination that the policy gives this request, and says who pays for
+ * the exchange. It dials nothing but what was checked, and from nowhere but the exit of the port.
+ */
+export async function admit(
+  ctx: Context,
+  connection: Connection,
+  exchange: Exchange,
+  request: IncomingMessage,
+  destination: Destination,
+): Promise<Socket | Answer> {
+  const verdict = decide(
+    ctx.replica.policy,
+    ctx.rules,
+    {
+      source: connection.socket.remoteAddress ?? '',
+      port: connection.port,
+      method: request.method ?? '',
+      host: destination.host,
+      destination_port: destination.port,
+      credentials: credentialsOf(request),
+    },
+    ctx.clock.now(),
+  );
+  if (verdict.verdict !== 'allow') return verdict.reason;
+  // From here on it may be revoked, also while it waits for a name or a destination.
+  const { authority, exit_ip } = verdict;
+  ctx.sessions.open(connection.name, authority);
+  const addresses = await addressesOf(ctx, verdict, destination.host);
+  if (authority.by !== 'probe' && !(typeof addresses === 'string' && isRefusal(addresses))) {
+    exchange.payer = authority;
+  }
+  if (typeof addresses === 'string') return addresses;
+  return await dial(addresses, destination.port, exit_ip);
+}
+
+/** As sent: with two of them nobody can tell which one was meant. */
+function credentialsOf({ rawHeaders }: IncomingMessage) {
+  const values = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && /^proxy-authorization$/i.test(rawHeaders[index - 1] ?? ''),
+  );
+  return values.length > 1 ? null : readCredentials(values[0]);
+}
+
+/** What may be dialled for this host. */
+async function addressesOf(
+  { resolver, replica, rules }: Context,
+  { authority, dial, exit_ip }: Allowed,
+  host: string,
+): Promise<string[] | Answer> {
+  // The decision has checked these.
+  const known = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
+  if (known !== undefined) return [known];
+  // Of the exit's own family: an address of the other one could not be reached from it.
+  const addresses = await resolver.resolve(host, isIP(exit_ip) === 4 ? 4 : 6);
+  if (addresses.length === 0) return 'unresolved';
+  if (authority.by === 'probe') return addresses;
+  const some = addresses.filter((address) => mayReach(replica.policy, rules, address));
+  return some.length > 0 ? some : 'destination_refused';
+}

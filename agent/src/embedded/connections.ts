@@ -1,0 +1,167 @@
+// The clients' connections, and what each transfers on whose account: every byte once, as the client counts it.
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { Clock } from '../clock.ts';
+import type { Finished, Poll, Traffic } from '../engine.ts';
+
+export interface Payer {
+  account: number;
+  user: number;
+}
+
+/** A request with its response, or a tunnel. */
+export interface Exchange {
+  /** Undefined while it is not known, and for what is not billed. */
+  payer: Payer | undefined;
+}
+
+export class Connection {
+  readonly name: string;
+  readonly socket: Socket;
+  /** By the port scheme. */
+  readonly port: number;
+  readonly #onFinished: (traffic: Traffic) => void;
+  #current: Exchange | undefined;
+  /** Requests that came before the answers to those ahead of them. */
+  readonly #waiting: Array<(exchange: Exchange) => void> = [];
+  #takesMore = true;
+  /** What was transferred before the current exchange. */
+  #before = { up: 0, down: 0 };
+
+  constructor(name: string, socket: Socket, port: number, onFinished: (traffic: Traffic) => void) {
+    this.name = name;
+    this.socket = socket;
+    this.port = port;
+    this.#onFinished = onFinished;
+    socket.once('close', () => {
+      this.takeNoMore();
+      if (this.#current) this.end(this.#current);
+    });
+  }
+
+  /**
+   * An exchange begins, when those before it are over: one at a time, so that each byte has one
+   * payer. Never, if the connection takes no more by then.
+   */
+  begin(): Promise<Exchange> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      this.#beginNext();
+    });
+  }
+
+  /** Whether an exchange has begun and is not over. */
+  get isBusy(): boolean {
+    return this.#current !== undefined;
+  }
+
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** The current exchange is the last: the connection is closed after it. */
+  takeNoMore(): void {
+    this.#takesMore = false;
+  }
+
+  /** The exchange is over, here and now; nothing happens if it was. What comes belongs to the next. */
+  end(exchange: Exchange): void {
+    if (exchange !== this.#current) return;
+    const traffic = this.open();
+    if (traffic) this.#onFinished(traffic);
+    this.#before = this.#transferred();
+    this.#current = undefined;
+    this.#beginNext();
+  }
+
+  /** What is under way and billed. */
+  open(): Traffic | undefined {
+    const payer = this.#current?.payer;
+    if (!payer) return undefined;
+    const { up, down } = this.#transferred();
+    return {
+      connection: this.name,
+      account: payer.account,
+      user: payer.user,
+      up: up - this.#before.up,
+      down: down - this.#before.down,
+    };
+  }
+
+  #beginNext(): void {
+    if (this.#current || !this.#takesMore) return;
+    const begin = this.#waiting.shift();
+    if (!begin) return;
+    this.#current = { payer: undefined };
+    begin(this.#current);
+  }
+
+  /** Over TLS these are the bytes inside. What the system has not taken yet is not transferred. */
+  #transferred() {
+    const { bytesRead, bytesWritten, writableLength } = this.socket;
+    return { up: bytesRead, down: bytesWritten - writableLength };
+  }
+}
+
+interface Cursor {
+  boot: string;
+  /** How many have finished since the engine started, until then. */
+  n: number;
+}
+
+export class Connections {
+  readonly #boot = randomBytes(6).toString('hex');
+  readonly #clock: Clock;
+  readonly #byName = new Map<string, Connection>();
+  readonly #bySocket = new WeakMap<Socket, Connection>();
+  #count = 0;
+  /** What no poll has acknowledged yet; of all that finished, the last ones. */
+  #finished: Finished[] = [];
+  #finishedCount = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `onClosed` hears of its end when it has been counted. */
+  add(socket: Socket, port: number, onClosed: (connection: Connection) => void): Connection {
+    this.#count += 1;
+    const name = `${this.#boot}-${this.#count}`;
+    const connection = new Connection(name, socket, port, (traffic) => {
+      this.#finished.push({ ...traffic, at: this.#clock.now() });
+      this.#finishedCount += 1;
+    });
+    this.#byName.set(name, connection);
+    this.#bySocket.set(socket, connection);
+    socket.once('close', () => {
+      this.#byName.delete(name);
+      onClosed(connection);
+    });
+    return connection;
+  }
+
+  /** The connection of a socket that was added. */
+  of(socket: Socket): Connection {
+    return this.#bySocket.get(socket) as Connection;
+  }
+
+  close(name: string): void {
+    this.#byName.get(name)?.socket.destroy();
+  }
+
+  /** Every finished exchange is told until a cursor comes that was given together with it. */
+  poll(cursor: unknown): Poll {
+    const { boot, n } = (cursor ?? {}) as Partial<Cursor>;
+    if (boot === this.#boot && n !== undefined) {
+      const first = this.#finishedCount - this.#finished.length;
+      this.#finished.splice(0, Math.max(0, n - first));
+    }
+    const open: Traffic[] = [];
+    for (const connection of this.#byName.values()) {
+      const traffic = connection.open();
+      if (traffic) open.push(traffic);
+    }
+    const next: Cursor = { boot: this.#boot, n: this.#finishedCount };
+    return { finished: [...this.#finished], open, cursor: next };
+  }
+}

@@ -1,0 +1,55 @@
+// Opens the connection to a destination: from the exit address and no other, to an address that was checked.
+import { connect, type Socket } from 'node:net';
+import type { Failure } from './answers.ts';
+
+/** For all addresses together. */
+const dial_ms = 30_000;
+/** A peer that is gone is found by this; an idle tunnel is otherwise nobody's business. */
+export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
+
+/** Tries one address after another, as they stand. */
+export async function dial(
+  addresses: string[],
+  port: number,
+  exit_ip: string,
+): Promise<Socket | Failure> {
+  const deadline = performance.now() + dial_ms;
+  let outcome: Socket | Failure = 'unreachable';
+  for (const [index, address] of addresses.entries()) {
+    const patience = (deadline - performance.now()) / (addresses.length - index);
+    outcome = await dialOne(address, port, exit_ip, patience);
+    if (typeof outcome !== 'string') break;
+  }
+  return outcome;
+}
+
+function dialOne(
+  host: string,
+  port: number,
+  localAddress: string,
+  patience_ms: number,
+): Promise<Socket | Failure> {
+  return new Promise((resolve) => {
+    // Fails if the exit address is not here, or not of the destination's family.
+    const socket = connect({ host, port, localAddress, allowHalfOpen: true, ...keepAlive });
+    socket.setNoDelay();
+    const timer = setTimeout(() => {
+      resolve('timed_out');
+      socket.destroy();
+    }, patience_ms);
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      resolve(socket);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      resolve(failureOf(error));
+    });
+  });
+}
+
+function failureOf({ code }: NodeJS.ErrnoException): Failure {
+  if (code === 'ETIMEDOUT') return 'timed_out';
+  // The address is not on this machine, or has no port left.
+  return code === 'EADDRNOTAVAIL' || code === 'EADDRINUSE' ? 'exit_unavailable' : 'unreachable';
+}

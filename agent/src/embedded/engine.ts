@@ -1,0 +1,189 @@
+// The embedded engine: proxies inside the agent's own process. No root, nothing to install.
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { ownAddresses } from '../address.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { Engine, Explanation, Poll } from '../engine.ts';
+import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import type { Listener } from '../policy/policy.ts';
+import type { Position } from '../policy/records.ts';
+import { Sessions } from '../policy/sessions.ts';
+import { Replica } from '../store/replica.ts';
+import type { Context } from './admit.ts';
+import { answerRaw, type Failure } from './answers.ts';
+import { Connections } from './connections.ts';
+import { forward } from './forward.ts';
+import { Listeners } from './listeners.ts';
+import { Resolver } from './resolver.ts';
+import { tunnel } from './tunnel.ts';
+
+export interface EmbeddedOptions {
+  config: Config;
+  rules: Rules;
+  /** Where the store keeps the policy. */
+  dir: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * How often connections are judged by the clock; and how often ports are tried that could not be
+ * opened, and the machine's own addresses are looked at.
+ */
+const judge_seconds = 1;
+const retry_seconds = 5;
+
+/**
+ * Starts it by the policy that is on disk; without one it listens nowhere until `catchUp` finds one.
+ * What fails now is tried again by whoever asks it to catch up, and is told then.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
+  const engine = new EmbeddedEngine(options);
+  await engine.catchUp().catch((error) => {
+    options.log.error({ err: error }, 'the policy on disk cannot be put in force yet');
+  });
+  engine.run();
+  return engine;
+}
+
+/** What kept the server from reading a request. */
+const unparsed: Record<string, Failure> = {
+  HPE_HEADER_OVERFLOW: 'long_header',
+  ERR_HTTP_REQUEST_TIMEOUT: 'slow_request',
+};
+
+class EmbeddedEngine implements Engine {
+  readonly name = 'embedded';
+  readonly #ctx: Context;
+  readonly #listeners: Listeners;
+  readonly #on_revoke: Config['on_revoke'];
+  readonly #stopping = new AbortController();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor({ config, rules, dir, clock, log }: EmbeddedOptions) {
+    this.#ctx = {
+      replica: new Replica(dir),
+      rules: { ...rules, own: ownAddresses() },
+      clock,
+      log,
+      resolver: new Resolver(config.dns_servers, clock),
+      sessions: new Sessions(),
+      connections: new Connections(clock),
+    };
+    this.#on_revoke = config.on_revoke;
+    this.#listeners = new Listeners(
+      config,
+      (server, port, tls) => this.#equip(server, port, tls),
+      log,
+    );
+  }
+
+  /** Expiries pass and ports become free without anybody telling. */
+  run(): void {
+    const { clock } = this.#ctx;
+    const { signal } = this.#stopping;
+    const every = async (seconds: number, work: () => unknown) => {
+      for (;;) {
+        await clock.sleep(seconds, signal);
+        if (signal.aborted) return;
+        await work();
+      }
+    };
+    void every(judge_seconds, () => this.#closeRevoked());
+    void every(retry_seconds, () => {
+      this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses() };
+      return this.#listen();
+    });
+  }
+
+  async catchUp(): Promise<Position | undefined> {
+    const { replica } = this.#ctx;
+    const touched = await replica.catchUp();
+    this.#closeRevoked(touched === 'all' ? undefined : touched);
+    await this.#listen();
+    return replica.position;
+  }
+
+  async poll(cursor: unknown): Promise<Poll> {
+    return this.#ctx.connections.poll(cursor);
+  }
+
+  /** Errors: without a policy. */
+  async explain(request: ProxyRequest): Promise<Explanation> {
+    const { replica, rules, clock } = this.#ctx;
+    const { policy, position } = replica;
+    if (!position) throw new Error('This node has no policy yet.');
+    return { verdict: decide(policy, rules, request, clock.now()), position };
+  }
+
+  listeners(): ReadonlyMap<number, Listener> {
+    return this.#ctx.replica.policy.listeners;
+  }
+
+  faults(): string[] {
+    return this.#listeners.faults();
+  }
+
+  /** Ends every connection; what they transferred can still be polled. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#alone(() => this.#listeners.closeAll());
+    this.#ctx.replica.close();
+  }
+
+  #listen(): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#stopping.signal.aborted) return;
+      await this.#listeners.follow(this.#ctx.replica.policy.listeners);
+    });
+  }
+
+  #closeRevoked(accounts?: Iterable<number>): void {
+    if (this.#on_revoke === 'leave') return;
+    const { sessions, connections, replica, rules, clock, log } = this.#ctx;
+    const revoked = [...sessions.revoked(replica.policy, rules, clock.now(), accounts)];
+    for (const { connection, reason } of revoked) {
+      log.info({ connection, reason }, 'a connection was ended');
+      connections.close(connection);
+    }
+  }
+
+  #equip(server: Server, port: number, tls: boolean): void {
+    const ctx = this.#ctx;
+    server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      ctx.connections.add(socket, port, ({ name }) => ctx.sessions.close(name));
+    });
+    const handle = (work: Promise<void>, socket: Socket) => {
+      work.catch((error) => {
+        ctx.log.error({ err: error }, 'a request failed in an unforeseen way');
+        socket.destroy();
+      });
+    };
+    server.on('request', (request, response) =>
+      handle(forward(ctx, request, response), request.socket),
+    );
+    for (const event of ['checkContinue', 'checkExpectation']) {
+      server.on(event, (request, response) =>
+        handle(forward(ctx, request, response), request.socket),
+      );
+    }
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      // It is answered, and what still comes is thrown away.
+      if (socket.writableEnded) return;
+      // Into an answer that is under way nothing can be said.
+      if (!socket.writable || ctx.connections.of(socket).isBusy) socket.destroy();
+      else answerRaw(socket, unparsed[error.code ?? ''] ?? 'bad_request');
+    });
+    server.on('connect', (request, socket: Socket, head) =>
+      handle(tunnel(ctx, request, socket, head), socket),
+    );
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}

@@ -1,0 +1,159 @@
+// The ports that the policy says: opened and closed as it changes, each by itself, and the certificate of those with TLS.
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { Certificate } from '../certificate.ts';
+import type { Config } from '../config.ts';
+import type { Listener } from '../policy/policy.ts';
+import { keepAlive } from './dial.ts';
+
+const options = {
+  ...keepAlive,
+  noDelay: true,
+  // A client has so long for its headers, also for the first byte; for a body it takes what it takes.
+  headersTimeout: 20_000,
+  requestTimeout: 0,
+  connectionsCheckingInterval: 5000,
+  keepAliveTimeout: 60_000,
+  // The request line says where to.
+  requireHostHeader: false,
+};
+const handshake_ms = 20_000;
+
+/** Gives a new server what it does with requests; `port` is by the port scheme. */
+export type Equip = (server: Server, port: number, tls: boolean) => void;
+
+interface Running {
+  server: Server;
+  tls: boolean;
+  sockets: Set<Socket>;
+}
+
+export class Listeners {
+  readonly #config: Config;
+  readonly #equip: Equip;
+  readonly #log: Logger;
+  readonly #certificate: Certificate;
+  /** By port of the port scheme. */
+  readonly #running = new Map<number, Running>();
+  #faults: string[] = [];
+
+  constructor(config: Config, equip: Equip, log: Logger) {
+    this.#config = config;
+    this.#equip = equip;
+    this.#log = log;
+    this.#certificate = new Certificate(config.tls);
+  }
+
+  /** What keeps ports from being listened on, a sentence each. */
+  faults(): string[] {
+    return this.#faults;
+  }
+
+  /**
+   * Listens on these ports and no others, as far as possible; `faults` tells of the rest. Ports that
+   * stay are left alone, with their connections. One call at a time.
+   */
+  async follow(wanted: ReadonlyMap<number, Listener>): Promise<void> {
+    const faults: string[] = [];
+    await this.#renewCertificate();
+    for (const [port, { tls }] of this.#running) {
+      if (wanted.get(port)?.tls !== tls) await this.#close(port);
+    }
+    const withoutCertificate: number[] = [];
+    for (const listener of wanted.values()) {
+      if (this.#running.has(listener.port)) continue;
+      if (listener.tls && !this.#certificate.current) {
+        withoutCertificate.push(listener.port);
+        continue;
+      }
+      try {
+        await this.#open(listener);
+      } catch (error) {
+        faults.push(this.#faultOf(listener, error as NodeJS.ErrnoException));
+      }
+    }
+    const { fault } = this.#certificate;
+    if (withoutCertificate.length > 0) {
+      faults.push(
+        `There is no certificate for the TLS ports ${withoutCertificate.join(', ')}: ${fault}`,
+      );
+    } else if (fault && [...wanted.values()].some(({ tls }) => tls)) {
+      faults.push(`The certificate of until now stays: ${fault}`);
+    }
+    for (const fault of faults) if (!this.#faults.includes(fault)) this.#log.error(fault);
+    this.#faults = faults;
+  }
+
+  /** Ends every port and connection. */
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((port) => this.#close(port)));
+  }
+
+  async #renewCertificate(): Promise<void> {
+    if (!(await this.#certificate.renew())) return;
+    for (const { server } of this.#running.values()) {
+      // Connections that are open go on with the old one.
+      if ('setSecureContext' in server) {
+        (server as ReturnType<typeof createTlsServer>).setSecureContext(
+          this.#certificate.current ?? {},
+        );
+      }
+    }
+    this.#log.info('the certificate was loaded');
+  }
+
+  async #open({ port, tls }: Listener): Promise<void> {
+    const actual = port + this.#config.port_shift;
+    const server = tls
+      ? createTlsServer({
+          ...options,
+          ...this.#certificate.current,
+          handshakeTimeout: handshake_ms,
+          allowHalfOpen: true,
+        })
+      : createServer(options);
+    const sockets = new Set<Socket>();
+    const note = (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    };
+    server.on('connection', note).on('secureConnection', note);
+    this.#equip(server, port, tls);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(actual, this.#config.listen_host, () => {
+        server.off('error', reject);
+        // What fails while it runs is one connection that could not be taken.
+        server.on('error', (error) => this.#log.error({ err: error, port }, 'a port has trouble'));
+        resolve();
+      });
+    });
+    this.#running.set(port, { server, tls, sockets });
+  }
+
+  async #close(port: number): Promise<void> {
+    const running = this.#running.get(port);
+    if (!running) return;
+    this.#running.delete(port);
+    running.server.close();
+    const closed = Array.from(
+      running.sockets,
+      (socket) => new Promise((resolve) => socket.once('close', resolve)),
+    );
+    for (const socket of running.sockets) socket.destroy();
+    await Promise.all(closed);
+  }
+
+  #faultOf({ port, exit_ip, scheme }: Listener, error: NodeJS.ErrnoException): string {
+    const actual = port + this.#config.port_shift;
+    const why =
+      error.code === 'EADDRINUSE'
+        ? 'another program has it'
+        : error.code === 'ERR_SOCKET_BAD_PORT'
+          ? 'there is no such port (EXITWARD_AGENT_PORT_SHIFT)'
+          : error.message;
+    return `Port ${actual}, for exit ${exit_ip} by port scheme ${scheme}, cannot be listened on: ${why}.`;
+  }
+}

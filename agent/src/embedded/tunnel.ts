@@ -1,0 +1,51 @@
+// CONNECT: a tunnel of bytes between the client and the destination, until both have said all they had to.
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { admit, type Context } from './admit.ts';
+import { answerRaw } from './answers.ts';
+import { readDestination } from './destination.ts';
+
+/** `head`: what the client sent after its request without waiting. */
+export async function tunnel(
+  ctx: Context,
+  request: IncomingMessage,
+  client: Socket,
+  head: Buffer,
+): Promise<void> {
+  // The HTTP server has let go of this socket.
+  client.on('error', () => undefined);
+  const connection = ctx.connections.of(client);
+  const exchange = await connection.begin();
+  if (client.destroyed) return;
+  // An idle tunnel is no idle connection.
+  client.setTimeout(0);
+  const destination = readDestination('CONNECT', request.url ?? '');
+  const target = destination
+    ? await admit(ctx, connection, exchange, request, destination)
+    : 'bad_request';
+  if (typeof target === 'string') {
+    answerRaw(client, target);
+    return;
+  }
+  if (client.destroyed) {
+    target.destroy();
+    return;
+  }
+  client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+  if (head.length > 0) client.unshift(head);
+  relay(client, target);
+  relay(target, client);
+}
+
+/** An end is passed on as an end, and leaves the other direction open; a broken connection breaks the other. */
+function relay(from: Socket, to: Socket): void {
+  from.on('error', () => undefined);
+  from.once('close', () => {
+    if (from.readableEnded && from.writableFinished) return;
+    // An end would say that all has come. TLS has its own way to tell the difference.
+    if (to instanceof TLSSocket) to.destroy();
+    else to.resetAndDestroy();
+  });
+  from.pipe(to);
+}

@@ -1,0 +1,115 @@
+// Asks the echo which address it sees: straight from this machine, or through a proxy.
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { canonicalAddress } from '../address.ts';
+
+/** A port of the proxy on this machine, and who asks there. */
+export interface ProxyPort {
+  host: string;
+  port: number;
+  /** TLS between us and the proxy. */
+  tls: boolean;
+  user: string;
+  password: string;
+}
+
+const mostBytes = 4096;
+
+/** Where the echo is, as a decision compares it: the one destination that the node's own checks may reach. */
+export function destinationOf(url: URL): { host: string; port: number } {
+  const bare = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+  return { host: canonicalAddress(bare) ?? bare, port };
+}
+
+/**
+ * The address that the echo sees, in its one spelling. Errors: a sentence of what went wrong. The
+ * answer may be `{"address": "…"}` or the address alone.
+ */
+export async function askEcho(
+  url: string,
+  proxy: ProxyPort | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  const echo = new URL(url);
+  const response = await answerTo(await openRequest(echo, proxy, signal));
+  const text = await readText(response);
+  if (response.statusCode !== 200) throw new Error(`the answer was ${response.statusCode}`);
+  const address = canonicalAddress(addressIn(text));
+  if (address === undefined) throw new Error('the answer held no address');
+  return address;
+}
+
+async function openRequest(
+  echo: URL,
+  proxy: ProxyPort | undefined,
+  signal: AbortSignal,
+): Promise<ClientRequest> {
+  // Connections are never kept: each check is of a new one.
+  const fresh = { agent: false, signal } as const;
+  const isHttps = echo.protocol === 'https:';
+  if (!proxy) return (isHttps ? httpsRequest : httpRequest)(echo, fresh);
+  if (!isHttps) return toProxy(proxy, 'GET', echo.href, echo.host, signal);
+  const socket = await openTunnel(proxy, echo, signal);
+  return httpsRequest(echo, { signal, createConnection: () => socket });
+}
+
+/** A request to the proxy itself. */
+function toProxy(
+  { host, port, tls, user, password }: ProxyPort,
+  method: string,
+  path: string,
+  destination: string,
+  signal: AbortSignal,
+): ClientRequest {
+  const credentials = Buffer.from(`${user}:${password}`).toString('base64');
+  const headers = { host: destination, 'proxy-authorization': `Basic ${credentials}` };
+  const options = { host, port, method, path, headers, agent: false, signal } as const;
+  // The certificate is for the name that customers use, and this never leaves the machine.
+  return tls ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+}
+
+/** TLS to the echo itself, through the proxy. */
+async function openTunnel(proxy: ProxyPort, echo: URL, signal: AbortSignal): Promise<TLSSocket> {
+  const { host, port } = destinationOf(echo);
+  const destination = `${echo.hostname}:${port}`;
+  const asking = toProxy(proxy, 'CONNECT', destination, destination, signal);
+  const socket = await new Promise<Socket>((resolve, reject) => {
+    asking.once('connect', (response, opened) => {
+      if (response.statusCode === 200) return resolve(opened);
+      opened.destroy();
+      reject(new Error(`the proxy answered ${response.statusCode}`));
+    });
+    asking.on('error', reject);
+    asking.end();
+  });
+  return tlsConnect({ socket, host, ...(isIP(host) ? {} : { servername: host }) });
+}
+
+function answerTo(asking: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    asking.once('response', resolve);
+    asking.on('error', reject);
+    asking.end();
+  });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    text += piece;
+    if (text.length > mostBytes) throw new Error('the answer was too long');
+  }
+  return text;
+}
+
+function addressIn(text: string): string {
+  try {
+    const value = JSON.parse(text) as { address?: unknown } | null;
+    return typeof value?.address === 'string' ? value.address : '';
+  } catch {
+    return text.trim();
+  }
+}

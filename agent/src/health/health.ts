@@ -1,0 +1,214 @@
+// Checks each exit IP the way a customer would use it, and reports what came of it.
+import type { Logger } from 'pino';
+import { canonicalAddress } from '../address.ts';
+import type { Clock } from '../clock.ts';
+import { probeUser } from '../policy/decide.ts';
+import type { Listener } from '../policy/policy.ts';
+import { askEcho, type ProxyPort } from './echo.ts';
+
+export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
+
+export interface ExitHealth {
+  ip: string;
+  status: HealthStatus;
+  /** Epoch seconds. */
+  checked_at: number;
+}
+
+/** What one check came to: the right address, in time or not; another address; none. */
+export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
+
+/** What is needed of the control plane. */
+export interface HealthReports {
+  reportHealth(report: { exit_ips: ExitHealth[] }): Promise<unknown>;
+}
+
+export interface HealthOptions {
+  /** Where the engine listens, by port: the policy's. */
+  listeners: () => ReadonlyMap<number, Listener>;
+  control: HealthReports;
+  clock: Clock;
+  log: Logger;
+  /** Answers the address of its caller. */
+  echo_url: string;
+  /** Of the node's own user, who is not billed. */
+  probe_password: string;
+  /** Undefined: the engine listens on all addresses of the machine. */
+  listen_host: string | undefined;
+  /** Added to every port of the port scheme. */
+  port_shift: number;
+  health_seconds: number;
+}
+
+const slow_seconds = 2;
+const timeout_seconds = 10;
+const mostAtOnce = 4;
+const report_seconds = 300;
+/** How many outcomes say what an exit is like. */
+const mostRemembered = 5;
+/** So many failures in a row are no accident. */
+const isBroken = 3;
+
+/** The status that the last outcomes come to, newest last. */
+export function judge(outcomes: readonly Outcome[]): HealthStatus {
+  const last = outcomes.slice(-mostRemembered);
+  const isGood = (outcome: Outcome) => outcome === 'right' || outcome === 'slow';
+  const bad = last.slice(last.findLastIndex(isGood) + 1);
+  if (last.length === 0) return 'unknown';
+  // A failure after a wrong address is no improvement.
+  if (bad.includes('wrong') || bad.length >= isBroken) return 'crit';
+  return last.at(-1) === 'right' && last.every(isGood) ? 'ok' : 'warn';
+}
+
+interface Exit {
+  outcomes: Outcome[];
+  status: HealthStatus;
+  checked_at: number;
+}
+
+export class HealthChecks {
+  readonly #options: HealthOptions;
+  readonly #exits = new Map<string, Exit>();
+  /** Steady seconds. */
+  #reportedAt = Number.NEGATIVE_INFINITY;
+  #isNews = false;
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+  }
+
+  /** What is known of each exit that was checked. */
+  exits(): ExitHealth[] {
+    return Array.from(this.#exits, ([ip, { status, checked_at }]) => ({ ip, status, checked_at }));
+  }
+
+  /** Checks and reports until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, health_seconds } = this.#options;
+    while (!signal.aborted) {
+      const start = clock.steady();
+      await this.checkAll(signal);
+      if (signal.aborted) return;
+      await this.#report();
+      // At the start, until the engine listens, there is nothing to check: look again soon.
+      const round_seconds = this.#exits.size === 0 ? 0 : health_seconds;
+      await clock.sleep(Math.max(round_seconds - (clock.steady() - start), 1), signal);
+    }
+  }
+
+  /** One round: every exit once, spread over half of the time until the next round. */
+  async checkAll(signal: AbortSignal): Promise<void> {
+    const { clock, health_seconds } = this.#options;
+    const proxies = this.#proxies();
+    for (const ip of this.#exits.keys()) if (!proxies.has(ip)) this.#exits.delete(ip);
+
+    const outcomes = new Map<string, Outcome>();
+    const running = new Set<Promise<void>>();
+    let begun = 0;
+    for (const [ip, proxy] of proxies) {
+      if (begun > 0) await clock.sleep(health_seconds / 2 / proxies.size, signal);
+      while (running.size >= mostAtOnce) await Promise.race(running);
+      if (signal.aborted) break;
+      const check = this.#check(ip, proxy, signal).then((outcome) => {
+        outcomes.set(ip, outcome);
+        running.delete(check);
+      });
+      running.add(check);
+      begun += 1;
+    }
+    await Promise.all(running);
+    if (signal.aborted || outcomes.size === 0) return;
+
+    // When nobody gets an answer the echo is down: that says nothing of the exits.
+    const isAnswered = [...outcomes.values()].some((outcome) => outcome !== 'failed');
+    const isBlind = !isAnswered && !(await this.#reachesEcho(signal));
+    if (signal.aborted) return;
+    for (const [ip, outcome] of outcomes) this.#note(ip, isBlind ? undefined : outcome);
+  }
+
+  /** By exit IP: its public port, a plain one if there is any. */
+  #proxies(): Map<string, ProxyPort> {
+    const { listeners, listen_host, port_shift, probe_password } = this.#options;
+    const proxies = new Map<string, ProxyPort>();
+    for (const { exit_ip, port, override, tls } of listeners().values()) {
+      const known = proxies.get(exit_ip);
+      if (override || (known && (tls || !known.tls))) continue;
+      proxies.set(exit_ip, {
+        host: listen_host ?? '127.0.0.1',
+        port: port + port_shift,
+        tls,
+        user: probeUser,
+        password: probe_password,
+      });
+    }
+    return proxies;
+  }
+
+  async #check(ip: string, proxy: ProxyPort, signal: AbortSignal): Promise<Outcome> {
+    const { clock, log } = this.#options;
+    const start = clock.steady();
+    try {
+      const address = await this.#ask(proxy, signal);
+      if (address === canonicalAddress(ip)) {
+        return clock.steady() - start > slow_seconds ? 'slow' : 'right';
+      }
+      log.warn({ exit_ip: ip, address }, 'an exit shows the wrong address');
+      return 'wrong';
+    } catch (error) {
+      if (!signal.aborted) log.warn({ exit_ip: ip, err: error }, 'the check of an exit failed');
+      return 'failed';
+    }
+  }
+
+  async #reachesEcho(signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#ask(undefined, signal);
+      return true;
+    } catch (error) {
+      if (!signal.aborted) {
+        this.#options.log.warn({ err: error }, 'the echo cannot be reached: exits are not checked');
+      }
+      return false;
+    }
+  }
+
+  /** Asks the echo, but not for ever. */
+  async #ask(proxy: ProxyPort | undefined, signal: AbortSignal): Promise<string> {
+    const over = new AbortController();
+    const limit = new AbortController();
+    const stop = AbortSignal.any([signal, over.signal]);
+    void this.#options.clock.sleep(timeout_seconds, stop).then(() => {
+      limit.abort(new Error(`no answer within ${timeout_seconds} seconds`));
+    });
+    try {
+      return await askEcho(this.#options.echo_url, proxy, limit.signal);
+    } finally {
+      over.abort();
+    }
+  }
+
+  #note(ip: string, outcome: Outcome | undefined): void {
+    const exit = this.#exits.get(ip) ?? { outcomes: [], status: 'unknown', checked_at: 0 };
+    const outcomes = outcome ? [...exit.outcomes, outcome].slice(-mostRemembered) : exit.outcomes;
+    const status = outcome ? judge(outcomes) : 'unknown';
+    if (status !== exit.status || exit.checked_at === 0) {
+      this.#isNews = true;
+      this.#options.log.info({ exit_ip: ip, before: exit.status, status }, 'health of an exit');
+    }
+    this.#exits.set(ip, { outcomes, status, checked_at: this.#options.clock.now() });
+  }
+
+  /** Reports what changed at once, and everything often enough that it does not count as stale. */
+  async #report(): Promise<void> {
+    const { clock, control, health_seconds, log } = this.#options;
+    const isDue = clock.steady() + health_seconds > this.#reportedAt + report_seconds;
+    if (this.#exits.size === 0 || !(this.#isNews || isDue)) return;
+    try {
+      await control.reportHealth({ exit_ips: this.exits() });
+      this.#isNews = false;
+      this.#reportedAt = clock.steady();
+    } catch (error) {
+      log.warn({ err: error }, 'health cannot be reported; it is tried again after the next check');
+    }
+  }
+}

@@ -1,0 +1,179 @@
+// Who this node is: joining with a one-time code, and the file that keeps the token.
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { systemClock } from './clock.ts';
+import { ControlError, joinControl } from './link/control.ts';
+import { syncFolder } from './store/generations.ts';
+import { Journal } from './usage/journal.ts';
+import { version } from './version.ts';
+
+export interface Identity {
+  /** Of the node interface, without /node. */
+  url: string;
+  node: number;
+  server: string;
+  token: string;
+}
+
+export interface Joining {
+  state_dir: string;
+  url: string;
+  code: string;
+  /** What the operator sees. */
+  name: string;
+  /** Take another identity in place of the one that is there. */
+  again: boolean;
+}
+
+/** Who a machine is by joining. */
+export interface Joined extends Identity {
+  /** What the identity before it had counted; none when there was nothing to keep. */
+  usage_left?: UsageLeft;
+}
+
+export interface UsageLeft {
+  /** Where it was put; nothing of it will be sent. */
+  path: string;
+  /** Those that its control plane had not acknowledged; null when the journal is damaged. */
+  bytes: number | null;
+}
+
+const fileName = 'node.json';
+
+/** Where the policy of this identity is kept. */
+export const policyFolder = (state_dir: string) => join(state_dir, 'policy');
+
+/** Where what was counted for this identity is kept. */
+export const journalPath = (state_dir: string) => join(state_dir, 'usage.journal');
+
+/** Joins the network and keeps the identity. Errors: one sentence. */
+export async function joinNetwork(joining: Joining): Promise<Joined> {
+  const { state_dir, code, name, again } = joining;
+  const url = checkUrl(joining.url);
+  const path = join(state_dir, fileName);
+  if (existsSync(path) && !again) {
+    const { server } = readIdentity(state_dir);
+    throw new Error(
+      `${state_dir} has joined already, as a node of ${server}; add --again to join anew, or set EXITWARD_AGENT_STATE_DIR.`,
+    );
+  }
+  // Before the code is used up: it must be possible to keep what it gives.
+  const file = await createPrivate(state_dir, path);
+  try {
+    const joined = await joinControl(url, { code, name, version }).catch((error) => {
+      throw joinFault(url, error);
+    });
+    const identity = { url, ...joined };
+    await file.handle.writeFile(`${JSON.stringify(identity, null, 2)}\n`);
+    await file.handle.sync();
+    // It is another server's, and its history may go on under the same name.
+    await rm(policyFolder(state_dir), { recursive: true, force: true });
+    const usage_left = await leaveUsage(state_dir);
+    await rename(file.path, path);
+    await syncFolder(state_dir);
+    return { ...identity, ...(usage_left ? { usage_left } : {}) };
+  } catch (error) {
+    await rm(file.path, { force: true });
+    throw error;
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/**
+ * Puts the journal of the old identity aside: a batch is known by the node that sends it, so under
+ * another one what was taken already could count twice, and at another server.
+ */
+async function leaveUsage(state_dir: string): Promise<UsageLeft | undefined> {
+  const path = journalPath(state_dir);
+  if (!existsSync(path)) return undefined;
+  const left = `${path}.${nodeOf(state_dir)}-${systemClock.now()}.left`;
+  const log = pino({ level: 'silent' });
+  const journal = await Journal.open(path, { log }).catch(() => undefined);
+  if (!journal) {
+    await rename(path, left);
+    return { path: left, bytes: null };
+  }
+  const bytes = journal.pending().reduce((sum, { up, down }) => sum + up + down, 0);
+  await journal.leave(left).finally(() => journal.close());
+  return { path: left, bytes };
+}
+
+function nodeOf(state_dir: string): number | 'unknown' {
+  try {
+    return readIdentity(state_dir).node;
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The identity that joining has kept. Errors: one sentence. */
+export function readIdentity(state_dir: string): Identity {
+  const path = join(state_dir, fileName);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw new Error(`${path} cannot be read (${code}).`);
+    throw new Error(
+      `This machine has not joined a network: there is no ${path}. Run exitward-agent join, or set EXITWARD_AGENT_STATE_DIR.`,
+    );
+  }
+  try {
+    const { url, node, server, token } = JSON.parse(text) as Partial<Identity>;
+    if (url && node && server && token) return { url, node, server, token };
+  } catch {
+    // What is not JSON is no identity either.
+  }
+  throw new Error(`${path} is damaged; join again with a new code and --again.`);
+}
+
+/** The URL in one spelling. Errors: one sentence, also for one that would carry the token in the clear. */
+function checkUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
+    throw new Error(
+      `url: ${JSON.stringify(text)} is not valid; expected the control plane's, such as https://exitward.example.`,
+    );
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    throw new Error(
+      `url: ${text} would carry the node's token in the clear; expected https, or an address of this machine.`,
+    );
+  }
+  return url.href.replace(/\/+$/, '').replace(/\/node$/, '');
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' ||
+    hostname === '[::1]' ||
+    (isIPv4(hostname) && hostname.startsWith('127.'))
+  );
+}
+
+function joinFault(url: string, error: unknown): Error {
+  if (!(error instanceof ControlError)) return error as Error;
+  const { status, isOurs, message } = error;
+  if (isOurs) return new Error(message);
+  const which = 'expected the URL that the control plane serves nodes on';
+  if (status !== undefined) return new Error(`url: ${url} answered ${status}; ${which}.`);
+  return new Error(`url: ${url} cannot be used: ${message}; ${which}.`);
+}
+
+/** A new file beside the one that it will replace, in a folder for nobody else. Errors: one sentence. */
+async function createPrivate(state_dir: string, path: string) {
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    await mkdir(state_dir, { recursive: true, mode: 0o700 });
+    return { path: temporary, handle: await open(temporary, 'wx', 0o600) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(`${state_dir} cannot be written (${code}); set EXITWARD_AGENT_STATE_DIR.`);
+  }
+}

@@ -1,0 +1,351 @@
+// The link to the control plane: what it says goes to disk, to the engine, and is acknowledged when it is in force.
+import { EventEmitter, once } from 'node:events';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Engine } from '../engine.ts';
+import {
+  BadRecord,
+  checkRecord,
+  type NodeRecord,
+  type Position,
+  type QuestionValue,
+} from '../policy/records.ts';
+import type { Store } from '../store/store.ts';
+import { ControlError, type ControlPlane, type StreamEvent } from './control.ts';
+import { answerOf, requestOf } from './questions.ts';
+import { Revocation } from './revocation.ts';
+
+export interface LinkOptions {
+  store: Store;
+  engine: Pick<Engine, 'catchUp' | 'explain'>;
+  control: ControlPlane;
+  clock: Clock;
+  log: Logger;
+}
+
+export interface LinkStatus {
+  /** `following`: changes come as they are made. `revoked`: nobody is let in until the node joins again. */
+  state: 'connecting' | 'following' | 'revoked';
+  /** What the engine has put in force. */
+  applied: Position | undefined;
+  /** Epoch seconds at which the control plane was last heard in this run. */
+  heard_at: number | undefined;
+}
+
+interface Question {
+  id: number;
+  value: QuestionValue;
+}
+
+/** Without it, hundreds of nodes that follow many changes leave the control plane little time for anything else. */
+const acknowledging_pause_seconds = 0.1;
+const shortest_delay_seconds = 0.2;
+const longest_delay_seconds = 30;
+
+export class Link {
+  readonly #store: Store;
+  readonly #engine: Pick<Engine, 'catchUp' | 'explain'>;
+  readonly #control: ControlPlane;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #revocation: Revocation;
+  /** `moved`: whoever waits for one of the fields below should look again. */
+  readonly #events = new EventEmitter();
+  #applied: Position | undefined;
+  /** Something is stored that is not known to be applied. */
+  #isBehind = true;
+  #unacknowledged: Position | undefined;
+  #needsSnapshot = false;
+  /** Asked after changes that are stored; to be answered when these are applied. */
+  #questions: Question[] = [];
+  #isFollowing = false;
+  #heard_at: number | undefined;
+  #faults = new Map<'control' | 'engine', string>();
+  /** Ends the stream that is open. */
+  #stream = new AbortController();
+
+  constructor({ store, engine, control, clock, log }: LinkOptions) {
+    this.#store = store;
+    this.#engine = engine;
+    this.#control = control;
+    this.#clock = clock;
+    this.#log = log;
+    this.#revocation = new Revocation(() => clock.steady());
+  }
+
+  status(): LinkStatus {
+    const { isRevoked } = this.#revocation;
+    return {
+      state: isRevoked ? 'revoked' : this.#isFollowing ? 'following' : 'connecting',
+      applied: this.#applied,
+      heard_at: this.#heard_at,
+    };
+  }
+
+  /** What is wrong now, a sentence each. */
+  faults(): string[] {
+    return [...this.#faults.values()];
+  }
+
+  /**
+   * Follows the control plane until the signal is aborted. What is on disk is put in force first,
+   * whether the control plane is there or not; whatever goes wrong is tried again.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#keepFollowing(signal),
+      this.#keepApplying(signal),
+      this.#keepAcknowledging(signal),
+    ]);
+  }
+
+  // ---- From the control plane to the disk ---------------------------------------------------
+
+  async #keepFollowing(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      const start = this.#clock.steady();
+      try {
+        await this.#follow(signal);
+      } catch (error) {
+        this.#isFollowing = false;
+        if (signal.aborted) return;
+        if (this.#clock.steady() - start > longest_delay_seconds) failures = 0;
+        await this.#clock.sleep(await this.#afterFailure(error as Error, failures), signal);
+      }
+    }
+  }
+
+  /** Takes a snapshot if need be, and follows the stream; it ends by failing. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    if (this.#needsSnapshot || !this.#store.position) await this.#takeSnapshot(signal);
+    // The stream acknowledges where it begins.
+    const applied = await this.#whenApplied(signal);
+    this.#stream = new AbortController();
+    const over = AbortSignal.any([signal, this.#stream.signal]);
+    try {
+      for await (const event of this.#control.changes(applied, over)) this.#take(event);
+    } catch (error) {
+      throw this.#stream.signal.aborted ? this.#stream.signal.reason : error;
+    }
+    throw new ControlError('the stream ended');
+  }
+
+  async #takeSnapshot(signal: AbortSignal): Promise<void> {
+    // It is as old as its beginning.
+    const heard_at = this.#clock.now();
+    await this.#store.replace(this.#control.snapshot(signal), heard_at);
+    this.#needsSnapshot = false;
+    this.#log.info({ ...this.#store.position }, 'took a snapshot');
+    this.#noteHeard();
+    this.#noteStored();
+  }
+
+  #take({ position, records }: StreamEvent): void {
+    const stored = this.#store.position;
+    if (position.epoch !== stored?.epoch) throw gap('the history of changes is another one now');
+    if (!this.#isFollowing) this.#log.info({ ...position }, 'following the control plane');
+    this.#isFollowing = true;
+    this.#noteHeard();
+    checkAll(records);
+    for (const record of records) this.#noteQuestion(record);
+    // What was stored before it could be applied comes again.
+    if (position.revision < stored.revision) return;
+    this.#store.append(position.revision, this.#clock.now(), records);
+    this.#noteStored();
+  }
+
+  #noteHeard(): void {
+    this.#heard_at = this.#clock.now();
+    this.#revocation.noteAccepted();
+    this.#faults.delete('control');
+  }
+
+  #noteStored(): void {
+    this.#isBehind = true;
+    this.#events.emit('moved');
+  }
+
+  /** Logs a failure and draws its consequences; answers how long to wait. */
+  async #afterFailure(error: Error, failures: number): Promise<number> {
+    const { status, isOurs, retry_after_seconds = 0 } = error as Partial<ControlError>;
+    this.#faults.set('control', `Changes do not come from the control plane: ${error.message}`);
+    this.#log.warn({ err: error, status, failures }, 'changes do not come');
+    if (status === 409) this.#needsSnapshot = true;
+    if (status === 401 && isOurs) {
+      if (this.#revocation.noteRefused()) await this.#stopAuthorising();
+      return this.#revocation.delay_seconds;
+    }
+    // Hundreds of nodes are told the same number.
+    return Math.max(retry_after_seconds * (1 + Math.random()), delayAfter(failures));
+  }
+
+  /** Leaves a policy by which nobody is let in, and with which the control plane would ask us to start over. */
+  async #stopAuthorising(): Promise<void> {
+    try {
+      await this.#forget();
+    } catch (error) {
+      this.#log.error({ err: error }, 'this node was revoked, and cannot forget its policy');
+      return;
+    }
+    this.#revocation.isRevoked = true;
+    this.#log.error('this node was revoked: it lets nobody in until it joins again');
+    this.#noteStored();
+  }
+
+  /** A full disk has room when the policy is gone. */
+  async #forget(): Promise<void> {
+    const replace = () => this.#store.replace(emptySnapshot(), this.#clock.now());
+    await replace().catch(async (error) => {
+      this.#log.warn({ err: error }, 'the policy is removed before another takes its place');
+      await this.#store.clear();
+      await replace();
+    });
+  }
+
+  // ---- From the disk to the engine ----------------------------------------------------------
+
+  async #keepApplying(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; ; ) {
+      while (!this.#isBehind && !signal.aborted) await this.#moved(signal);
+      if (signal.aborted) return;
+      try {
+        await this.#apply();
+        failures = 0;
+        this.#faults.delete('engine');
+      } catch (error) {
+        this.#isBehind = true;
+        this.#faults.set('engine', `Changes cannot be put in force: ${(error as Error).message}`);
+        this.#log.error({ err: error, failures }, 'changes cannot be put in force');
+        await this.#clock.sleep(delayAfter(failures), signal);
+        failures += 1;
+      }
+    }
+  }
+
+  /** Puts in force all that is stored, however many changes that are. */
+  async #apply(): Promise<void> {
+    this.#isBehind = false;
+    const stored = this.#store.position;
+    const asked = this.#questions.length;
+    const applied = await this.#engine.catchUp();
+    // One that was replaced meanwhile is the next round's to judge.
+    const isSame = stored && stored.epoch === this.#store.position?.epoch;
+    if (isSame && !covers(applied, stored)) this.#startOver('the policy on disk is damaged');
+    if (!applied) return;
+    this.#applied = applied;
+    this.#unacknowledged = applied;
+    this.#events.emit('moved');
+    for (const question of this.#questions.splice(0, asked)) void this.#answer(question);
+  }
+
+  /** Takes a snapshot as soon as possible; the engine serves on by what it has. */
+  #startOver(reason: string): void {
+    this.#needsSnapshot = true;
+    this.#stream.abort(gap(reason));
+    this.#events.emit('moved');
+  }
+
+  /** Resolves with what is applied when that is all that is stored. Errors: when it cannot be. */
+  async #whenApplied(signal: AbortSignal): Promise<Position> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#needsSnapshot) throw gap('the policy on disk is damaged');
+      const { position } = this.#store;
+      if (this.#applied && position && covers(this.#applied, position)) return this.#applied;
+      await this.#moved(signal);
+    }
+  }
+
+  // ---- From the engine to the control plane -------------------------------------------------
+
+  /** One at a time, of the newest: what was applied meanwhile is acknowledged by the next. */
+  async #keepAcknowledging(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; ; ) {
+      while (!this.#unacknowledged && !signal.aborted) await this.#moved(signal);
+      if (signal.aborted) return;
+      const position = this.#unacknowledged as Position;
+      this.#unacknowledged = undefined;
+      try {
+        // Opening the stream acknowledges, too; until it is open nobody would listen.
+        if (this.#isFollowing) {
+          await this.#control.acknowledge(position);
+          await this.#clock.sleep(acknowledging_pause_seconds, signal);
+        }
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        const { status } = error as Partial<ControlError>;
+        this.#log.warn({ err: error, ...position }, 'what is applied cannot be acknowledged');
+        if (status === 409 && position.epoch === this.#store.position?.epoch) {
+          this.#startOver('the control plane does not know what is applied');
+        }
+        this.#unacknowledged ??= position;
+        await this.#clock.sleep(delayAfter(failures), signal);
+        failures += 1;
+      }
+    }
+  }
+
+  /** Resolves when something changed, or the signal is aborted. */
+  async #moved(signal: AbortSignal): Promise<void> {
+    await once(this.#events, 'moved', { signal }).catch(() => {});
+  }
+
+  // ---- Questions ----------------------------------------------------------------------------
+
+  #noteQuestion(record: NodeRecord): void {
+    // Without a value it is over.
+    if (record.kind !== 'explain' || !record.value) return;
+    this.#questions.push({ id: record.id, value: record.value });
+  }
+
+  async #answer({ id, value }: Question): Promise<void> {
+    try {
+      const explanation = await this.#engine.explain(requestOf(value));
+      await this.#control.answer(id, answerOf(explanation));
+    } catch (error) {
+      // Another node was faster, or nobody waits any more.
+      if ((error as Partial<ControlError>).status === 404) return;
+      this.#log.warn({ err: error, question: id }, 'a question cannot be answered');
+    }
+  }
+}
+
+/** A growing time, random so that not all nodes come at once. */
+function delayAfter(failures: number): number {
+  const most = Math.min(
+    longest_delay_seconds,
+    shortest_delay_seconds * 2 ** Math.min(failures, 16),
+  );
+  return most * (0.5 + Math.random() / 2);
+}
+
+function gap(reason: string): ControlError {
+  return new ControlError(reason, { status: 409 });
+}
+
+/** What cannot be applied is not stored; a snapshot may have it right. */
+function checkAll(records: NodeRecord[]): void {
+  try {
+    for (const record of records) checkRecord(record);
+  } catch (error) {
+    if (error instanceof BadRecord) throw gap(`a change cannot be applied: ${error.message}`);
+    throw error;
+  }
+}
+
+/** Whether what is applied is all that is stored. */
+function covers(applied: Position | undefined, stored: Position): boolean {
+  return applied?.epoch === stored.epoch && applied.revision >= stored.revision;
+}
+
+/** What a server that is gone would be sent. */
+async function* emptySnapshot(): AsyncGenerator<string> {
+  const lines = [
+    { kind: 'snapshot', epoch: 'revoked', revision: 0 },
+    { kind: 'server', value: null },
+    { kind: 'keys', value: [] },
+    { kind: 'end', records: 2 },
+  ];
+  for (const line of lines) yield `${JSON.stringify(line)}\n`;
+}

@@ -1,0 +1,56 @@
+// What would happen to such a connection? The operator's question as a request, and the engine's verdict as an answer.
+
+import type { Explanation } from '../engine.ts';
+import { type Authority, explainVerdict, type ProxyRequest } from '../policy/decide.ts';
+import type { QuestionValue } from '../policy/records.ts';
+
+/** As POST /node/answers takes it. */
+export interface Answer {
+  verdict: 'allow' | 'challenge' | 'deny';
+  status: number;
+  reason: string;
+  message: string;
+  /** What the caller was known by, and the custom DNS entry that counts. */
+  rule?: string;
+  /** Names; none for the node's own checks. */
+  account?: string;
+  user?: string;
+  exit_ip?: string;
+  /** Address that a custom DNS entry puts in place of the destination. */
+  dial?: string;
+  /** What the node had applied when it answered. */
+  revision: number;
+}
+
+export function requestOf(question: QuestionValue): ProxyRequest {
+  const { from: source, port, method, host, destination_port, user, token } = question;
+  const isAnonymous = user === undefined && token === undefined;
+  const credentials = isAnonymous ? undefined : { user: user ?? '', password: token ?? '' };
+  return { source, port, method, host, destination_port, credentials };
+}
+
+export function answerOf({ verdict, position }: Explanation): Answer {
+  const { revision } = position;
+  const said = { verdict: verdict.verdict, ...explainVerdict(verdict) };
+  if (verdict.verdict !== 'allow') {
+    const { caller } = verdict;
+    if (!caller) return { ...said, revision };
+    const { authority, contract, user } = caller;
+    return { ...said, rule: ruleOf(authority), account: contract, user, revision };
+  }
+  const { authority, override, contract, user, exit_ip, dial } = verdict;
+  const rules = [ruleOf(authority), ...(override === undefined ? [] : [`override ${override}`])];
+  return {
+    ...said,
+    rule: rules.join(', '),
+    ...(contract === '' ? {} : { account: contract, user }),
+    exit_ip,
+    ...(dial === undefined ? {} : { dial }),
+    revision,
+  };
+}
+
+function ruleOf(authority: Authority): string {
+  if (authority.by === 'authlist') return `authlist ${authority.entry}`;
+  return authority.by === 'token' ? `token signed by key ${authority.kid}` : "the node's own check";
+}

@@ -1,0 +1,231 @@
+// The control socket of a running agent, for whoever may read its folder: how does it stand, what would it do?
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, linkSync, rmSync, statSync } from 'node:fs';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createListener, type Server as Listener } from 'node:net';
+import { join } from 'node:path';
+import { systemClock } from './clock.ts';
+import type { ExitHealth } from './health/health.ts';
+import type { LinkStatus } from './link/link.ts';
+import type { Answer } from './link/questions.ts';
+import type { Position, QuestionValue } from './policy/records.ts';
+
+export interface Status {
+  version: string;
+  url: string;
+  server: string;
+  node: number;
+  engine: string;
+  state: LinkStatus['state'];
+  /** What is stored, and what of it the engine has put in force; null without a policy. */
+  stored: Position | null;
+  applied: Position | null;
+  /** Epoch seconds, and how long ago; null when the control plane was not heard yet. */
+  heard_at: number | null;
+  heard_seconds_ago: number | null;
+  ports: number[];
+  connections: number;
+  /** Rows of usage that the control plane has not taken yet. */
+  usage_waiting: number;
+  exits: ExitHealth[];
+  /** What is wrong now, a sentence each. */
+  faults: string[];
+}
+
+/** What can be asked of a running agent. */
+export interface Local {
+  status(): Status;
+  explain(question: QuestionValue): Promise<Answer>;
+}
+
+const longestPathBytes = 107;
+const mostBytes = 1024 * 1024;
+const mostTries = 10;
+
+const socketPath = (state_dir: string) => join(state_dir, 'agent.sock');
+
+/** Answers on the socket until it is closed. Errors: one sentence when another agent does already. */
+export async function serveLocal(state_dir: string, local: Local): Promise<{ close(): void }> {
+  const path = socketPath(state_dir);
+  if (Buffer.byteLength(path) > longestPathBytes) {
+    throw new Error(
+      `EXITWARD_AGENT_STATE_DIR: ${state_dir} is too long for a socket in it; expected at most ${longestPathBytes - '/agent.sock'.length} bytes.`,
+    );
+  }
+  const hold = await holdFolder(state_dir);
+  if (!hold) throw alreadyRuns(state_dir);
+  const server = createServer((request, response) => void answer(local, request, response));
+  // Under its name from the moment on that it can answer, and is for this user alone.
+  const made = join(state_dir, `.${randomBytes(4).toString('hex')}`);
+  try {
+    await listen(server, made);
+    chmodSync(made, 0o600);
+    // Nobody listens there: it was left behind.
+    rmSync(path, { force: true });
+    linkSync(made, path);
+  } catch (error) {
+    server.close();
+    hold.release();
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === 'EEXIST'
+      ? alreadyRuns(state_dir)
+      : new Error(`${path} cannot be made (${code}).`);
+  } finally {
+    rmSync(made, { force: true });
+  }
+  const ours = inodeOf(path);
+  return {
+    close() {
+      server.close();
+      server.closeAllConnections();
+      if (inodeOf(path) === ours) rmSync(path, { force: true });
+      hold.release();
+    },
+  };
+}
+
+/**
+ * Keeps every agent out of the folder until it is released, or this process ends however it ends.
+ * Undefined when one runs there. On systems without sockets that have no file, one that starts in the
+ * same moment is seen by the name of its socket alone.
+ */
+export async function holdFolder(state_dir: string): Promise<{ release(): void } | undefined> {
+  const lock = createListener((socket) => socket.destroy());
+  if (process.platform === 'linux') {
+    for (let tries = 1; !lock.listening; tries++) {
+      try {
+        await listen(lock, `\0exitward-agent-${inodeOf(state_dir)}`);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+        if (tries === mostTries) return undefined;
+        // A program that another process is just starting holds what that one has open, for a moment.
+        await systemClock.sleep(0.05);
+      }
+    }
+  }
+  const release = () => void lock.close();
+  // One in another network namespace is not kept out by that.
+  if (!(await isRunning(state_dir))) return { release };
+  release();
+  return undefined;
+}
+
+/** Names a file for as long as it is there; undefined when it is not. */
+function inodeOf(path: string): string | undefined {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev}-${stat.ino}`;
+}
+
+async function listen(server: Listener, path: string): Promise<void> {
+  server.listen(path);
+  await once(server, 'listening');
+}
+
+function alreadyRuns(state_dir: string): Error {
+  return new Error(`Another agent runs on ${state_dir} already.`);
+}
+
+async function answer(
+  local: Local,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const send = (status: number, value: unknown) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(value));
+  };
+  try {
+    const asked = `${request.method} ${request.url}`;
+    if (asked === 'GET /status') send(200, local.status());
+    else if (asked === 'POST /explain') {
+      send(200, await local.explain((await readJson(request)) as QuestionValue));
+    } else send(404, { message: `There is no ${asked}.` });
+  } catch (error) {
+    send(500, { message: (error as Error).message });
+  }
+}
+
+// ---- The asking side ----------------------------------------------------------------------
+
+/** Whether an agent answers there. */
+async function isRunning(state_dir: string): Promise<boolean> {
+  try {
+    await ask(state_dir, 'GET', '/status');
+    return true;
+  } catch (error) {
+    // One that is starting, or stuck, runs.
+    return !isAbsent(error);
+  }
+}
+
+/** Errors: one sentence. */
+export async function askStatus(state_dir: string): Promise<Status> {
+  return (await askOrSay(state_dir, 'GET', '/status')) as Status;
+}
+
+/** Errors: one sentence. */
+export async function askExplain(state_dir: string, question: QuestionValue): Promise<Answer> {
+  return (await askOrSay(state_dir, 'POST', '/explain', question)) as Answer;
+}
+
+async function askOrSay(state_dir: string, method: string, path: string, value?: unknown) {
+  try {
+    return await ask(state_dir, method, path, value);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (isAbsent(error)) {
+      throw new Error(
+        `No agent runs on ${state_dir}; start one with exitward-agent run, or set EXITWARD_AGENT_STATE_DIR.`,
+      );
+    }
+    throw new Error(
+      code === 'EACCES' ? `This user may not ask the agent on ${state_dir}.` : message,
+    );
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR';
+}
+
+async function ask(
+  state_dir: string,
+  method: string,
+  path: string,
+  value?: unknown,
+): Promise<unknown> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = httpRequest({
+      socketPath: socketPath(state_dir),
+      method,
+      path,
+      agent: false,
+      timeout: 10_000,
+    });
+    request.once('timeout', () => {
+      request.destroy(new Error(`The agent on ${state_dir} does not answer.`));
+    });
+    request.once('error', reject);
+    request.once('response', resolve);
+    request.end(value === undefined ? undefined : JSON.stringify(value));
+  });
+  const answered = await readJson(response);
+  if (response.statusCode === 200) return answered;
+  throw new Error((answered as { message: string }).message);
+}
+
+async function readJson(message: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const piece of message.setEncoding('utf8')) {
+    text += piece;
+    if (text.length > mostBytes) throw new Error('too long');
+  }
+  return JSON.parse(text);
+}

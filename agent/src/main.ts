@@ -1,0 +1,319 @@
+// Puts the agent together: disk, engine, link, usage, health, and the socket to ask it; and takes it apart again.
+import { randomBytes } from 'node:crypto';
+import { type Logger, pino } from 'pino';
+import { type Clock, systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Engine } from './engine.ts';
+import { destinationOf } from './health/echo.ts';
+import { HealthChecks } from './health/health.ts';
+import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
+import { type ControlPlane, HttpControl } from './link/control.ts';
+import { Link } from './link/link.ts';
+import { type Answer, answerOf, requestOf } from './link/questions.ts';
+import { type Local, type Status, serveLocal } from './local.ts';
+import type { Rules } from './policy/decide.ts';
+import type { QuestionValue } from './policy/records.ts';
+import { applyGuard } from './squid/guard.ts';
+import { guardOptions } from './squid/guarding.ts';
+import { findSquidUser } from './squid/unix_user.ts';
+import { newestGeneration } from './store/generations.ts';
+import { Store } from './store/store.ts';
+import { Journal } from './usage/journal.ts';
+import { Meter } from './usage/meter.ts';
+import { Sender } from './usage/sender.ts';
+import { version } from './version.ts';
+
+export interface EngineOptions {
+  config: Config;
+  rules: Rules;
+  /** Where the store keeps the policy. */
+  dir: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What tests and simulations put in place of the real thing. */
+export interface Overrides {
+  clock?: Clock;
+  log?: Logger;
+  control?: ControlPlane;
+  startEngine?: (options: EngineOptions) => Promise<Engine>;
+}
+
+export interface Running extends Local {
+  /** Counts and sends what was transferred last. */
+  stop(options?: { leave_running: boolean }): Promise<void>;
+}
+
+/** Before a part that failed begins again. */
+const pause_seconds = 30;
+
+/**
+ * Runs the node that this machine has joined as, by what is on disk and whether the control plane is
+ * there or not. Errors: one sentence when it cannot start.
+ */
+export async function runAgent(config: Config, overrides: Overrides = {}): Promise<Running> {
+  const agent = new Agent(config, overrides);
+  try {
+    await agent.start();
+  } catch (error) {
+    await agent.stop();
+    throw error;
+  }
+  return agent;
+}
+
+class Agent implements Running {
+  readonly #config: Config;
+  readonly #identity: Identity;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #control: ControlPlane;
+  readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
+  readonly #probe_password = randomBytes(24).toString('base64url');
+  readonly #echo_url: string;
+  /** Ends the parts; then the requests of the last of them. */
+  readonly #stopping = new AbortController();
+  readonly #over = new AbortController();
+  readonly #parts: Promise<void>[] = [];
+  /** By part. */
+  readonly #faults = new Map<string, string>();
+  /** Holds until there is a newer snapshot, which is whole and needs nothing from before. */
+  #storeFault: { sentence: string; generation: number | undefined } | undefined;
+  #local: { close(): void } | undefined;
+  #store: Store | undefined;
+  #engine: Engine | undefined;
+  #link: Link | undefined;
+  #health: HealthChecks | undefined;
+  #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
+  #connections = 0;
+  #guarded = '';
+  #stopped: Promise<void> | undefined;
+
+  constructor(config: Config, overrides: Overrides) {
+    this.#config = config;
+    this.#identity = readIdentity(config.state_dir);
+    this.#clock = overrides.clock ?? systemClock;
+    this.#log = overrides.log ?? openLog(config);
+    const { url, token } = this.#identity;
+    this.#control = overrides.control ?? new HttpControl({ url, token, signal: this.#over.signal });
+    this.#startEngine = overrides.startEngine ?? startEngine;
+    this.#echo_url = config.echo_url ?? `${url}/node/echo`;
+  }
+
+  async start(): Promise<void> {
+    const { state_dir, engine } = this.#config;
+    // First of all: it is what keeps a second agent out.
+    this.#local = await serveLocal(state_dir, this);
+    const dir = policyFolder(state_dir);
+    this.#store = await Store.open(dir, {
+      group: engine === 'squid' ? findSquidUser()?.gid : undefined,
+      onFault: (error) => {
+        this.#log.error({ err: error }, 'the policy on disk needs attention');
+        const sentence = `The policy on disk: ${error.message}.`;
+        this.#storeFault = { sentence, generation: newestGeneration(dir) };
+      },
+    });
+    const [clock, log, config] = [this.#clock, this.#log, this.#config];
+    const rules = this.#rules();
+    this.#engine = await this.#startEngine({ config, rules, dir, clock, log });
+    const { server, node, url } = this.#identity;
+    log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
+    this.#startParts(this.#store, this.#engine);
+  }
+
+  #startParts(store: Store, engine: Engine): void {
+    const [clock, log, control] = [this.#clock, this.#log, this.#control];
+    const { listen_host, port_shift, health_seconds } = this.#config;
+    const link = new Link({
+      store,
+      control,
+      clock,
+      log,
+      engine: {
+        catchUp: () => this.#catchUp(engine),
+        explain: (request) => engine.explain(request),
+      },
+    });
+    const health = new HealthChecks({
+      listeners: () => engine.listeners(),
+      control,
+      clock,
+      log,
+      echo_url: this.#echo_url,
+      probe_password: this.#probe_password,
+      listen_host,
+      port_shift,
+      health_seconds,
+    });
+    this.#link = link;
+    this.#health = health;
+    this.#keep('link', (signal) => link.run(signal));
+    this.#keep('health', async (signal) => {
+      // Before that there is no port to check, and the next round would be a while.
+      while (!link.status().applied && !signal.aborted) await clock.sleep(1, signal);
+      await health.run(signal);
+    });
+    this.#keep('usage', (signal) => this.#count(engine, signal));
+  }
+
+  /** Runs a part until the agent stops. One that fails begins again, and the others go on. */
+  #keep(name: string, run: (signal: AbortSignal) => Promise<void>): void {
+    const { signal } = this.#stopping;
+    const keep = async () => {
+      while (!signal.aborted) {
+        try {
+          await run(signal);
+          if (!signal.aborted) throw new Error('it ended');
+        } catch (error) {
+          this.#log.error({ err: error, part: name }, 'a part of the agent failed');
+          this.#faults.set(name, `The part ${name} failed: ${(error as Error).message}`);
+          await this.#clock.sleep(pause_seconds, signal);
+        }
+        this.#faults.delete(name);
+      }
+    };
+    this.#parts.push(keep());
+  }
+
+  async #catchUp(engine: Engine) {
+    const applied = await engine.catchUp();
+    await this.#guard(engine);
+    return applied;
+  }
+
+  /** Keeps the kernel's rules to the exits there are. The engine refuses by itself what they refuse. */
+  async #guard(engine: Engine): Promise<void> {
+    if (this.#config.guard === 'off') return;
+    const options = guardOptions(this.#config, engine.listeners());
+    const exits = options.exit_ips.join();
+    if (exits === this.#guarded) return;
+    await applyGuard(options);
+    this.#guarded = exits;
+  }
+
+  async #count(engine: Engine, signal: AbortSignal): Promise<void> {
+    const [clock, log, control] = [this.#clock, this.#log, this.#control];
+    const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
+    const poll = async (cursor: unknown) => {
+      const answer = await engine.poll(cursor);
+      this.#connections = answer.open.length;
+      return answer;
+    };
+    const { poll_seconds, report_seconds } = this.#config;
+    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds });
+    const sender = new Sender({ journal, control, clock, log, report_seconds });
+    this.#usage = { journal, meter, sender };
+    const failing = new AbortController();
+    const either = AbortSignal.any([signal, failing.signal]);
+    const runs = [meter, sender].map((part) => part.run(either).finally(() => failing.abort()));
+    const outcomes = await Promise.allSettled(runs);
+    // The last tick, of a stop, is still to come.
+    if (signal.aborted) return;
+    // Two of them on one file would undo each other's work.
+    this.#usage = undefined;
+    await journal.close();
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  status(): Status {
+    const { url, server, node } = this.#identity;
+    const { state, applied, heard_at } = this.#link?.status() ?? { state: 'connecting' };
+    return {
+      version,
+      url,
+      server,
+      node,
+      engine: this.#engine?.name ?? this.#config.engine,
+      state,
+      stored: this.#store?.position ?? null,
+      applied: applied ?? null,
+      heard_at: heard_at ?? null,
+      heard_seconds_ago: heard_at === undefined ? null : this.#clock.now() - heard_at,
+      ports: [...(this.#engine?.listeners().keys() ?? [])].map((port) => this.#shifted(port)),
+      connections: this.#connections,
+      usage_waiting: this.#usage?.journal.pending().length ?? 0,
+      exits: this.#health?.exits() ?? [],
+      faults: [
+        ...this.#faults.values(),
+        ...this.#storeFaults(),
+        ...[this.#link, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
+          (part) => part?.faults() ?? [],
+        ),
+      ],
+    };
+  }
+
+  async explain(question: QuestionValue): Promise<Answer> {
+    if (!this.#engine) throw new Error('The agent is starting.');
+    return answerOf(await this.#engine.explain(requestOf(question)));
+  }
+
+  stop({ leave_running } = { leave_running: false }): Promise<void> {
+    this.#stopped ??= this.#stop(leave_running);
+    return this.#stopped;
+  }
+
+  async #stop(leave_running: boolean): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#parts);
+    // Each is done whatever became of the others: above all, what was counted is to be kept.
+    const steps = [
+      async () => this.#engine?.stop({ leave_running }),
+      async () => this.#usage?.meter.tick(),
+      async () => this.#usage?.sender.send(),
+      async () => this.#usage?.journal.close(),
+      async () => this.#store?.close(),
+    ];
+    for (const step of steps) {
+      await step().catch((error) => this.#log.warn({ err: error }, 'stopping goes on without'));
+    }
+    this.#over.abort();
+    this.#local?.close();
+    if (this.#engine) this.#log.info('the agent has stopped');
+  }
+
+  #storeFaults(): string[] {
+    const { sentence, generation } = this.#storeFault ?? {};
+    if (sentence === undefined) return [];
+    if (newestGeneration(policyFolder(this.#config.state_dir)) === generation) return [sentence];
+    this.#storeFault = undefined;
+    return [];
+  }
+
+  #shifted(port: number): number {
+    return port + this.#config.port_shift;
+  }
+
+  #rules(): Rules {
+    const { connect_ports, http_ports, allowed, staleness_seconds } = this.#config;
+    return {
+      connect_ports,
+      http_ports,
+      allowed,
+      staleness_seconds,
+      probe: {
+        password: this.#probe_password,
+        ...destinationOf(new URL(this.#echo_url)),
+      },
+    };
+  }
+}
+
+/** Only the engine that is used is loaded. */
+async function startEngine(options: EngineOptions): Promise<Engine> {
+  if (options.config.engine === 'embedded') {
+    const { startEmbedded } = await import('./embedded/engine.ts');
+    return startEmbedded(options);
+  }
+  const { startSquid } = await import('./squid/engine.ts');
+  return startSquid(options);
+}
+
+/** The log: no header, body or token ever reaches it. */
+function openLog(config: Config): Logger {
+  return pino({
+    level: config.log_level,
+    redact: ['*.authorization', '*.token', '*.password', 'authorization', 'token', 'password'],
+  });
+}

@@ -1,0 +1,309 @@
+// The one decision, for all engines: who is connecting, may they, from which exit, to which address?
+import { isIPv4 } from 'node:net';
+import { canonicalAddress, mayDial, type Network } from '../address.ts';
+import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
+import { type Reason, sentenceOf, statusOf } from './refusals.ts';
+import type { TokenClaims } from './tokens.ts';
+
+/** A request to a proxy, as any engine sees it. */
+export interface ProxyRequest {
+  /** Address of the client, in any spelling. */
+  source: string;
+  /** Port of the server that the client connected to, by the port scheme. */
+  port: number;
+  method: string;
+  /** Destination, as the client wrote it; IPv6 with or without brackets. */
+  host: string;
+  destination_port: number;
+  /** Undefined: none were given. Null: given, and not readable. */
+  credentials: Credentials | null | undefined;
+}
+
+export interface Credentials {
+  user: string;
+  password: string;
+}
+
+export interface PortRange {
+  first: number;
+  last: number;
+}
+
+/** What the operator of the node set. */
+export interface Rules {
+  /** Destination ports that may be reached by CONNECT, and by plain requests. */
+  connect_ports: readonly PortRange[];
+  http_ports: readonly PortRange[];
+  /** Addresses that may be dialled though they are private or reserved. */
+  allowed: readonly Network[];
+  /** Addresses of this machine, by its interfaces; the engines see to it. Those of its exits need not be here. */
+  own?: ReadonlySet<string>;
+  /** IP authentication ends so long after the control plane was last heard. */
+  staleness_seconds: number;
+  /** The node's own checks: unbilled, and to this one destination alone. */
+  probe?: { password: string; host: string; port: number } | undefined;
+}
+
+/** What a connection rests on: enough to judge later whether it still may be. */
+export type Authority =
+  | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
+  | ({ by: 'token' } & TokenClaims)
+  | { by: 'probe' };
+
+export interface Allowed {
+  verdict: 'allow';
+  authority: Authority;
+  /** Names, for people and logs; empty for a probe. */
+  contract: string;
+  user: string;
+  exit_ip: string;
+  /** Address to dial in place of what the hostname resolves to. */
+  dial: string | undefined;
+  /** Id of the override that says so. */
+  override: number | undefined;
+}
+
+export interface Refused {
+  verdict: 'challenge' | 'deny';
+  reason: Reason;
+  /** Whose request it was, where that was clear. */
+  caller?: { authority: Authority; contract: string; user: string };
+}
+
+export type Verdict = Allowed | Refused;
+
+/** User name of the node's own checks. No user can have it: names begin with a letter or digit. */
+export const probeUser = '-probe';
+
+/**
+ * Judges one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
+ * verdict. The work does not grow with the number of entries.
+ *
+ * A hostname without an override is resolved by the engine, which must refuse what `mayReach` refuses.
+ */
+export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Verdict {
+  if (!policy.server) return refuse('not_ready');
+  const listener = policy.listeners.get(request.port);
+  if (!listener) return refuse('wrong_port');
+  const { credentials } = request;
+  if (credentials && isProbe(rules, credentials)) return decideProbe(rules, request, listener);
+
+  const caller =
+    credentials === undefined
+      ? identifyByAddress(policy, rules, listener.scheme, request.source, now)
+      : identifyByToken(policy, credentials, now);
+  if (typeof caller === 'string') return refuse(caller);
+
+  const fault = faultOf(caller.account, caller.user, listener.scheme, now);
+  if (fault) return refuse(fault, caller);
+  const { user, account, authority } = caller;
+
+  const ip = readAddress(request.host);
+  const hostname = ip === undefined ? readHostname(request.host) : undefined;
+  const ports = request.method === 'CONNECT' ? rules.connect_ports : rules.http_ports;
+  if (!(ip ?? hostname) || !isInRanges(request.destination_port, ports)) {
+    return refuse('destination_refused', caller);
+  }
+  const found =
+    listener.override && hostname ? account.overridesByHostname.get(hostname) : undefined;
+  const override = found && now < found.expiry ? found : undefined;
+  const known = override?.ip ?? ip;
+  if (known !== undefined && !mayReach(policy, rules, known)) {
+    return refuse('destination_refused', caller);
+  }
+  return {
+    verdict: 'allow',
+    authority,
+    contract: account.contract?.name ?? '',
+    user: user.name,
+    exit_ip: listener.exit_ip,
+    dial: override?.ip,
+    override: override?.id,
+  };
+}
+
+/** Whether clients may get to this address: on the Internet and not on this machine, or allowed by its operator. */
+export function mayReach({ server }: Policy, { allowed, own }: Rules, ip: string): boolean {
+  return mayDial(
+    ip,
+    allowed,
+    (one) => own?.has(one) || server?.exit_ips.some((exit) => exit.ip === one) || false,
+  );
+}
+
+/** Why an open connection may no longer be, or undefined while it may. Its listener is no longer asked. */
+export function revocationOf(
+  policy: Policy,
+  rules: Rules,
+  authority: Authority,
+  now: number,
+): Reason | undefined {
+  if (authority.by === 'probe') return undefined;
+  if (!policy.server) return 'not_ready';
+  const contract = policy.accounts.get(authority.account)?.contract;
+  if (!contract) return 'server_not_on_contract';
+  if (authority.by === 'token' && !policy.tokens.knows(authority.kid)) return 'bad_token';
+  const caller =
+    authority.by === 'token'
+      ? identifyByClaims(policy, authority, now)
+      : identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now);
+  if (typeof caller === 'string') return caller;
+  // The address may be another one's by now, and what it transfers is theirs.
+  if (caller.account.id !== authority.account || caller.user.id !== authority.user) {
+    return 'unknown_address';
+  }
+  return faultOf(caller.account, caller.user, contract.port_scheme, now);
+}
+
+/** Reads the value of a Proxy-Authorization header: undefined when there is none, null when it is of no use. */
+export function readCredentials(header: string | undefined): Credentials | null | undefined {
+  if (header === undefined) return undefined;
+  const [, encoded] = /^basic +([\w+/=-]+) *$/i.exec(header) ?? [];
+  if (encoded === undefined) return null;
+  const pair = Buffer.from(encoded, 'base64').toString();
+  const colon = pair.indexOf(':');
+  return colon < 0 ? null : { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
+}
+
+/** What a person or a log is told of a verdict's reason. */
+export function explainVerdict(verdict: Verdict): {
+  status: number;
+  reason: string;
+  message: string;
+} {
+  if (verdict.verdict !== 'allow') {
+    return {
+      status: statusOf(verdict.reason),
+      reason: verdict.reason,
+      message: sentenceOf(verdict.reason),
+    };
+  }
+  return { status: 200, reason: verdict.authority.by, message: 'the connection is allowed' };
+}
+
+// ---- The parts ----------------------------------------------------------------------------
+
+interface Caller {
+  account: Account;
+  user: User;
+  authority: Authority;
+}
+
+function refuse(reason: Reason, caller?: Caller): Refused {
+  const verdict = statusOf(reason) === 407 ? 'challenge' : 'deny';
+  if (!caller) return { verdict, reason };
+  const { authority, account, user } = caller;
+  const contract = account.contract?.name ?? '';
+  return { verdict, reason, caller: { authority, contract, user: user.name } };
+}
+
+function isProbe(rules: Rules, { user, password }: Credentials): boolean {
+  return rules.probe !== undefined && user === probeUser && password === rules.probe.password;
+}
+
+function decideProbe(rules: Rules, request: ProxyRequest, listener: Listener): Verdict {
+  const { host, port } = rules.probe ?? {};
+  const asked = readAddress(request.host) ?? readHostname(request.host);
+  if (asked !== host || request.destination_port !== port) {
+    return refuse('destination_refused');
+  }
+  const authority = { by: 'probe' } as const;
+  const { exit_ip } = listener;
+  return {
+    verdict: 'allow',
+    authority,
+    contract: '',
+    user: '',
+    exit_ip,
+    dial: undefined,
+    override: undefined,
+  };
+}
+
+function identifyByAddress(
+  policy: Policy,
+  rules: Rules,
+  scheme: string,
+  source: string,
+  now: number,
+): Caller | Reason {
+  const ip = canonicalAddress(source);
+  const entry: AuthlistEntry | undefined =
+    ip === undefined ? undefined : policy.findEntry(scheme, ip);
+  if (!entry || entry.expiry <= now) return 'unknown_address';
+  if (isStale(policy, rules, now)) return 'stale';
+  const { account } = entry;
+  const user = account.users.get(entry.user);
+  if (!user) return 'unknown_address';
+  const authority: Authority = {
+    by: 'authlist',
+    account: account.id,
+    user: user.id,
+    entry: entry.id,
+    ip: entry.ip,
+  };
+  return { account, user, authority };
+}
+
+function identifyByToken(
+  policy: Policy,
+  credentials: Credentials | null,
+  now: number,
+): Caller | Reason {
+  const claims = credentials ? policy.tokens.read(credentials.password) : undefined;
+  if (!credentials || !claims) return 'bad_token';
+  const caller = identifyByClaims(policy, claims, now);
+  if (typeof caller !== 'string' && caller.user.name !== credentials.user) return 'bad_token';
+  return caller;
+}
+
+function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Caller | Reason {
+  if (claims.expiry <= now) return 'expired_token';
+  const account = policy.accounts.get(claims.account);
+  if (!account?.contract) return 'server_not_on_contract';
+  const user = account.users.get(claims.user);
+  if (!user) return 'bad_token';
+  if (user.token_version !== claims.token_version) return 'old_token_version';
+  return { account, user, authority: { by: 'token', ...claims } };
+}
+
+/** What speaks against a known user of a known account, if anything. */
+function faultOf(account: Account, user: User, scheme: string, now: number): Reason | undefined {
+  const { contract } = account;
+  if (!contract) return 'server_not_on_contract';
+  if (contract.suspended) return 'contract_suspended';
+  if (contract.expiry <= now) return 'contract_expired';
+  if (!user.active) return 'inactive_user';
+  if (!user.proxy) return 'no_proxy_flag';
+  if (contract.blocked) return 'over_limit';
+  if (contract.port_scheme !== scheme) return 'wrong_port';
+  return undefined;
+}
+
+/** A clock that jumped back must not make it younger: nobody knows by how much. */
+function isStale(policy: Policy, rules: Rules, now: number): boolean {
+  return Math.abs(now - policy.heard_at) >= rules.staleness_seconds;
+}
+
+/** The canonical address that a destination is. No hostname has a colon. */
+function readAddress(text: string): string | undefined {
+  if (!text.includes(':')) return isIPv4(text) ? text : undefined;
+  return canonicalAddress(text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text);
+}
+
+/**
+ * The hostname that a destination is, in lower case without the trailing dot. Undefined for what is
+ * none: the odd spellings of addresses, too, since whoever resolves them would read them as one.
+ */
+function readHostname(text: string): string | undefined {
+  const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
+  return name.length <= 253 && labels.test(name) && !numeric.test(name) ? name : undefined;
+}
+
+const labels = /^(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*$/;
+/** A last label that C libraries and browsers read as a number, and the whole as an address. */
+const numeric = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
+
+function isInRanges(port: number, ranges: readonly PortRange[]): boolean {
+  return ranges.some(({ first, last }) => first <= port && port <= last);
+}

@@ -1,0 +1,273 @@
+// What a node knows, in memory: the records of its server, indexed so that a decision never searches.
+import type {
+  AuthlistValue,
+  ContractValue,
+  NodeRecord,
+  OverrideValue,
+  PublicKey,
+  ServerValue,
+  UserValue,
+} from './records.ts';
+import { TokenReader } from './tokens.ts';
+
+export interface User extends UserValue {
+  id: number;
+}
+
+/** One address of one account. Flat and small: there may be a million of them. */
+export interface AuthlistEntry {
+  account: Account;
+  id: number;
+  ip: string;
+  user: number;
+  expiry: number;
+}
+
+export interface Override {
+  id: number;
+  hostname: string;
+  ip: string;
+  expiry: number;
+}
+
+/** Where clients connect: what a port means. */
+export interface Listener {
+  port: number;
+  exit_ip: string;
+  /** Name of the port scheme that the port belongs to. */
+  scheme: string;
+  /** Custom DNS counts here. */
+  override: boolean;
+  /** TLS between client and proxy. */
+  tls: boolean;
+}
+
+const override_offset = 500;
+
+export class Account {
+  readonly id: number;
+  /** Undefined until its record came. */
+  contract: ContractValue | undefined;
+  readonly users = new Map<number, User>();
+  readonly authlist = new Map<number, AuthlistEntry>();
+  readonly overrides = new Map<number, Override>();
+  readonly overridesByHostname = new Map<string, Override>();
+
+  constructor(id: number) {
+    this.id = id;
+  }
+
+  findUser(name: string): User | undefined {
+    for (const user of this.users.values()) if (user.name === name) return user;
+    return undefined;
+  }
+}
+
+export class Policy {
+  server: ServerValue | null = null;
+  keys: PublicKey[] = [];
+  readonly tokens = new TokenReader();
+  readonly accounts = new Map<number, Account>();
+  /** Epoch seconds at which the control plane was last heard; 0 never. */
+  heard_at = 0;
+  /** By port: where to listen. Replaced as a whole, so that it can be compared by identity. */
+  listeners: ReadonlyMap<number, Listener> = new Map();
+  /** Port scheme -> address -> the entry that claims it; of several, the one that outlasts the others. */
+  readonly #addresses = new Map<string, Map<string, AuthlistEntry>>();
+  /**
+   * The others. The control plane grants an address once, but records show the newest state, ahead of
+   * the records that made room for it: until these come, two claims overlap. By scheme and address.
+   */
+  readonly #outlasted = new Map<string, Set<AuthlistEntry>>();
+
+  /** Takes a record's new state. Doing so twice does no harm; kinds that are not known are ignored. */
+  apply(record: NodeRecord): void {
+    if (record.value === null && 'account' in record && !this.accounts.has(record.account)) return;
+    switch (record.kind) {
+      case 'server':
+        this.server = record.value;
+        this.listeners = record.value ? listenersOf(record.value) : new Map();
+        return;
+      case 'keys':
+        this.tokens.replaceKeys(record.value);
+        this.keys = record.value;
+        return;
+      case 'account':
+        this.#dropAccount(record.account);
+        return;
+      case 'contract':
+        this.#setContract(this.#account(record.account), record.value ?? undefined);
+        return;
+      case 'user':
+        this.#setUser(this.#account(record.account), record.id, record.value);
+        return;
+      case 'authlist':
+        this.#setEntry(this.#account(record.account), record.id, record.value);
+        return;
+      case 'authlist_cleared':
+        this.#clearAuthlist(this.#account(record.account));
+        return;
+      case 'override':
+        this.#setOverride(this.#account(record.account), record.id, record.value);
+        return;
+      case 'overrides_cleared': {
+        const account = this.#account(record.account);
+        account.overrides.clear();
+        account.overridesByHostname.clear();
+        return;
+      }
+    }
+  }
+
+  /** The entry that claims an address on a port scheme; it may have expired. */
+  findEntry(scheme: string, ip: string): AuthlistEntry | undefined {
+    return this.#addresses.get(scheme)?.get(ip);
+  }
+
+  /** Everything as records: applied to an empty policy they give this one again. */
+  *records(): Generator<NodeRecord> {
+    yield { kind: 'server', value: this.server };
+    yield { kind: 'keys', value: this.keys };
+    for (const { id: account, contract, users, authlist, overrides } of this.accounts.values()) {
+      if (contract) yield { kind: 'contract', account, value: contract };
+      for (const { id, ...value } of users.values()) yield { kind: 'user', account, id, value };
+      for (const { id, ip, user, expiry } of authlist.values()) {
+        yield { kind: 'authlist', account, id, value: { ip, user, expiry } };
+      }
+      for (const { id, ...value } of overrides.values()) {
+        yield { kind: 'override', account, id, value };
+      }
+    }
+  }
+
+  #account(id: number): Account {
+    let account = this.accounts.get(id);
+    if (!account) {
+      account = new Account(id);
+      this.accounts.set(id, account);
+    }
+    return account;
+  }
+
+  #dropAccount(id: number): void {
+    const account = this.accounts.get(id);
+    if (!account) return;
+    this.#clearAuthlist(account);
+    this.accounts.delete(id);
+  }
+
+  #setContract(account: Account, contract: ContractValue | undefined): void {
+    const moves = account.contract?.port_scheme !== contract?.port_scheme;
+    // Addresses are claimed on a port scheme: with another scheme they are other claims.
+    if (moves) for (const entry of account.authlist.values()) this.#unclaim(entry);
+    account.contract = contract;
+    if (moves) for (const entry of account.authlist.values()) this.#claim(entry);
+  }
+
+  #setUser(account: Account, id: number, value: UserValue | null): void {
+    if (value) account.users.set(id, { id, ...value });
+    else account.users.delete(id);
+  }
+
+  #setEntry(account: Account, id: number, value: AuthlistValue | null): void {
+    const before = account.authlist.get(id);
+    if (before) {
+      this.#unclaim(before);
+      account.authlist.delete(id);
+    }
+    if (!value) return;
+    const entry = { account, id, ip: value.ip, user: value.user, expiry: value.expiry };
+    account.authlist.set(id, entry);
+    this.#claim(entry);
+  }
+
+  #clearAuthlist(account: Account): void {
+    for (const entry of account.authlist.values()) this.#unclaim(entry);
+    account.authlist.clear();
+  }
+
+  #claim(entry: AuthlistEntry): void {
+    const scheme = entry.account.contract?.port_scheme;
+    if (scheme === undefined) return;
+    let addresses = this.#addresses.get(scheme);
+    if (!addresses) {
+      addresses = new Map();
+      this.#addresses.set(scheme, addresses);
+    }
+    const holder = addresses.get(entry.ip);
+    const [holds, waits] = !holder || outlasts(entry, holder) ? [entry, holder] : [holder, entry];
+    addresses.set(entry.ip, holds);
+    if (!waits) return;
+    const place = placeOf(scheme, entry.ip);
+    const others = this.#outlasted.get(place);
+    if (others) others.add(waits);
+    else this.#outlasted.set(place, new Set([waits]));
+  }
+
+  #unclaim(entry: AuthlistEntry): void {
+    const scheme = entry.account.contract?.port_scheme;
+    if (scheme === undefined) return;
+    const place = placeOf(scheme, entry.ip);
+    const others = this.#outlasted.get(place);
+    if (others?.delete(entry)) {
+      if (others.size === 0) this.#outlasted.delete(place);
+      return;
+    }
+    this.#addresses.get(scheme)?.delete(entry.ip);
+    if (!others) return;
+    this.#outlasted.delete(place);
+    for (const other of others) this.#claim(other);
+  }
+
+  #setOverride(account: Account, id: number, value: OverrideValue | null): void {
+    const before = account.overrides.get(id);
+    if (before) {
+      account.overrides.delete(id);
+      if (account.overridesByHostname.get(before.hostname) === before) {
+        account.overridesByHostname.delete(before.hostname);
+        // Two of one hostname overlap as two claims on an address do.
+        if (account.overrides.size > account.overridesByHostname.size) {
+          for (const other of account.overrides.values()) nameOverride(account, other);
+        }
+      }
+    }
+    if (!value) return;
+    const override = { id, ...value };
+    account.overrides.set(id, override);
+    nameOverride(account, override);
+  }
+}
+
+/** No address has a blank in it. */
+function placeOf(scheme: string, ip: string): string {
+  return `${ip} ${scheme}`;
+}
+
+/** Whether the first of two claims counts: never a matter of the order in which they came. */
+function outlasts(one: AuthlistEntry, other: AuthlistEntry): boolean {
+  return (one.expiry - other.expiry || one.account.id - other.account.id || one.id - other.id) > 0;
+}
+
+function nameOverride(account: Account, override: Override): void {
+  const holder = account.overridesByHostname.get(override.hostname);
+  if (holder && (holder.expiry - override.expiry || holder.id - override.id) > 0) return;
+  account.overridesByHostname.set(override.hostname, override);
+}
+
+/** Which ports a server listens on, and what each means. */
+function listenersOf(server: ServerValue): Map<number, Listener> {
+  const listeners = new Map<number, Listener>();
+  for (const scheme of server.port_schemes) {
+    for (const { base, service } of scheme.bases) {
+      const tls = service === 'proxy-https';
+      if (!server.services.includes(service) || !(tls || service === 'proxy')) continue;
+      for (const { ip: exit_ip, port_base } of server.exit_ips) {
+        for (const override of [false, true]) {
+          const port = base + port_base + (override ? override_offset : 0);
+          listeners.set(port, { port, exit_ip, scheme: scheme.name, override, tls });
+        }
+      }
+    }
+  }
+  return listeners;
+}

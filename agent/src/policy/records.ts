@@ -1,0 +1,189 @@
+// The records of the node interface, as the control plane sends them (docs/node.md), and whether one can be applied.
+import { isIP } from 'node:net';
+
+export interface PortScheme {
+  name: string;
+  /** Ports are base + port_base of an exit IP, and 500 more for the override port. */
+  bases: Array<{ base: number; service: string }>;
+}
+
+export interface ServerValue {
+  name: string;
+  hostname: string;
+  services: string[];
+  port_schemes: PortScheme[];
+  exit_ips: Array<{ ip: string; port_base: number }>;
+}
+
+export interface PublicKey {
+  kid: string;
+  /** Raw Ed25519 public key, base64url. */
+  public_key: string;
+}
+
+export interface ContractValue {
+  name: string;
+  /** Epoch seconds. */
+  expiry: number;
+  suspended: boolean;
+  /** Over a limit that is enforced. */
+  blocked: boolean;
+  port_scheme: string;
+}
+
+export interface UserValue {
+  name: string;
+  active: boolean;
+  proxy: boolean;
+  token_version: number;
+}
+
+export interface AuthlistValue {
+  ip: string;
+  /** Id of the user that a connection from the address counts as. */
+  user: number;
+  expiry: number;
+}
+
+export interface OverrideValue {
+  hostname: string;
+  ip: string;
+  expiry: number;
+}
+
+/** What an operator asks a node: what would it do with this connection? */
+export interface QuestionValue {
+  from: string;
+  port: number;
+  method: string;
+  host: string;
+  destination_port: number;
+  user?: string;
+  token?: string;
+}
+
+/** The whole new state of one record; a null value means that it is gone. */
+export type NodeRecord =
+  | { kind: 'server'; value: ServerValue | null }
+  | { kind: 'keys'; value: PublicKey[] }
+  | { kind: 'account'; account: number; value: null }
+  | { kind: 'contract'; account: number; value: ContractValue | null }
+  | { kind: 'user'; account: number; id: number; value: UserValue | null }
+  | { kind: 'authlist'; account: number; id: number; value: AuthlistValue | null }
+  | { kind: 'authlist_cleared'; account: number; value: null }
+  | { kind: 'override'; account: number; id: number; value: OverrideValue | null }
+  | { kind: 'overrides_cleared'; account: number; value: null }
+  | { kind: 'explain'; id: number; value: QuestionValue | null };
+
+/** A point in one history of changes. */
+export interface Position {
+  epoch: string;
+  revision: number;
+}
+
+// ---- Whether a record is one --------------------------------------------------------------
+
+/** A record that cannot be applied. */
+export class BadRecord extends Error {}
+
+/** Errors: BadRecord, which names the place and what was expected. */
+type Check = (value: unknown, place: string) => void;
+
+function check(expected: string, isRight: (value: unknown) => boolean): Check {
+  return (value, place) => {
+    if (!isRight(value)) throw new BadRecord(`${place}: expected ${expected}`);
+  };
+}
+
+const text = check('a text', (value) => typeof value === 'string');
+const flag = check('true or false', (value) => typeof value === 'boolean');
+const whole = check('a whole number', Number.isSafeInteger);
+const nothing = check('null', (value) => value === null);
+const publicKey = check(
+  'an Ed25519 public key in base64url',
+  (value) => typeof value === 'string' && /^[\w-]{43}$/.test(value),
+);
+const address = check('an address', (value) => typeof value === 'string' && isIP(value) > 0);
+
+function listOf(item: Check): Check {
+  return (value, place) => {
+    if (!Array.isArray(value)) throw new BadRecord(`${place}: expected a list`);
+    for (const [index, one] of value.entries()) item(one, `${place}[${index}]`);
+  };
+}
+
+function object(fields: Record<string, Check>): Check {
+  const checks = Object.entries(fields);
+  return (value, place) => {
+    if (typeof value !== 'object' || value === null) {
+      throw new BadRecord(`${place}: expected an object`);
+    }
+    for (const [name, isField] of checks) {
+      isField((value as Record<string, unknown>)[name], `${place}.${name}`);
+    }
+  };
+}
+
+function optional(item: Check, none: null | undefined): Check {
+  return (value, place) => {
+    if (value !== none) item(value, place);
+  };
+}
+
+const stateOf = (fields: Record<string, Check>) => optional(object(fields), null);
+const ofAccount = (value: Check) => object({ account: whole, value });
+const ofAccountById = (fields: Record<string, Check>) =>
+  object({ account: whole, id: whole, value: stateOf(fields) });
+
+const scheme = object({ name: text, bases: listOf(object({ base: whole, service: text })) });
+
+const checks = new Map<unknown, Check>([
+  [
+    'server',
+    object({
+      value: stateOf({
+        name: text,
+        hostname: text,
+        services: listOf(text),
+        port_schemes: listOf(scheme),
+        exit_ips: listOf(object({ ip: address, port_base: whole })),
+      }),
+    }),
+  ],
+  ['keys', object({ value: listOf(object({ kid: text, public_key: publicKey })) })],
+  ['account', ofAccount(nothing)],
+  [
+    'contract',
+    ofAccount(
+      stateOf({ name: text, expiry: whole, suspended: flag, blocked: flag, port_scheme: text }),
+    ),
+  ],
+  ['user', ofAccountById({ name: text, active: flag, proxy: flag, token_version: whole })],
+  ['authlist', ofAccountById({ ip: text, user: whole, expiry: whole })],
+  ['authlist_cleared', ofAccount(nothing)],
+  ['override', ofAccountById({ hostname: text, ip: text, expiry: whole })],
+  ['overrides_cleared', ofAccount(nothing)],
+  [
+    'explain',
+    object({
+      id: whole,
+      value: stateOf({
+        from: text,
+        port: whole,
+        method: text,
+        host: text,
+        destination_port: whole,
+        user: optional(text, undefined),
+        token: optional(text, undefined),
+      }),
+    }),
+  ],
+]);
+
+/** The same as a record that can be applied. Kinds and fields that are not known are fine. Errors: BadRecord. */
+export function checkRecord(record: unknown): NodeRecord {
+  object({ kind: text })(record, 'record');
+  const { kind } = record as NodeRecord;
+  checks.get(kind)?.(record, kind);
+  return record as NodeRecord;
+}

@@ -1,0 +1,66 @@
+// The open connections and what each rests on, so that those can be closed that may no longer be.
+import { type Authority, type Rules, revocationOf } from './decide.ts';
+import type { Policy } from './policy.ts';
+import type { Reason } from './refusals.ts';
+
+export interface Revoked {
+  connection: string;
+  reason: Reason;
+}
+
+/** By account: a change of one account looks at the connections of that account alone. */
+export class Sessions {
+  readonly #byAccount = new Map<number, Map<string, Authority>>();
+  readonly #accountOf = new Map<string, number>();
+
+  get size(): number {
+    return this.#accountOf.size;
+  }
+
+  /** Notes what a connection rests on now; a later request on it may rest on something else. */
+  open(connection: string, authority: Authority): void {
+    const account = authority.by === 'probe' ? 0 : authority.account;
+    const before = this.#accountOf.get(connection);
+    if (before !== undefined && before !== account) this.close(connection);
+    let connections = this.#byAccount.get(account);
+    if (!connections) {
+      connections = new Map();
+      this.#byAccount.set(account, connections);
+    }
+    connections.set(connection, authority);
+    this.#accountOf.set(connection, account);
+  }
+
+  find(connection: string): Authority | undefined {
+    const account = this.#accountOf.get(connection);
+    return account === undefined ? undefined : this.#byAccount.get(account)?.get(connection);
+  }
+
+  *all(): Generator<[connection: string, Authority]> {
+    for (const connections of this.#byAccount.values()) yield* connections;
+  }
+
+  close(connection: string): void {
+    const account = this.#accountOf.get(connection);
+    if (account === undefined) return;
+    this.#accountOf.delete(connection);
+    const connections = this.#byAccount.get(account);
+    connections?.delete(connection);
+    if (connections?.size === 0) this.#byAccount.delete(account);
+  }
+
+  /** The connections that may no longer be; of these accounts alone, when some are given. */
+  *revoked(
+    policy: Policy,
+    rules: Rules,
+    now: number,
+    accounts: Iterable<number> = this.#byAccount.keys(),
+  ): Generator<Revoked> {
+    for (const account of accounts) {
+      for (const [connection, authority] of this.#byAccount.get(account) ?? []) {
+        const reason = revocationOf(policy, rules, authority, now);
+        if (reason) yield { connection, reason };
+      }
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// Proxy access tokens: genuine or not, by the public keys alone.
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import type { PublicKey } from './records.ts';
+
+/** What a genuine token says; whether it still holds is the policy's to judge, on every use. */
+export interface TokenClaims {
+  /** Names the key that signed it. */
+  kid: string;
+  account: number;
+  user: number;
+  token_version: number;
+  /** Epoch seconds. */
+  expiry: number;
+}
+
+const mostRemembered = 10_000;
+/** The last character of 64 bytes carries two bits: others would spell the same signature again. */
+const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
+
+export class TokenReader {
+  #keys = new Map<string, KeyObject>();
+  /** The verdicts on signatures, newest last. A signature costs a hundred times what this does. */
+  #remembered = new Map<string, TokenClaims>();
+
+  /** Replaces the keys; verdicts by the old ones are forgotten. */
+  replaceKeys(keys: PublicKey[]): void {
+    this.#keys = new Map(
+      keys.map(({ kid, public_key: x }) => [
+        kid,
+        createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
+      ]),
+    );
+    this.#remembered.clear();
+  }
+
+  /** Whether tokens that this key signed are taken still. */
+  knows(kid: string): boolean {
+    return this.#keys.has(kid);
+  }
+
+  /** The claims of a genuine token, undefined for anything else. */
+  read(token: string): TokenClaims | undefined {
+    const known = this.#remembered.get(token);
+    if (known) return known;
+    const claims = this.#verify(token);
+    // Only genuine ones are kept: guessing must not push them out.
+    if (claims) {
+      this.#remembered.set(token, claims);
+      if (this.#remembered.size > mostRemembered) {
+        this.#remembered.delete(this.#remembered.keys().next().value as string);
+      }
+    }
+    return claims;
+  }
+
+  #verify(token: string): TokenClaims | undefined {
+    const [, payload, signature] = format.exec(token) ?? [];
+    if (!payload || !signature) return undefined;
+    const claims = readPayload(payload);
+    const key = claims && this.#keys.get(claims.kid);
+    if (!key) return undefined;
+    const genuine = verify(null, Buffer.from(payload), key, Buffer.from(signature, 'base64url'));
+    return genuine ? claims : undefined;
+  }
+}
+
+function readPayload(payload: string): TokenClaims | undefined {
+  let values: unknown;
+  try {
+    values = JSON.parse(Buffer.from(payload, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(values) || values.length !== 6 || values[0] !== 1) return undefined;
+  const [, kid, account, user, token_version, expiry] = values;
+  const numbers = [account, user, token_version, expiry];
+  if (typeof kid !== 'string' || !numbers.every(Number.isSafeInteger)) return undefined;
+  return { kid, account, user, token_version, expiry };
+}

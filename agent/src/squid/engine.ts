@@ -1,0 +1,328 @@
+// The engine of busy nodes: Squids carry the traffic, their deciders judge it, and this makes them one engine.
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Engine, Explanation, Poll } from '../engine.ts';
+import { decide, type ProxyRequest } from '../policy/decide.ts';
+import { type Listener, Policy } from '../policy/policy.ts';
+import type { NodeRecord, Position } from '../policy/records.ts';
+import type { Revoked } from '../policy/sessions.ts';
+import { newestGeneration, snapshotPath } from '../store/generations.ts';
+import { Replica } from '../store/replica.ts';
+import { type CaughtUp, DeciderAbsent, DeciderSilent } from './decider_link.ts';
+import { Fleet, type FleetOptions, loading_seconds } from './fleet.ts';
+import type { LogPosition } from './meter_log.ts';
+import { DestroyedSockets, killSockets, listSockets, type Socket } from './sockets.ts';
+import { type Owner, SquidTraffic } from './traffic.ts';
+import { findSquidUser } from './unix_user.ts';
+import type { Worker } from './worker.ts';
+
+export type SquidOptions = Omit<FleetOptions, 'user' | 'onRevoked'>;
+
+/** Squid's new log comes with a new decider, which has to load: not often. */
+const most_meter_bytes = 2 ** 30;
+
+/**
+ * Starts the engine. A Squid that an earlier agent left running is taken over.
+ * Errors: what keeps Squid from running here at all.
+ */
+export async function startSquid(options: SquidOptions): Promise<Engine> {
+  const engine = new SquidEngine(options);
+  await engine.start();
+  return engine;
+}
+
+class SquidEngine implements Engine {
+  readonly name = 'squid';
+  readonly #options: SquidOptions;
+  readonly #fleet: Fleet;
+  readonly #traffic: SquidTraffic;
+  readonly #destroyed: DestroyedSockets;
+  /** What to listen on, as a decider last told. */
+  #listeners: ReadonlyMap<number, Listener> = new Map();
+  /** The policy in this process: only while there is no decider that holds it. */
+  #replica: Replica | undefined;
+  /** Nothing was ever listened on: how a node gets to work fast. */
+  #isNew = true;
+  /** What is revoked and not closed yet. */
+  readonly #closing = new Set<string>();
+  #closing_fault: string | undefined;
+  #isStopped = false;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SquidOptions) {
+    this.#options = options;
+    this.#fleet = new Fleet({
+      ...options,
+      user: findSquidUser(),
+      onRevoked: (revoked) => this.#close(revoked),
+    });
+    this.#destroyed = new DestroyedSockets(join(options.config.state_dir, 'destroyed.sockets'));
+    this.#traffic = new SquidTraffic({
+      listSockets: (ports) => this.#listSockets(ports),
+      ownerOf: (connection) => this.#findOwner(connection),
+    });
+  }
+
+  async start(): Promise<void> {
+    await this.#fleet.start();
+    this.#watchPorts();
+  }
+
+  /** One at a time: the link waits for each. */
+  catchUp(): Promise<Position | undefined> {
+    const turn = this.#turn.then(() => this.#catchUp());
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async explain(request: ProxyRequest): Promise<Explanation> {
+    const [worker] = this.#fleet.active;
+    const { rules, clock } = this.#options;
+    const { verdict, position } = worker
+      ? (await worker.link.ask('explain', request))[0]
+      : {
+          verdict: decide(this.#replica?.policy ?? new Policy(), rules, request, clock.now()),
+          position: this.#replica?.position,
+        };
+    if (!position) throw new Error('This node has no policy yet.');
+    return { verdict, position };
+  }
+
+  listeners(): ReadonlyMap<number, Listener> {
+    return this.#listeners;
+  }
+
+  faults(): string[] {
+    const faults = this.#fleet.faults();
+    return this.#closing_fault === undefined ? faults : [...faults, this.#closing_fault];
+  }
+
+  async stop(options: { leave_running: boolean }): Promise<void> {
+    await this.#fleet.stop(options);
+    this.#replica?.close();
+    if (!this.#isStopped) this.#destroyed.stop();
+    this.#isStopped = true;
+  }
+
+  // ---- Catching up ------------------------------------------------------------------------
+
+  async #catchUp(): Promise<Position | undefined> {
+    if (this.#fleet.active.length === 0) await this.#listen(await this.#findListeners());
+    if (this.#fleet.active.length > 0) {
+      const position = await this.#catchUpDeciders();
+      if (this.#fleet.active.length > 0) {
+        this.#replica?.close();
+        this.#replica = undefined;
+        return position;
+      }
+    }
+    return (await this.#holdPolicy()).position;
+  }
+
+  async #catchUpDeciders(): Promise<Position | undefined> {
+    const answers = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
+    this.#close(answers.flatMap(({ revoked }) => revoked));
+    const told = answers.findLast(({ listeners }) => listeners)?.listeners;
+    if (told) await this.#listen(new Map(told.map((listener) => [listener.port, listener])));
+    return lowest(answers.map(({ position }) => position));
+  }
+
+  async #ask(worker: Worker): Promise<CaughtUp> {
+    const { squid } = worker;
+    try {
+      if (squid.findProcess() === undefined) throw new Error('it does not run');
+      const answers = await this.#askPresent(worker);
+      worker.fault = undefined;
+      return { ...answers.at(-1), revoked: answers.flatMap((one) => one.revoked) };
+    } catch (error) {
+      this.#noteSilence(worker, error);
+      throw new Error(`Squid ${squid.number}: ${(error as Error).message}.`);
+    }
+  }
+
+  /** One that goes away meanwhile was replaced, and the next one is asked. */
+  async #askPresent({ link }: Worker): Promise<CaughtUp[]> {
+    await link.connected(loading_seconds * 1000);
+    try {
+      return await link.ask('catch_up', undefined);
+    } catch (error) {
+      if (!(error instanceof DeciderAbsent)) throw error;
+      await link.connected(loading_seconds * 1000);
+      return await link.ask('catch_up', undefined);
+    }
+  }
+
+  /** A decider that is there and silent is ended: Squid starts another. */
+  #noteSilence(worker: Worker, error: unknown): void {
+    if (!(error instanceof DeciderSilent)) return;
+    worker.fault = `The decider of Squid ${worker.squid.number} did not answer, and was ended.`;
+    worker.squid.killDeciders();
+  }
+
+  async #listen(listeners: ReadonlyMap<number, Listener>): Promise<void> {
+    try {
+      await this.#fleet.listen([...listeners.values()]);
+      this.#listeners = listeners;
+    } finally {
+      this.#watchPorts();
+    }
+  }
+
+  /**
+   * What to listen on, before any decider is there to say so: by the snapshot's server at the first
+   * start, since a decider corrects that at once; by the whole policy when the snapshot has none, or
+   * a decider said that there is none by now.
+   */
+  async #findListeners(): Promise<ReadonlyMap<number, Listener>> {
+    const policy = this.#isNew ? await readServer(this.#options.dir) : undefined;
+    this.#isNew = false;
+    if (policy && policy.listeners.size > 0) return policy.listeners;
+    return (await this.#holdPolicy()).policy.listeners;
+  }
+
+  async #holdPolicy(): Promise<Replica> {
+    this.#replica ??= new Replica(this.#options.dir);
+    await this.#replica.catchUp();
+    return this.#replica;
+  }
+
+  #watchPorts(): void {
+    this.#destroyed.watch(this.#fleet.active.flatMap(({ squid }) => squid.ports));
+  }
+
+  /** A decider tells of each again, every second, until it is closed. */
+  #close(revoked: readonly Revoked[]): void {
+    const { config, log } = this.#options;
+    const closes = config.on_revoke === 'close';
+    for (const one of revoked) {
+      if (this.#closing.has(one.connection)) continue;
+      if (closes) this.#closing.add(one.connection);
+      log.info({ ...one, closed: closes }, 'a connection is revoked');
+    }
+    if (closes) this.#kill(revoked.map(({ connection }) => connection));
+  }
+
+  /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
+  #kill(connections: readonly string[]): void {
+    if (connections.length === 0) return;
+    killSockets(connections).then(
+      () => {
+        this.#closing_fault = undefined;
+      },
+      (error: Error) => {
+        this.#closing_fault = `Revoked connections cannot be closed: ${error.message}.`;
+        this.#options.log.error({ err: error }, 'closing revoked connections failed');
+      },
+    );
+  }
+
+  // ---- Traffic ----------------------------------------------------------------------------
+
+  async poll(cursor: unknown): Promise<Poll> {
+    const { workers, active } = this.#fleet;
+    const { clock } = this.#options;
+    const dead = active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
+    const squids = workers.map(({ squid: { ports, tls_ports }, meter }) => ({
+      log: meter,
+      ports,
+      tls_ports,
+    }));
+    const { finished, ...poll } = await this.#traffic.poll(cursor, squids, clock.now());
+    const destroyed = dead.length > 0 ? this.#destroyed.recent() : new Map<string, Socket>();
+    for (const worker of dead) {
+      const { ports, tls_ports } = worker.squid;
+      finished.push(...this.#traffic.died(ports, destroyed, tls_ports, clock.now()));
+      worker.link.authorities.clear();
+      worker.isSettled = true;
+    }
+    this.#destroyed.bound();
+    this.#rotate(cursor);
+    return { finished, open: poll.open, cursor: poll.cursor };
+  }
+
+  /** The kernel's list; the deciders hear of it, and say whose connections they are. */
+  async #listSockets(ports: readonly number[]): Promise<Socket[]> {
+    const sockets = await listSockets(ports);
+    await Promise.all(
+      this.#fleet.active.map(async (worker) => {
+        const own = new Set(worker.squid.ports);
+        const mine = sockets.filter(({ port }) => own.has(port));
+        try {
+          await worker.link.takeList(mine.map(({ connection }) => connection));
+          worker.fault = undefined;
+          this.#closeOrphans(worker, mine);
+        } catch (error) {
+          // What it has to tell comes with a later list.
+          this.#noteSilence(worker, error);
+        }
+      }),
+    );
+    const open = new Set(sockets.map(({ connection }) => connection));
+    for (const connection of this.#closing) {
+      if (!open.has(connection)) this.#closing.delete(connection);
+    }
+    return sockets;
+  }
+
+  /** Nobody could ever revoke them. */
+  #closeOrphans({ squid, link, orphans }: Worker, sockets: readonly Socket[]): void {
+    const { config, log } = this.#options;
+    const connections = orphans.take(sockets, link.authorities);
+    if (connections.length === 0 || config.on_revoke === 'leave') return;
+    log.warn({ squid: squid.number, connections }, 'connections without an owner are closed');
+    this.#kill(connections);
+  }
+
+  /** Begins logs anew that are read and stored: what the cursor says that came back is stored. */
+  #rotate(cursor: unknown): void {
+    const { logs } = (cursor ?? { logs: {} }) as { logs: Record<string, LogPosition> };
+    for (const { meter, squid } of this.#fleet.active) {
+      if (!meter.mayRotate(most_meter_bytes, logs[meter.path])) continue;
+      meter.rotate();
+      squid.reopenLogs();
+    }
+  }
+
+  #findOwner(connection: string): Owner | undefined {
+    for (const { link } of this.#fleet.workers) {
+      const authority = link.authorities.get(connection);
+      if (!authority || authority.by === 'probe') continue;
+      const { account, user } = authority;
+      return { account, user };
+    }
+    return undefined;
+  }
+}
+
+/** The lowest of all; undefined when one has none. */
+function lowest(positions: ReadonlyArray<Position | undefined>): Position | undefined {
+  let least = positions[0];
+  for (const one of positions) {
+    if (!one || !least) return undefined;
+    if (one.revision < least.revision) least = one;
+  }
+  return least;
+}
+
+/** A policy of nothing but the server, by the first lines of the snapshot on disk; undefined without. */
+async function readServer(dir: string): Promise<Policy | undefined> {
+  const generation = newestGeneration(dir);
+  if (generation === undefined) return undefined;
+  const file = createReadStream(snapshotPath(dir, generation));
+  try {
+    for await (const line of createInterface({ input: file })) {
+      const record = JSON.parse(line) as NodeRecord;
+      if (record.kind !== 'server' && record.kind !== 'keys') return undefined;
+      if (record.kind !== 'server') continue;
+      const policy = new Policy();
+      policy.apply(record);
+      return policy;
+    }
+  } catch {
+    // A file that is gone, or is none, is the replica's to judge.
+  } finally {
+    file.destroy();
+  }
+  return undefined;
+}

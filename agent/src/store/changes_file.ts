@@ -1,0 +1,160 @@
+// The changes since a snapshot, a line each, with a checksum by which a torn or damaged line is known.
+//   9d1c44aa 14 1795229237 [{"kind":"override",…}]     revision, when it was heard, records
+//   51d2c0de next 8                                    the last line: changes go on in 8.changes
+import { close, closeSync, fstatSync, fsync, openSync, readSync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import type { NodeRecord } from '../policy/records.ts';
+import { decodeLine, encodeLine } from './checked_line.ts';
+
+/** One revision: its records, which are applied together; none when nothing changed up to it. */
+export interface Change {
+  revision: number;
+  /** Epoch seconds at which the control plane said so. */
+  heard_at: number;
+  /** The records as JSON. */
+  json: string;
+}
+
+/** Changes go on in the file of this generation. */
+export interface Next {
+  next: number;
+}
+
+const newline = 0x0a;
+const pieceBytes = 65_536;
+
+/** A line as bytes. What is not whole numbers would be read as damage later, so it is refused now. */
+export function encodeChange(revision: number, heard_at: number, records: NodeRecord[]): Buffer {
+  for (const [name, value] of Object.entries({ revision, heard_at })) {
+    if (!Number.isSafeInteger(value) || value < 0) {
+      throw new RangeError(`${name}: ${value} is not valid; expected a whole number.`);
+    }
+  }
+  return encodeLine(`${revision} ${heard_at} ${JSON.stringify(records)}`);
+}
+
+export function encodeNext(generation: number): Buffer {
+  return encodeLine(`next ${generation}`);
+}
+
+function readLine(bytes: Buffer): Change | Next | undefined {
+  const text = decodeLine(bytes);
+  if (text === undefined) return undefined;
+  if (text.startsWith('next ')) return { next: Number(text.slice('next '.length)) };
+  const first = text.indexOf(' ');
+  const second = text.indexOf(' ', first + 1);
+  return {
+    revision: Number(text.slice(0, first)),
+    heard_at: Number(text.slice(first + 1, second)),
+    json: text.slice(second + 1),
+  };
+}
+
+/** Reads line after line, and goes on where it stopped when more was written. */
+export class ChangesReader {
+  readonly #fd: number;
+  /** What was read and not yet handed out: from `#at` to `#end` of the buffer. */
+  #buffer = Buffer.allocUnsafe(pieceBytes);
+  #at = 0;
+  #end = 0;
+  /** Bytes up to the end of the last line handed out. */
+  offset = 0;
+
+  constructor(path: string) {
+    this.#fd = openSync(path, 'r');
+  }
+
+  /** The next line; undefined when there is none yet, or one that is torn or damaged: it is read anew later. */
+  next(): Change | Next | undefined {
+    for (let from = this.#at; ; ) {
+      const end = this.#buffer.subarray(0, this.#end).indexOf(newline, from);
+      if (end >= 0) {
+        const line = readLine(this.#buffer.subarray(this.#at, end));
+        if (line) {
+          this.offset += end + 1 - this.#at;
+          this.#at = end + 1;
+          return line;
+        }
+        break;
+      }
+      const held = this.#end - this.#at;
+      if (!this.#fill()) break;
+      from = held;
+    }
+    this.seek(this.offset);
+    return undefined;
+  }
+
+  /** Goes on from there, and with what the file holds then. */
+  seek(offset: number): void {
+    this.offset = offset;
+    this.#at = this.#end = 0;
+    if (this.#buffer.length > pieceBytes) this.#buffer = Buffer.allocUnsafe(pieceBytes);
+  }
+
+  /** Reads more behind what is held; false when there is no more. */
+  #fill(): boolean {
+    const held = this.#end - this.#at;
+    const full = held === this.#buffer.length;
+    const buffer = full ? Buffer.allocUnsafe(2 * held) : this.#buffer;
+    this.#buffer.copy(buffer, 0, this.#at, this.#end);
+    const length = readSync(this.#fd, buffer, held, buffer.length - held, this.offset + held);
+    this.#buffer = buffer;
+    this.#at = 0;
+    this.#end = held + length;
+    return length > 0;
+  }
+
+  /** Whether the file was removed: then nothing will be added. */
+  isRemoved(): boolean {
+    return fstatSync(this.#fd).nlink === 0;
+  }
+
+  /** Whether nothing follows what was handed out. */
+  isAtEnd(): boolean {
+    return fstatSync(this.#fd).size === this.offset;
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+}
+
+const sync = promisify(fsync);
+const closeFile = promisify(close);
+
+/** Adds lines. They are with the operating system at once, and on the disk within a second. */
+export class ChangesWriter {
+  readonly #fd: number;
+  readonly #onFault: (error: Error) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #syncing = Promise.resolve();
+  /** Bytes of whole lines. */
+  size: number;
+
+  constructor(fd: number, size: number, onFault: (error: Error) => void) {
+    this.#fd = fd;
+    this.size = size;
+    this.#onFault = onFault;
+  }
+
+  /** Errors: those of the disk. A line that was written in part counts for nothing; the next takes its place. */
+  write(line: Buffer): void {
+    for (let done = 0; done < line.length; ) {
+      done += writeSync(this.#fd, line, done, line.length - done, this.size + done);
+    }
+    this.size += line.length;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#syncing = this.#syncing.then(() => sync(this.#fd)).catch(this.#onFault);
+    }, 1000).unref();
+  }
+
+  /** Resolves when all is on the disk. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#syncing;
+    await sync(this.#fd).catch(this.#onFault);
+    await closeFile(this.#fd);
+  }
+}

@@ -1,0 +1,65 @@
+// Folds a snapshot and the changes since into a new snapshot, in a thread of its own: the agent waits for nothing and holds no policy.
+import { Worker, workerData } from 'node:worker_threads';
+import { newestGeneration } from './generations.ts';
+import { followChanges, openState } from './replica.ts';
+import { SnapshotWriter } from './snapshot_file.ts';
+
+export interface Compaction {
+  dir: string;
+  /** All that was before the changes of this generation goes into the snapshot. */
+  until: number;
+  /** Where to write it; in use when this has resolved. */
+  path: string;
+  group: number | undefined;
+}
+
+const pieceRecords = 500;
+/** Marks the data of our own thread among those of other programs' threads. */
+const task = 'exitward_compaction';
+
+/** Resolves when the snapshot is whole and on the disk. Errors: what went wrong; AbortError when it was given up. */
+export function compact(compaction: Compaction, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  // This file, whatever it is called where it runs; it is the thread's program too.
+  const worker = new Worker(new URL(import.meta.url), {
+    name: 'compaction',
+    workerData: { [task]: compaction },
+  });
+  const giveUp = () => void worker.terminate();
+  signal.addEventListener('abort', giveUp);
+  return new Promise<void>((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('exit', (code) => {
+      signal.removeEventListener('abort', giveUp);
+      if (signal.aborted) reject(signal.reason);
+      else if (code === 0) resolve();
+      else reject(new Error(`the compaction of the policy ended with exit code ${code}`));
+    });
+  });
+}
+
+async function run({ dir, until, path, group }: Compaction): Promise<void> {
+  const generation = newestGeneration(dir);
+  if (generation === undefined) throw new Error('there is no policy to compact');
+  const state = await openState(dir, generation);
+  const isWhole = await followChanges(dir, state, undefined, until);
+  state.changes.close();
+  // What could not be read must not be left out of a snapshot that looks whole.
+  if (!isWhole) throw new Error('the changes of the policy are damaged on disk');
+  const { policy, position } = state;
+  const snapshot = await SnapshotWriter.create(path, group);
+  let lines: string[] = [];
+  const write = async () => {
+    await snapshot.write(lines.join(''));
+    lines = [];
+  };
+  for (const record of policy.records()) {
+    lines.push(`${JSON.stringify(record)}\n`);
+    if (lines.length === pieceRecords) await write();
+  }
+  await write();
+  await snapshot.finish({ ...position, heard_at: policy.heard_at });
+}
+
+const given = (workerData as Record<string, Compaction> | null)?.[task];
+if (given) await run(given);

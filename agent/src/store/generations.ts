@@ -1,0 +1,110 @@
+// Where the policy lies on disk: a snapshot and the changes after it share a number, the generation.
+//   7.snapshot   the policy as it was when 7.changes began
+//   7.changes    what changed since; its last line may say that changes go on in 8.changes
+//   9.partial    being written; of no use to anybody until it is renamed
+// What loads the policy begins at the newest snapshot and follows the changes from there.
+import {
+  chmodSync,
+  chownSync,
+  fchmodSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+} from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const snapshotPath = (dir: string, generation: number) =>
+  join(dir, `${generation}.snapshot`);
+export const changesPath = (dir: string, generation: number) => join(dir, `${generation}.changes`);
+export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
+
+/** Makes the folder: its owner writes, its group reads, nobody else sees it. */
+export function createFolder(dir: string, group: number | undefined): void {
+  mkdirSync(dir, { recursive: true, mode: 0o750 });
+  chmodSync(dir, 0o750);
+  if (group !== undefined) chownSync(dir, -1, group);
+}
+
+/** Creates an empty file that the group may read, whatever the umask; in place of what is there. */
+export function createFile(path: string, group: number | undefined): number {
+  rmSync(path, { force: true });
+  const fd = openSync(path, 'wx', 0o640);
+  fchmodSync(fd, 0o640);
+  if (group !== undefined) fchownSync(fd, -1, group);
+  return fd;
+}
+
+export interface Generations {
+  /** Ascending. */
+  snapshots: number[];
+  changes: number[];
+}
+
+/** Which generations there are; none when there is no such folder. */
+export function listGenerations(dir: string): Generations {
+  const found: Generations = { snapshots: [], changes: [] };
+  for (const name of listFolder(dir)) {
+    const [, number, kind] = /^(\d{1,15})\.(snapshot|changes)$/.exec(name) ?? [];
+    if (kind === 'snapshot') found.snapshots.push(Number(number));
+    if (kind === 'changes') found.changes.push(Number(number));
+  }
+  found.snapshots.sort((a, b) => a - b);
+  found.changes.sort((a, b) => a - b);
+  return found;
+}
+
+/** The newest that can be loaded, if any. */
+export function newestGeneration(dir: string): number | undefined {
+  const { snapshots, changes } = listGenerations(dir);
+  return snapshots.findLast((generation) => changes.includes(generation));
+}
+
+function listFolder(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Removes what a crash left half written. */
+export function removePartials(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    if (name.endsWith('.partial')) rmSync(join(dir, name));
+  }
+}
+
+/**
+ * Removes the generations that `keep` refuses, the oldest first: who finds that the next one is gone
+ * may conclude that its own is.
+ */
+export async function removeGenerations(
+  dir: string,
+  keep: (generation: number) => boolean,
+): Promise<void> {
+  const { snapshots, changes } = listGenerations(dir);
+  for (const generation of snapshots) {
+    if (!keep(generation)) await rm(snapshotPath(dir, generation), { force: true });
+  }
+  for (const generation of changes) {
+    if (!keep(generation)) await rm(changesPath(dir, generation), { force: true });
+  }
+}
+
+/** Makes created, renamed and removed names durable. */
+export async function syncFolder(dir: string): Promise<void> {
+  const folder = await open(dir);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}

@@ -1,0 +1,108 @@
+// Finds out what is whole on disk when the store opens, and puts away what a crash or the disk has spoilt.
+import { closeSync } from 'node:fs';
+import { copyFile, open, rename, truncate } from 'node:fs/promises';
+import type { Position } from '../policy/records.ts';
+import { ChangesReader } from './changes_file.ts';
+import {
+  changesPath,
+  createFile,
+  listGenerations,
+  partialPath,
+  removeGenerations,
+  removePartials,
+  snapshotPath,
+  syncFolder,
+} from './generations.ts';
+import { type About, readSnapshot } from './snapshot_file.ts';
+
+export interface Recovered {
+  position: Position;
+  snapshot_bytes: number;
+  /** Of all files of changes since the snapshot. */
+  changes_bytes: number;
+  /** Where changes go on: in the file of this generation, behind so many bytes. */
+  generation: number;
+  offset: number;
+}
+
+/** Errors: BadSnapshot; nothing was touched then but what was half written. Undefined: there is nothing. */
+export async function recover(
+  dir: string,
+  group: number | undefined,
+): Promise<Recovered | undefined> {
+  removePartials(dir);
+  const newest = listGenerations(dir).snapshots.at(-1);
+  if (newest === undefined) {
+    await removeGenerations(dir, () => false);
+    return undefined;
+  }
+  const { about, bytes } = await checkSnapshot(snapshotPath(dir, newest));
+  const recovered: Recovered = {
+    position: { epoch: about.epoch, revision: about.revision },
+    snapshot_bytes: bytes,
+    changes_bytes: 0,
+    generation: newest,
+    offset: 0,
+  };
+  const used = new Set<number>();
+  for (let next: number | undefined = newest; next !== undefined; ) {
+    used.add(next);
+    recovered.generation = next;
+    next = await recoverChanges(dir, group, recovered);
+  }
+  await removeGenerations(dir, (generation) => used.has(generation));
+  return recovered;
+}
+
+async function checkSnapshot(path: string): Promise<{ about: About; bytes: number }> {
+  const file = await open(path);
+  try {
+    return { about: await readSnapshot(file), bytes: (await file.stat()).size };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Reads one file of changes up to what is no longer whole; answers the generation that follows. */
+async function recoverChanges(
+  dir: string,
+  group: number | undefined,
+  recovered: Recovered,
+): Promise<number | undefined> {
+  const path = changesPath(dir, recovered.generation);
+  // After a power loss the name of an empty file may be missing.
+  if (!listGenerations(dir).changes.includes(recovered.generation)) {
+    closeSync(createFile(path, group));
+  }
+  const changes = new ChangesReader(path);
+  try {
+    for (let line = changes.next(); line; line = changes.next()) {
+      if ('next' in line) return line.next;
+      recovered.position = { epoch: recovered.position.epoch, revision: line.revision };
+    }
+    if (!changes.isAtEnd()) await shorten(dir, group, path, changes.offset);
+    return undefined;
+  } finally {
+    recovered.offset = changes.offset;
+    recovered.changes_bytes += changes.offset;
+    changes.close();
+  }
+}
+
+/** Puts a shorter file in its place: replicas that read farther find theirs removed, and load again. */
+async function shorten(
+  dir: string,
+  group: number | undefined,
+  path: string,
+  length: number,
+): Promise<void> {
+  const partial = partialPath(dir, 0);
+  closeSync(createFile(partial, group));
+  await copyFile(path, partial);
+  await truncate(partial, length);
+  const file = await open(partial, 'r+');
+  await file.sync();
+  await file.close();
+  await rename(partial, path);
+  await syncFolder(dir);
+}

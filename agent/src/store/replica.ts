@@ -1,0 +1,200 @@
+// Reads the policy that the store keeps on disk, and follows it. Any process that may read the folder can.
+import { type FileHandle, open } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+import { Policy } from '../policy/policy.ts';
+import { BadRecord, checkRecord, type NodeRecord, type Position } from '../policy/records.ts';
+import { ChangesReader } from './changes_file.ts';
+import { changesPath, isMissing, newestGeneration, snapshotPath } from './generations.ts';
+import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
+
+/** The accounts that something changed for; `all` when it was the server, the keys, or everything. */
+export type Touched = ReadonlySet<number> | 'all';
+
+/** A policy, and the file in which it goes on. */
+export interface State {
+  policy: Policy;
+  position: Position;
+  changes: ChangesReader;
+}
+
+/** With much to apply, others get their turn at least so often. */
+const longestTurn_ms = 5;
+
+export class Replica {
+  readonly #dir: string;
+  readonly #none = new Policy();
+  #state: State | undefined;
+  /** A snapshot that was found damaged, or cannot be applied, is not read again; the store replaces it. */
+  #damaged: number | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** The policy to judge by, an empty one until there is any. A reload makes another object: do not keep it. */
+  get policy(): Policy {
+    return this.#state?.policy ?? this.#none;
+  }
+
+  /** What the policy holds; undefined until there is any. */
+  get position(): Position | undefined {
+    return this.#state?.position;
+  }
+
+  /**
+   * Reads everything from disk, beside the policy of until now, and then takes its place. Without
+   * anything whole on disk the old one stays. Errors: those of the disk.
+   */
+  load(): Promise<void> {
+    return this.#alone(async () => {
+      await this.#load();
+    });
+  }
+
+  /**
+   * Applies what the store wrote since and tells whom that touched; loads while there is nothing, and
+   * again when the store took another snapshot. Errors: those of the disk.
+   *
+   * If `position` then stays behind the store's, what is on disk is damaged, or an older version wrote
+   * what cannot be applied: the store needs a new snapshot.
+   */
+  catchUp(): Promise<Touched> {
+    return this.#alone(async () => {
+      const state = this.#state;
+      if (!state) return (await this.#load()) ? 'all' : new Set();
+      const touched = { accounts: new Set<number>(), all: false };
+      for (;;) {
+        const { changes } = state;
+        // Asked before reading: to a file that was removed nothing is added.
+        const removed = changes.isRemoved();
+        await followChanges(this.#dir, state, (record) => {
+          if ('account' in record) touched.accounts.add(record.account);
+          else touched.all = true;
+        });
+        if (state.changes !== changes) continue;
+        if (removed && (await this.#load())) return 'all';
+        return touched.all ? 'all' : touched.accounts;
+      }
+    });
+  }
+
+  /** Lets go of the file. */
+  close(): void {
+    this.#state?.changes.close();
+    this.#state = undefined;
+  }
+
+  async #load(): Promise<boolean> {
+    for (;;) {
+      const generation = newestGeneration(this.#dir);
+      if (generation === undefined || generation === this.#damaged) return false;
+      let state: State | undefined;
+      try {
+        state = await openState(this.#dir, generation);
+        await followChanges(this.#dir, state);
+        this.#state?.changes.close();
+        this.#state = state;
+        return true;
+      } catch (error) {
+        state?.changes.close();
+        if (error instanceof BadSnapshot || error instanceof BadRecord) this.#damaged = generation;
+        // Removed since it was listed: then there is a newer one.
+        else if (!isMissing(error)) throw error;
+      }
+    }
+  }
+
+  /** One at a time, in their order: a load takes a while. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/** The policy of a snapshot. Errors: BadSnapshot; BadRecord; ENOENT when the generation is no longer there. */
+export async function openState(dir: string, generation: number): Promise<State> {
+  // Both are opened first: an open file can be read after it was removed.
+  const changes = new ChangesReader(changesPath(dir, generation));
+  let snapshot: FileHandle | undefined;
+  try {
+    snapshot = await open(snapshotPath(dir, generation));
+    const policy = new Policy();
+    const { epoch, revision, heard_at } = await readSnapshot(snapshot, (line) =>
+      policy.apply(checkRecord(JSON.parse(line))),
+    );
+    policy.heard_at = heard_at;
+    return { policy, position: { epoch, revision }, changes };
+  } catch (error) {
+    changes.close();
+    throw error;
+  } finally {
+    await snapshot?.close();
+  }
+}
+
+/**
+ * Applies the changes that are there, from file to file, and stops before those of the generation
+ * `until`: answers whether it came so far. One that cannot be applied ends the file, as damage does.
+ */
+export async function followChanges(
+  dir: string,
+  state: State,
+  onRecord?: (record: NodeRecord) => void,
+  until?: number,
+): Promise<boolean> {
+  const { policy } = state;
+  let turn = performance.now();
+  for (;;) {
+    const { offset } = state.changes;
+    const line = state.changes.next();
+    if (!line) return false;
+    if ('next' in line) {
+      if (line.next === until) return true;
+      const changes = openChanges(changesPath(dir, line.next));
+      if (!changes) {
+        state.changes.seek(offset);
+        return false;
+      }
+      state.changes.close();
+      state.changes = changes;
+      continue;
+    }
+    const records = readRecords(line.json);
+    if (!records) {
+      // What was not applied must not be passed over: it would be acknowledged with the next.
+      state.changes.seek(offset);
+      return false;
+    }
+    for (const record of records) {
+      policy.apply(record);
+      onRecord?.(record);
+    }
+    policy.heard_at = line.heard_at;
+    state.position = { epoch: state.position.epoch, revision: line.revision };
+    if (performance.now() - turn > longestTurn_ms) {
+      await setImmediate();
+      turn = performance.now();
+    }
+  }
+}
+
+/** Undefined when not all of them can be applied. */
+function readRecords(json: string): NodeRecord[] | undefined {
+  try {
+    return (JSON.parse(json) as unknown[]).map(checkRecord);
+  } catch (error) {
+    if (error instanceof BadRecord) return undefined;
+    throw error;
+  }
+}
+
+function openChanges(path: string): ChangesReader | undefined {
+  try {
+    return new ChangesReader(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

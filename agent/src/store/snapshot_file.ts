@@ -1,0 +1,222 @@
+// A snapshot of the policy on disk: a record a line, and a last line that says of when it is and vouches for the rest.
+import { closeSync } from 'node:fs';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { BadRecord, checkRecord, type Position } from '../policy/records.ts';
+import { decodeLine, encodeLine } from './checked_line.ts';
+import { createFile } from './generations.ts';
+
+/** What a snapshot is of. */
+export interface About extends Position {
+  /** Epoch seconds at which the control plane was last heard. */
+  heard_at: number;
+}
+
+/** A snapshot that is not whole, or not one. */
+export class BadSnapshot extends Error {}
+
+interface LastLine extends About {
+  /** Of the file; one that is not known is no snapshot. */
+  format: number;
+  /** Of all bytes before the last line. */
+  crc32: number;
+}
+
+const format = 1;
+const newline = 0x0a;
+const pieceBytes = 65_536;
+/** More than any last line has. */
+const tailBytes = 2048;
+const mostEpochLength = 200;
+/** A record of more would be a mistake, and would have to be held in memory. */
+const mostLineBytes = 16 * 1024 * 1024;
+
+// ---- Writing ------------------------------------------------------------------------------
+
+/** Writes a snapshot to a file of no standing yet; the caller renames it when it is whole. */
+export class SnapshotWriter {
+  readonly path: string;
+  readonly #file: FileHandle;
+  #crc32 = 0;
+
+  private constructor(path: string, file: FileHandle) {
+    this.path = path;
+    this.#file = file;
+  }
+
+  static async create(path: string, group: number | undefined): Promise<SnapshotWriter> {
+    closeSync(createFile(path, group));
+    return new SnapshotWriter(path, await open(path, 'a'));
+  }
+
+  /** Adds whole lines. */
+  async write(lines: string): Promise<void> {
+    const bytes = Buffer.from(lines);
+    this.#crc32 = crc32(bytes, this.#crc32);
+    await this.#file.appendFile(bytes);
+  }
+
+  /** Vouches for what was written; resolves when it is on the disk. */
+  async finish({ epoch, revision, heard_at }: About): Promise<void> {
+    const last: LastLine = {
+      format,
+      epoch,
+      revision,
+      heard_at,
+      crc32: this.#crc32,
+    };
+    await this.#file.appendFile(encodeLine(JSON.stringify(last)));
+    await this.#file.sync();
+    await this.#file.close();
+  }
+
+  async discard(): Promise<void> {
+    await this.#file.close();
+    await unlink(this.path);
+  }
+}
+
+/**
+ * Writes what GET /node/snapshot answers (docs/node.md), as it comes, and checks it. Answers of when
+ * it is. Errors: BadSnapshot when it is not whole.
+ */
+export async function writeReceived(
+  received: AsyncIterable<Uint8Array | string>,
+  snapshot: SnapshotWriter,
+): Promise<Position> {
+  let position: Position | undefined;
+  let records = 0;
+  let end: Record<string, unknown> | undefined;
+  for await (const piece of wholeLines(received)) {
+    const kept: string[] = [];
+    for (const line of linesOf(piece)) {
+      if (end) throw new BadSnapshot('the snapshot goes on after its last line');
+      const record = readLine(line, position ? records + 2 : 1);
+      if (!position) position = readPosition(record);
+      else if (record.kind === 'end') end = record;
+      else {
+        records += 1;
+        checkLine(record, records + 1);
+        // Questions are not policy, and may hold tokens.
+        if (record.kind !== 'explain') kept.push(line);
+      }
+    }
+    if (kept.length > 0) await snapshot.write(`${kept.join('\n')}\n`);
+  }
+  if (!position || !end) throw new BadSnapshot('the snapshot breaks off before its last line');
+  if (end.records !== records) {
+    throw new BadSnapshot(
+      `the snapshot has ${records} records; its last line tells ${end.records}`,
+    );
+  }
+  return position;
+}
+
+function readLine(line: string, number: number): Record<string, unknown> {
+  try {
+    const value = JSON.parse(line);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // Told below.
+  }
+  throw new BadSnapshot(`line ${number} of the snapshot is not a JSON object`);
+}
+
+/** What cannot be applied must not replace what can. */
+function checkLine(record: unknown, number: number): void {
+  try {
+    checkRecord(record);
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+    throw new BadSnapshot(`line ${number} of the snapshot: ${error.message}`);
+  }
+}
+
+function readPosition({ kind, epoch, revision }: Record<string, unknown>): Position {
+  const isEpoch = typeof epoch === 'string' && epoch !== '' && epoch.length <= mostEpochLength;
+  if (kind !== 'snapshot' || !isEpoch || !Number.isSafeInteger(revision)) {
+    throw new BadSnapshot('the snapshot does not begin with kind, epoch and revision');
+  }
+  return { epoch, revision: revision as number };
+}
+
+// ---- Reading ------------------------------------------------------------------------------
+
+/** What the file says that it is of, unread otherwise. Errors: BadSnapshot. */
+async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number }> {
+  const { size } = await file.stat();
+  const from = Math.max(0, size - tailBytes);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, from);
+  const tail = buffer.subarray(0, bytesRead);
+  const at = tail.lastIndexOf(newline, -2) + 1;
+  const text = tail.at(-1) === newline ? decodeLine(tail.subarray(at, -1)) : undefined;
+  const last = text === undefined ? undefined : (JSON.parse(text) as LastLine);
+  if (last?.format === format) return { last, at: from + at };
+  throw new BadSnapshot('the snapshot on disk has no last line that is known');
+}
+
+/**
+ * Reads a snapshot from disk a piece at a time, so that others get their turn in between. Without
+ * `take` it is only checked. Errors: BadSnapshot when it is damaged, which is known at its end only.
+ */
+export async function readSnapshot(
+  file: FileHandle,
+  take?: (line: string) => void,
+): Promise<About> {
+  const { last, at } = await readLast(file);
+  let checksum = 0;
+  let fault: unknown;
+  if (at > 0) {
+    const bytes = file.createReadStream({
+      start: 0,
+      end: at - 1,
+      highWaterMark: pieceBytes,
+      autoClose: false,
+    });
+    for await (const piece of wholeLines(bytes)) {
+      checksum = crc32(piece, checksum);
+      if (!take || fault) continue;
+      try {
+        for (const line of linesOf(piece)) take(line);
+      } catch (error) {
+        // It may come of the damage that the checksum will show.
+        fault = error;
+      }
+    }
+  }
+  if (checksum !== last.crc32) throw new BadSnapshot('the snapshot on disk is damaged');
+  if (fault) throw fault;
+  const { epoch, revision, heard_at } = last;
+  return { epoch, revision, heard_at };
+}
+
+// ---- Lines --------------------------------------------------------------------------------
+
+/** The same bytes, cut at line ends only: no piece begins or ends within a line, save the last. */
+async function* wholeLines(
+  pieces: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Buffer, void, undefined> {
+  let rest: Uint8Array[] = [];
+  let restBytes = 0;
+  for await (const piece of pieces) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    const end = bytes.lastIndexOf(newline) + 1;
+    if (end > 0) {
+      yield Buffer.concat([...rest, bytes.subarray(0, end)]);
+      rest = [];
+      restBytes = 0;
+    }
+    rest.push(bytes.subarray(end));
+    restBytes += bytes.length - end;
+    if (restBytes > mostLineBytes) {
+      throw new BadSnapshot('the snapshot has a line without an end');
+    }
+  }
+  if (restBytes > 0) yield Buffer.concat(rest);
+}
+
+function linesOf(piece: Buffer): string[] {
+  const lines = piece.toString().split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}

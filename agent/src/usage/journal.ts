@@ -1,0 +1,272 @@
+// The usage journal: every byte that was counted is on disk before anything rests on it, until the control plane has it.
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Logger } from 'pino';
+import type { Traffic } from '../engine.ts';
+import { decodeLine, encodeLine } from '../store/checked_line.ts';
+import { isMissing, syncFolder } from '../store/generations.ts';
+import { type Batch, type Carry, type Entry, Ledger, type Tick, type UsageRow } from './ledger.ts';
+
+/** What the control plane takes at once. */
+const mostRowsOfBatch = 20_000;
+/** A smaller file is never rewritten. */
+const smallBytes = 2 ** 20;
+/** Rewritten when so many times as long as it was after the last time. */
+const worthwhile = 4;
+const newline = 0x0a;
+
+/**
+ * One file of lines, each a checksum and an entry, written and fsynced one at a time. So a crash can
+ * only tear the last line, of which nobody was told that it is there; opening cuts it off.
+ */
+export class Journal {
+  readonly #path: string;
+  readonly #log: Logger;
+  #ledger = new Ledger();
+  readonly #events = new EventEmitter();
+  #file: FileHandle | undefined;
+  #bytes = 0;
+  #rewrittenBytes = 0;
+  /** What is on disk may be more than what was said to be: after a write that failed. */
+  #isDoubtful = false;
+  #fault: string | undefined;
+  /** Settles when nobody uses the file: one writes at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  private constructor(path: string, log: Logger) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /**
+   * Opens the journal, or begins one in a folder that exists. Errors: a file that is damaged
+   * elsewhere than at its end. Going on without it could count twice, so the operator decides.
+   */
+  static async open(path: string, { log }: { log: Logger }): Promise<Journal> {
+    const journal = new Journal(path, log);
+    const bytes = await readFile(path).catch((error) => {
+      if (isMissing(error)) return undefined;
+      throw error;
+    });
+    if (bytes) {
+      await journal.#replay(bytes);
+    } else {
+      journal.#ledger.apply({ kind: 'journal', boot: randomUUID(), seq: 0 });
+      await journal.#rewrite();
+    }
+    return journal;
+  }
+
+  get boot(): string {
+    return this.#ledger.boot;
+  }
+
+  /** Where the engine's next poll goes on; undefined at first. */
+  get cursor(): unknown {
+    return this.#ledger.cursor;
+  }
+
+  /** By connection: what is counted of the request that is under way on it. */
+  get counted(): ReadonlyMap<string, Traffic> {
+    return this.#ledger.counted;
+  }
+
+  /** By user (`identityOf`): what was counted too much. */
+  get carry(): ReadonlyMap<string, Carry> {
+    return this.#ledger.carry;
+  }
+
+  /** The latest `at` that a row ever had. */
+  get newest_at(): number {
+    return this.#ledger.newest_at;
+  }
+
+  /** All that the control plane has not acknowledged. */
+  pending(): UsageRow[] {
+    return [...(this.#ledger.batch?.rows ?? []), ...this.#ledger.rows];
+  }
+
+  /** What is wrong now, a sentence each. */
+  faults(): string[] {
+    return this.#fault === undefined ? [] : [this.#fault];
+  }
+
+  /** Keeps a tick. When it fails nothing of it holds, and the same traffic may be counted again. */
+  append(tick: Tick): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#write({ kind: 'tick', ...tick });
+      if (tick.rows.length > 0) this.#events.emit('rows');
+    });
+  }
+
+  /** After a write that failed: makes sure that the journal can be written again. Errors: it cannot. */
+  mend(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#isDoubtful) return;
+      await this.#writing(() => this.#rewrite());
+    });
+  }
+
+  /**
+   * Leaves the journal as it is under another name, and begins a new one in its place: nothing is to be
+   * sent of it, and the engine's counts go on where they were.
+   */
+  leave(path: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { cursor, counted, newest_at } = this.#ledger;
+      await link(this.#path, path);
+      this.#ledger = new Ledger();
+      this.#ledger.apply({ kind: 'journal', boot: randomUUID(), seq: 0, newest_at });
+      const tick = { rows: [], cursor, counted: [...counted.values()], settled: [], carry: [] };
+      this.#ledger.apply({ kind: 'tick', ...tick });
+      await this.#rewrite();
+    });
+  }
+
+  /** The batch to send: the same one until it is acknowledged. Undefined when there is nothing to send. */
+  next(): Promise<Batch | undefined> {
+    return this.#inTurn(async () => {
+      const { batch, rows, seq } = this.#ledger;
+      if (batch || rows.length === 0) return batch;
+      const length = Math.min(rows.length, mostRowsOfBatch);
+      await this.#write({ kind: 'batch', seq: seq + 1, rows: length });
+      return this.#ledger.batch;
+    });
+  }
+
+  /** The control plane has this batch: it need not be kept any longer. */
+  acknowledged(seq: number): Promise<void> {
+    return this.#inTurn(() => this.#write({ kind: 'acknowledged', seq }));
+  }
+
+  /** Resolves when there is something to send, or as soon as the signal is aborted. */
+  async whenPending(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#ledger.batch && this.#ledger.rows.length === 0) {
+      // It rejects for no other reason than the signal.
+      await once(this.#events, 'rows', { signal }).catch(() => {});
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#file?.close();
+    });
+  }
+
+  #inTurn<T>(action: () => Promise<T>): Promise<T> {
+    const outcome = this.#turn.then(action);
+    this.#turn = outcome.catch(() => {});
+    return outcome;
+  }
+
+  async #write(entry: Entry): Promise<void> {
+    const line = lineOf(entry);
+    await this.#writing(async () => {
+      const isLong = this.#bytes > Math.max(smallBytes, worthwhile * this.#rewrittenBytes);
+      if (this.#isDoubtful || isLong || !this.#file) await this.#rewrite();
+      this.#isDoubtful = true;
+      await this.#file?.writeFile(line);
+      await this.#file?.datasync();
+      this.#isDoubtful = false;
+    });
+    this.#bytes += line.length;
+    this.#ledger.apply(entry);
+  }
+
+  /** Keeps the fault for as long as writing fails. */
+  async #writing(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      this.#fault = `${this.#path} cannot be written: ${(error as Error).message}.`;
+      throw error;
+    }
+    this.#fault = undefined;
+  }
+
+  /**
+   * Puts a new file in place of the old one, in one step: what is over is left out, and so is a
+   * line of which nobody knows whether it is there. After a failed fsync there is no other way: the
+   * system may have dropped what it could not write, and say next time that all is well.
+   */
+  async #rewrite(): Promise<void> {
+    this.#isDoubtful = true;
+    const path = `${this.#path}.new`;
+    const file = await open(path, 'w', 0o600);
+    let bytes = 0;
+    try {
+      for (const entry of this.#ledger.entries()) {
+        const line = lineOf(entry);
+        await file.writeFile(line);
+        bytes += line.length;
+      }
+      await file.sync();
+      await rename(path, this.#path);
+      await syncFolder(dirname(this.#path));
+    } catch (error) {
+      await file.close();
+      await rm(path, { force: true });
+      throw error;
+    }
+    await this.#file?.close();
+    this.#file = file;
+    this.#bytes = bytes;
+    this.#rewrittenBytes = bytes;
+    this.#isDoubtful = false;
+  }
+
+  async #replay(bytes: Buffer): Promise<void> {
+    let good = 0;
+    for (const { line, end } of linesOf(bytes)) {
+      const entry = readLine(line);
+      if (!entry && good === 0) break;
+      // A torn line is the last one; after it nothing was written.
+      if (entry && good < end - line.length - 1) throw this.#damaged(good);
+      if (!entry) continue;
+      try {
+        this.#ledger.apply(entry);
+      } catch (error) {
+        throw new Error(
+          `${this.#path}: ${(error as Error).message} is not known; was it written by a newer agent?`,
+        );
+      }
+      good = end;
+    }
+    if (this.#ledger.boot === '') throw this.#damaged(0);
+    const torn = bytes.length - good;
+    if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
+    this.#file = await open(this.#path, 'a');
+    await this.#file.truncate(good);
+    await this.#file.sync();
+    this.#bytes = good;
+  }
+
+  #damaged(at: number): Error {
+    return new Error(
+      `${this.#path} is damaged at byte ${at}, which no crash does. Restore it, or move it away to begin a new one: what it held that was not sent is then not billed, and what the engine remembers is counted from its beginning.`,
+    );
+  }
+}
+
+function lineOf(entry: Entry): Buffer {
+  return encodeLine(JSON.stringify(entry));
+}
+
+/** The entry on a line, or undefined when it is not whole. */
+function readLine(line: Buffer): Entry | undefined {
+  const json = decodeLine(line);
+  return json === undefined ? undefined : (JSON.parse(json) as Entry);
+}
+
+/** The lines that have an end, each with the place behind it. */
+function* linesOf(bytes: Buffer): Generator<{ line: Buffer; end: number }> {
+  let start = 0;
+  for (;;) {
+    const at = bytes.indexOf(newline, start);
+    if (at < 0) return;
+    yield { line: bytes.subarray(start, at), end: at + 1 };
+    start = at + 1;
+  }
+}

@@ -1,0 +1,197 @@
+// Turns what the engine tells of traffic into rows of usage: never negative, and no byte twice.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Engine, Poll, Traffic } from '../engine.ts';
+import type { Journal } from './journal.ts';
+import { type Carry, identityOf, type Tick, type UsageRow } from './ledger.ts';
+
+/** How long a connection is remembered of which the engine tells nothing any more. */
+const gone_seconds = 3600;
+
+export interface MeterOptions {
+  engine: Pick<Engine, 'poll'>;
+  journal: Journal;
+  clock: Clock;
+  log: Logger;
+  poll_seconds: number;
+}
+
+export class Meter {
+  readonly #engine: Pick<Engine, 'poll'>;
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #poll_seconds: number;
+  /** Since when (steady seconds) the engine has told nothing of a connection that is counted. */
+  #goneSince = new Map<string, number>();
+  #fault: string | undefined;
+
+  constructor({ engine, journal, clock, log, poll_seconds }: MeterOptions) {
+    this.#engine = engine;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#log = log;
+    this.#poll_seconds = poll_seconds;
+  }
+
+  /** Ticks until the signal is aborted. A tick that fails is tried again: nothing is lost by it. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.tick();
+        if (this.#fault !== undefined) this.#log.info('usage is counted again');
+        this.#fault = undefined;
+      } catch (error) {
+        const fault = `Usage cannot be counted: ${(error as Error).message}`;
+        if (fault !== this.#fault) this.#log.error({ err: error }, 'usage cannot be counted');
+        this.#fault = fault;
+      }
+      await this.#clock.sleep(this.#poll_seconds, signal);
+    }
+  }
+
+  /** What is wrong now, a sentence each. */
+  faults(): string[] {
+    return this.#fault === undefined ? [] : [this.#fault];
+  }
+
+  /**
+   * Counts what was transferred since the last tick; one at a time. Errors: when the engine or the
+   * journal fails. Then the next tick counts it.
+   */
+  async tick(): Promise<void> {
+    const poll = await this.#engine.poll(this.#journal.cursor);
+    const sound = {
+      finished: this.#soundOf(poll.finished),
+      open: this.#soundOf(poll.open),
+      cursor: poll.cursor,
+    };
+    const gone = this.#findGone(poll.open);
+    // A clock that was put back must not make traffic older than what was counted before it.
+    const at = Math.max(this.#clock.now(), this.#journal.newest_at);
+    const tick = settle(this.#journal, sound, gone, at);
+    const { rows, counted, settled, carry } = tick;
+    const isIdle = rows.length + counted.length + settled.length + carry.length === 0;
+    // The cursor moves past what is not billed, too: else it would be read again and again.
+    const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
+    await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
+  }
+
+  /** Leaves out what an engine must not say: one bad count must not keep all others from being billed. */
+  #soundOf<T extends Traffic>(told: T[]): T[] {
+    return told.filter((traffic) => {
+      const { account, user, up, down } = traffic;
+      const isSound =
+        [account, user, up, down].every(Number.isSafeInteger) &&
+        account >= 1 &&
+        user >= 1 &&
+        up >= 0 &&
+        down >= 0;
+      if (!isSound) this.#log.error({ traffic }, 'a count that makes no sense was left out');
+      return isSound;
+    });
+  }
+
+  /** The connections that are counted, and of which nothing was heard for so long that they are over. */
+  #findGone(open: Traffic[]): string[] {
+    const now = this.#clock.steady();
+    const isOpen = new Set(open.map(({ connection }) => connection));
+    const goneSince = new Map<string, number>();
+    for (const connection of this.#journal.counted.keys()) {
+      if (isOpen.has(connection)) continue;
+      goneSince.set(connection, this.#goneSince.get(connection) ?? now);
+    }
+    this.#goneSince = goneSince;
+    return [...goneSince]
+      .filter(([, since]) => now - since >= gone_seconds)
+      .map(([connection]) => connection);
+  }
+}
+
+/** What is counted already. */
+interface Counted {
+  readonly counted: ReadonlyMap<string, Traffic>;
+  readonly carry: ReadonlyMap<string, Carry>;
+}
+
+/**
+ * What a poll adds to what is counted. Always, for each user: all rows, less what is carried, are all
+ * that finished and what is counted of the unfinished. `gone`: connections to forget, unless they
+ * finished just now.
+ */
+export function settle(before: Counted, poll: Poll, gone: string[], at: number): Tick {
+  const counted = new Map<string, Traffic>();
+  const settled = new Set<string>();
+  const sums = new Map<string, Carry>();
+  const add = ({ account, user }: Traffic, up: number, down: number) => {
+    const key = identityOf({ account, user });
+    const sum = sums.get(key) ?? { account, user, up: 0, down: 0 };
+    sums.set(key, { account, user, up: sum.up + up, down: sum.down + down });
+  };
+  const countedOf = (connection: string) =>
+    counted.get(connection) ??
+    (settled.has(connection) ? undefined : before.counted.get(connection));
+  const forget = (connection: string) => {
+    counted.delete(connection);
+    if (before.counted.has(connection)) settled.add(connection);
+  };
+  /** What is counted of this user's request; another user's on the same connection was a wrong guess. */
+  const takeBack = (traffic: Traffic) => {
+    const known = countedOf(traffic.connection);
+    if (!known || identityOf(known) === identityOf(traffic)) return known;
+    add(known, -known.up, -known.down);
+    forget(known.connection);
+    return undefined;
+  };
+
+  for (const final of poll.finished) {
+    const known = takeBack(final);
+    add(final, final.up - (known?.up ?? 0), final.down - (known?.down ?? 0));
+    forget(final.connection);
+  }
+  for (const { connection, account, user, up, down } of poll.open) {
+    const traffic = { connection, account, user, up, down };
+    const known = takeBack(traffic);
+    // An older figure that was higher stands until the request is finished.
+    const more = {
+      up: Math.max(up - (known?.up ?? 0), 0),
+      down: Math.max(down - (known?.down ?? 0), 0),
+    };
+    if (more.up === 0 && more.down === 0) continue;
+    add(traffic, more.up, more.down);
+    counted.set(connection, {
+      ...traffic,
+      up: more.up + (known?.up ?? 0),
+      down: more.down + (known?.down ?? 0),
+    });
+  }
+  for (const connection of gone) settled.add(connection);
+
+  return {
+    cursor: poll.cursor,
+    ...outcomeOf(sums, before.carry, at),
+    counted: [...counted.values()],
+    settled: [...settled],
+  };
+}
+
+/** What is more than nothing becomes a row; what is less is carried on. */
+function outcomeOf(
+  sums: Map<string, Carry>,
+  carried: ReadonlyMap<string, Carry>,
+  at: number,
+): Pick<Tick, 'rows' | 'carry'> {
+  const rows: UsageRow[] = [];
+  const carry: Carry[] = [];
+  for (const [key, { account, user, ...sum }] of sums) {
+    const owed = carried.get(key) ?? { up: 0, down: 0 };
+    const up = sum.up - owed.up;
+    const down = sum.down - owed.down;
+    if (up > 0 || down > 0) {
+      rows.push({ account, user, at, up: Math.max(up, 0), down: Math.max(down, 0) });
+    }
+    const left = { account, user, up: Math.max(-up, 0), down: Math.max(-down, 0) };
+    if (left.up !== owed.up || left.down !== owed.down) carry.push(left);
+  }
+  return { rows, carry };
+}

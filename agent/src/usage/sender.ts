@@ -1,0 +1,146 @@
+// Sends what the journal holds, one batch at a time, until the control plane has said that it has it.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Journal } from './journal.ts';
+import type { Batch, UsageRow } from './ledger.ts';
+
+/** What is needed of the control plane. A refusal is an error with the status and the time of its answer. */
+export interface UsageReports {
+  reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
+}
+
+const longest_delay_seconds = 60;
+/** What is older is not counted (docs/node.md). */
+const oldest_seconds = 40 * 86_400;
+/** A clock that is so far behind is wrong, whatever the way here took. */
+const wrong_seconds = 3600;
+
+export interface SenderOptions {
+  journal: Journal;
+  control: UsageReports;
+  clock: Clock;
+  log: Logger;
+  /** From a batch that was taken until the next one: each is a write of the control plane. */
+  report_seconds: number;
+}
+
+export class Sender {
+  readonly #journal: Journal;
+  readonly #control: UsageReports;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #report_seconds: number;
+  #fault: string | undefined;
+  #clockFault: string | undefined;
+
+  constructor({ journal, control, clock, log, report_seconds }: SenderOptions) {
+    this.#journal = journal;
+    this.#control = control;
+    this.#clock = clock;
+    this.#log = log;
+    this.#report_seconds = report_seconds;
+  }
+
+  /** What is wrong now, a sentence each. */
+  faults(): string[] {
+    return [this.#fault, this.#clockFault].filter((fault) => fault !== undefined);
+  }
+
+  /**
+   * Sends what there is to send, then rests, until the signal is aborted. Whatever goes wrong, a batch
+   * is kept and sent again after a growing, random delay.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      await this.#journal.whenPending(signal);
+      if (signal.aborted) return;
+      try {
+        await this.send();
+        if (failures > 0) this.#log.info('usage is reported again');
+        failures = 0;
+        this.#fault = undefined;
+        await this.#clock.sleep(this.#report_seconds, signal);
+      } catch (error) {
+        failures += 1;
+        this.#fault = `Usage cannot be reported: ${(error as Error).message}`;
+        this.#log.warn({ err: error, failures }, 'usage cannot be reported; it is kept');
+        const most = Math.min(longest_delay_seconds, 2 ** Math.min(failures, 10));
+        await this.#clock.sleep(most * (0.5 + Math.random() / 2), signal);
+      }
+    }
+  }
+
+  /** Sends one batch, if there is one. Errors: when it was not counted; it is kept. */
+  async send(): Promise<void> {
+    const batch = await this.#journal.next();
+    if (!batch) return;
+    let { rows } = batch;
+    let clockFault: string | undefined;
+    while (rows.length > 0) {
+      try {
+        const { left_out } = await this.#control.reportUsage({ ...batch, rows });
+        this.#tellLeftOut(left_out.flatMap((index) => rows[index] ?? []));
+        break;
+      } catch (error) {
+        // Refused as a whole, so that others can be sent under the same name.
+        const refused = tooOldOf(rows, error);
+        if (!refused) throw error;
+        const behind = this.#secondsBehind(refused, error);
+        if (behind > 0 && clockFault === undefined) {
+          const days = Math.round(behind / 8640) / 10;
+          clockFault = `The clock of this machine is ${days} days behind the control plane's; set it right (timedatectl).`;
+          if (this.#clockFault === undefined) this.#log.error(clockFault);
+          this.#clockFault = clockFault;
+          rows = rows.map((row) => ({ ...row, at: row.at + behind }));
+        } else rows = this.#withoutTooOld(rows, refused, error);
+      }
+    }
+    this.#clockFault = clockFault;
+    await this.#journal.acknowledged(batch.seq);
+  }
+
+  #tellLeftOut(rows: UsageRow[]): void {
+    if (rows.length === 0) return;
+    this.#log.warn(
+      summaryOf(rows),
+      'usage of accounts or users that this server does not serve (any more) was not billed',
+    );
+  }
+
+  /**
+   * How far our clock is behind, when that is why a row is taken for too old: by the clock that stamped
+   * it, it is not. Errors: the refusal when the control plane does not tell its time.
+   */
+  #secondsBehind(refused: UsageRow, refusal: unknown): number {
+    const now = this.#clock.now();
+    if (refused.at < now - oldest_seconds) return 0;
+    const { answered_at = now } = refusal as { answered_at?: number };
+    if (answered_at - now < wrong_seconds) throw refusal;
+    return answered_at - now;
+  }
+
+  /** The rows that are younger than the one that was refused for its age. */
+  #withoutTooOld(rows: UsageRow[], refused: UsageRow, refusal: unknown): UsageRow[] {
+    const dropped = rows.filter(({ at }) => at <= refused.at);
+    const { message } = refusal as Error;
+    this.#log.error(summaryOf(dropped), `usage is lost, never to be billed: ${message}`);
+    return rows.filter(({ at }) => at > refused.at);
+  }
+}
+
+/** The row that was refused for its age; undefined after any other failure. */
+function tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
+  const { status, message } = failure as { status?: number; message: string };
+  const [, index] = /\brows\.(\d+)\.at: older than\b/.exec(message) ?? [];
+  return status === 400 && index !== undefined ? rows[Number(index)] : undefined;
+}
+
+/** For the log: how much it is, and the first of whom. */
+function summaryOf(rows: UsageRow[]): object {
+  return {
+    rows: rows.length,
+    bytes: rows.reduce((sum, { up, down }) => sum + up + down, 0),
+    first: rows.slice(0, 10),
+  };
+}

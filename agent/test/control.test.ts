@@ -1,0 +1,262 @@
+// The HTTP client of the node interface: what it makes of answers, of streams, and of silence.
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ControlError, HttpControl, joinControl, type StreamEvent } from '../src/link/control.ts';
+import { EventReader, type ServerEvent } from '../src/link/events.ts';
+
+const servers: Server[] = [];
+const over = new AbortController();
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function control(answer: RequestListener, more: object = {}): Promise<HttpControl> {
+  const url = await serve(answer);
+  return new HttpControl({ url, token: 'ewn_t', signal: over.signal, ...more });
+}
+
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+const start = { epoch: 'e', revision: 1 };
+const noBatch = { boot: 'b', seq: 1, rows: [] };
+const never = new AbortController().signal;
+
+async function failure(work: Promise<unknown>): Promise<ControlError> {
+  const error = await work.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(ControlError);
+  return error as ControlError;
+}
+
+async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of all) items.push(item);
+  return items;
+}
+
+describe('server-sent events', () => {
+  const text = [
+    ': a comment\n',
+    'id: e:2\nevent: change\ndata: ["ä€😀",\ndata:  1]\n\n',
+    'retry: 5\r\nid: e:3\r\nevent: position\r\ndata: 3\r\n\r\n',
+    'event: position\n\n',
+    'data\n\n',
+  ].join('');
+  const whole: ServerEvent[] = [
+    { id: 'e:2', event: 'change', data: '["ä€😀",\n 1]' },
+    { id: 'e:3', event: 'position', data: '3' },
+    { id: 'e:3', event: 'message', data: '' },
+  ];
+
+  test('are read the same however the bytes are cut', () => {
+    const bytes = Buffer.from(text);
+    const cuts = fc.array(fc.nat(bytes.length), { maxLength: 20 });
+    fc.assert(
+      fc.property(cuts, (places) => {
+        const reader = new EventReader(1000);
+        const at = [0, ...places.sort((a, b) => a - b), bytes.length];
+        const read = at.flatMap((from, i) => [...reader.read(bytes.subarray(from, at[i + 1]))]);
+        expect(read).toEqual(whole);
+      }),
+    );
+  });
+
+  test('may not have a line that is longer than is allowed, also one without an end', () => {
+    const short = Buffer.from('data: 4567\ndata: 8901\n\n');
+    expect([...new EventReader(10).read(short)]).toHaveLength(1);
+    const reader = new EventReader(10);
+    expect([...reader.read(Buffer.from('data: 4567'))]).toEqual([]);
+    expect(() => [...reader.read(Buffer.from('8'))]).toThrow('longer than 10 bytes');
+  });
+
+  test('may not have more data in all than is allowed, also of empty lines', () => {
+    const reader = new EventReader(10);
+    const [line] = [Buffer.from('data: 4567\n')];
+    expect([...reader.read(line), ...reader.read(line)]).toEqual([]);
+    expect(() => [...reader.read(line)]).toThrow('an event of the stream is longer than 10 bytes');
+    const empty = new EventReader(10);
+    expect(() => [...empty.read(Buffer.from('data\n'.repeat(11)))]).toThrow('an event');
+    // The next event begins from nothing.
+    const twice = Buffer.from('data: 4567\ndata: 8901\n\n'.repeat(2));
+    expect([...new EventReader(10).read(twice)]).toHaveLength(2);
+  });
+
+  test('take no more memory for coming byte by byte', () => {
+    const reader = new EventReader(2 ** 22);
+    const before = process.memoryUsage();
+    for (let i = 0; i < 2 ** 20; i += 1) for (const _ of reader.read(Buffer.from('a')));
+    expect(reader.heldBytes).toBe(2 ** 20);
+    const held = process.memoryUsage();
+    expect(held.heapUsed + held.external - before.heapUsed - before.external).toBeLessThan(2 ** 26);
+  });
+});
+
+describe('the stream', () => {
+  test('begins after the position, with the token, and tells changes and positions', async () => {
+    const heard: unknown[] = [];
+    const one = await control((request, response) => {
+      heard.push(request.url, request.headers.authorization, request.headers['last-event-id']);
+      response.end(
+        'id: e:2\nevent: change\ndata: [{"kind":"keys","value":[]}]\n\nevent: news\ndata: 1\n\nid: e:9\nevent: position\ndata: 9\n\n',
+      );
+    });
+    const events: StreamEvent[] = await collect(one.changes(start, never));
+    expect(heard).toEqual(['/node/changes', 'Bearer ewn_t', 'e:1']);
+    expect(events).toEqual([
+      { position: { epoch: 'e', revision: 2 }, records: [{ kind: 'keys', value: [] }] },
+      { position: { epoch: 'e', revision: 9 }, records: [] },
+    ]);
+  });
+
+  test.each([
+    ['id: e\nevent: position\ndata: 1\n\n', /"e" is no id/],
+    ['id: e:1.5\nevent: position\ndata: 1\n\n', /no id/],
+    ['id: e:2\nevent: change\ndata: [\n\n', /no(t a)? list of records/],
+    ['id: e:2\nevent: change\ndata: {}\n\n', /not a list of records/],
+  ])('of %j fails', async (text, says) => {
+    const one = await control((_request, response) => void response.end(text));
+    expect((await failure(collect(one.changes(start, never)))).message).toMatch(says);
+  });
+
+  test('with an event that is too long asks for a snapshot', async () => {
+    const one = await control((_request, response) => void response.end('data: 1234567890\n\n'), {
+      most_line_bytes: 12,
+    });
+    expect((await failure(collect(one.changes(start, never)))).status).toBe(409);
+  });
+
+  test('is dead when nothing is heard for a while, and not before', async () => {
+    const one = await control(
+      (_request, response) => {
+        const say = (revision: number) =>
+          response.write(`id: e:${revision}\nevent: position\ndata: ${revision}\n\n`);
+        say(2);
+        setTimeout(() => say(3), 150);
+        setTimeout(() => say(4), 300);
+      },
+      { silence_seconds: 0.25 },
+    );
+    const events: StreamEvent[] = [];
+    const following = (async () => {
+      for await (const event of one.changes(start, never)) events.push(event);
+    })();
+    expect((await failure(following)).message).toBe('nothing was heard for 0.25 seconds');
+    expect(events).toHaveLength(3);
+  });
+
+  /** A stream of which this comes every 20 milliseconds; answers what it fails with, within a second. */
+  async function dripped(piece: string): Promise<string> {
+    const one = await control(
+      (_request, response) => {
+        const timer = setInterval(() => response.write(piece), 20);
+        response.once('close', () => clearInterval(timer));
+      },
+      { silence_seconds: 0.1 },
+    );
+    const stop = AbortSignal.timeout(1000);
+    return (await failure(collect(one.changes(start, stop)))).message;
+  }
+
+  test.each([': alive\n', 'd', 'event: news\ndata: 1\n\n', 'retry: 1\n'])(
+    'of nothing but %j is dead',
+    async (piece) => {
+      expect(await dripped(piece)).toBe('nothing was heard for 0.1 seconds');
+    },
+  );
+
+  test('of which a large event comes is not dead', async () => {
+    expect(await dripped(`data: ${'x'.repeat(100_000)}`)).not.toMatch(/nothing was heard/);
+  });
+
+  test('ends when its signal is aborted', async () => {
+    const one = await control((_request, response) => void response.write(': 1\n'));
+    const stop = new AbortController();
+    const following = collect(one.changes(start, stop.signal));
+    setTimeout(() => stop.abort(), 20);
+    await failure(following);
+  });
+});
+
+describe('an answer', () => {
+  const ofTokens = { 'www-authenticate': 'Bearer', 'x-request-id': 'r1' };
+
+  test.each([
+    [401, '{"message":"gone"}', ofTokens, { status: 401, isOurs: true, message: 'gone' }],
+    [401, '{"message":"gone"}', {}, { status: 401, isOurs: false }],
+    [401, '{"message":"gone"}', { ...ofTokens, 'x-request-id': [] }, { isOurs: false }],
+    [401, '{"message":"gone"}', { ...ofTokens, 'www-authenticate': 'Basic' }, { isOurs: false }],
+    [409, '{"message":"gone"}', {}, { status: 409, isOurs: true }],
+    [401, '<html>', ofTokens, { status: 401, isOurs: false }],
+    [401, '{"error":"x"}', {}, { status: 401, isOurs: false }],
+    [503, '{"message":"later"}', { 'retry-after': '7' }, { status: 503, retry_after_seconds: 7 }],
+    [400, '{}', { date: 'Fri, 15 Jan 2027 12:00:00 GMT' }, { answered_at: 1_800_014_400 }],
+    [503, '{"message":"later"}', { 'retry-after': '86400' }, { retry_after_seconds: 30 }],
+    [503, '{"message":"later"}', { 'retry-after': 'soon' }, { retry_after_seconds: undefined }],
+    [302, '', { location: '/elsewhere' }, { status: 302, isOurs: false }],
+  ])('of %i with %s is an error that says so', async (status, body, headers, expected) => {
+    const one = await control((_request, response) => {
+      response.writeHead(status, headers);
+      response.end(body);
+    });
+    expect(await failure(one.acknowledge(start))).toMatchObject(expected);
+  });
+
+  test('that does not come in time is an error', async () => {
+    const one = await control(() => {}, { answer_seconds: 0.05 });
+    expect((await failure(one.acknowledge(start))).message).toBe('no answer within 0.05 seconds');
+  });
+
+  test('that stops in its middle is an error', async () => {
+    const silent = await control((_request, response) => void response.write('{"counted"'), {
+      answer_seconds: 0.05,
+    });
+    expect((await failure(silent.reportUsage(noBatch))).message).toMatch(/did not end within/);
+    const torn = await control((_request, response) => {
+      response.write('{"kind"');
+      setTimeout(() => response.destroy(), 20);
+    });
+    await failure(collect(torn.snapshot(never)));
+  });
+
+  test.each([200, 401])('of %i that drips for ever is an error', async (status) => {
+    const one = await control(
+      (_request, response) => {
+        response.writeHead(status);
+        const timer = setInterval(() => response.write(' '), 20);
+        response.once('close', () => clearInterval(timer));
+      },
+      { answer_seconds: 0.05 },
+    );
+    const begin = performance.now();
+    await failure(one.reportUsage(noBatch));
+    expect(performance.now() - begin).toBeLessThan(2000);
+  });
+
+  test.each(['', '{}', 'ok', '{"counted":true}', '{"counted":1,"left_out":[]}'])(
+    'of %j does not count usage as taken',
+    async (body) => {
+      const one = await control((_request, response) => void response.end(body));
+      await failure(one.reportUsage(noBatch));
+    },
+  );
+
+  test('when nobody listens is an error without a status', async () => {
+    const url = await serve(() => {});
+    servers[0]?.close();
+    const error = await failure(joinControl(url, { code: 'c', name: 'n', version: 'v' }));
+    expect([error.status, error.message]).toEqual([undefined, expect.stringMatching(/ECONNREF/)]);
+  });
+});

@@ -1,0 +1,75 @@
+// A store that goes through everything it can, as a process that is killed on the way; says what was acknowledged.
+import type { NodeRecord } from '../src/policy/records.ts';
+import { Store } from '../src/store/store.ts';
+import { epoch, inPieces, snapshotText, type Told } from './stored.ts';
+
+const noon = 1_800_000_000;
+
+/** Enough to take several writes. */
+const known: NodeRecord[] = [1, 2].flatMap((account): NodeRecord[] => [
+  {
+    kind: 'contract',
+    account,
+    value: {
+      ...{ name: `contract-${account}`, expiry: noon + 60, suspended: false, blocked: false },
+      port_scheme: 'default',
+    },
+  },
+  ...Array.from({ length: 10 }, (_, id): NodeRecord => {
+    const value = { hostname: `host-${id}.example`, ip: '8.8.4.4', expiry: noon + 60 };
+    return { kind: 'override', account, id, value };
+  }),
+]);
+
+const change = (revision: number): Told => ({
+  revision,
+  heard_at: noon + revision,
+  records: [
+    {
+      kind: 'authlist',
+      account: 1,
+      id: revision,
+      value: { ip: `192.0.2.${revision}`, user: 1, expiry: noon + 60 },
+    },
+    { kind: 'override', account: 2, id: 1, value: null },
+  ],
+});
+
+/** What it is told, and what it does by itself in between. */
+export const story: Array<Told | 'compact' | 'reopen'> = [
+  { replaced: { epoch, revision: 10 }, heard_at: noon, records: known },
+  change(11),
+  change(12),
+  'compact',
+  change(13),
+  'compact',
+  'reopen',
+  change(14),
+  { replaced: { epoch: 'another', revision: 5 }, heard_at: noon + 5, records: known.slice(0, 6) },
+  change(6),
+];
+
+export const toldIn = (story: Array<Told | string>) =>
+  story.filter((one) => typeof one !== 'string');
+
+async function live(dir: string): Promise<void> {
+  let store = await Store.open(dir);
+  let acknowledged = 0;
+  for (const one of story) {
+    if (one === 'compact') {
+      await store.compact();
+    } else if (one === 'reopen') {
+      await store.close();
+      store = await Store.open(dir);
+    } else {
+      if ('replaced' in one) {
+        await store.replace(inPieces(snapshotText(one.replaced, one.records), 1500), one.heard_at);
+      } else store.append(one.revision, one.heard_at, one.records);
+      acknowledged += 1;
+      console.log(`acknowledged ${acknowledged}`);
+    }
+  }
+  await store.close();
+}
+
+if (import.meta.main) await live(process.argv[2] as string);

@@ -1,0 +1,588 @@
+// The embedded engine where it differs from others, or can do more: its words, its framing, its ports and certificates.
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { Connections } from '../src/embedded/connections.ts';
+import { type EmbeddedNode, startEmbeddedNode } from './embedded_node.ts';
+import * as t from './proxy_world.ts';
+
+const normal = { port: t.normalPort };
+/** For a second node beside the first. */
+const shift = 10_000;
+
+/** An origin that says and does what a test wants, and keeps what it was told. */
+interface RawOrigin {
+  server: Server;
+  port: number;
+  text: string;
+  sockets: Socket[];
+}
+
+async function startRawOrigin(onText: (socket: Socket, text: string) => void): Promise<RawOrigin> {
+  const server = createServer({ allowHalfOpen: true });
+  const origin: RawOrigin = { server, port: 0, text: '', sockets: [] };
+  server.on('connection', (socket) => {
+    origin.sockets.push(socket);
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      origin.text += chunk;
+      onText(socket, origin.text);
+    });
+  });
+  await once(server.listen(0, t.originIp), 'listening');
+  origin.port = (server.address() as AddressInfo).port;
+  return origin;
+}
+
+function stopRawOrigin({ server, sockets }: RawOrigin): void {
+  for (const socket of sockets) socket.destroy();
+  server.close();
+}
+
+describe('the embedded engine', () => {
+  let node: EmbeddedNode;
+  let origin: t.Origin;
+  /** Answers when a test says so. */
+  let slow = Promise.withResolvers<string[]>();
+  let isAsked = false;
+  const names: t.Names = new Map([
+    [
+      'slow.example',
+      () => {
+        isAsked = true;
+        return slow.promise;
+      },
+    ],
+  ]);
+  let url: string;
+  let to: string;
+
+  beforeAll(async () => {
+    origin = await t.startOrigin();
+    to = `${t.originIp}:${origin.port}`;
+    url = `http://${to}/`;
+    node = await startEmbeddedNode({ records: t.usualRecords(), names });
+  });
+  afterAll(async () => {
+    await node?.stop();
+    await origin?.stop();
+  });
+  const withOrigin = async (
+    onText: (socket: Socket, text: string) => void,
+    work: (origin: RawOrigin) => Promise<void>,
+  ) => {
+    const raw = await startRawOrigin(onText);
+    try {
+      await work(raw);
+    } finally {
+      stopRawOrigin(raw);
+    }
+  };
+
+  describe('in words', () => {
+    test.each([
+      ['unresolved', 502, 'unknown.example:8080'],
+      ['unreachable', 502, `${t.originIp}:81`],
+    ])('%s is told with status %i', async (reason, status, target) => {
+      for (const method of ['GET', 'CONNECT']) {
+        const answer = await t.ask(normal, method, method === 'GET' ? `http://${target}/` : target);
+        expect(answer.status).toBe(status);
+        expect(answer.headers['x-exitward-reason']).toBe(reason);
+        expect(answer.body).toMatch(`(${reason}).\n`);
+      }
+    });
+
+    test('an exit address that is not there is told from a destination that is not', async () => {
+      const exit_ips = [{ ip: '203.0.113.200', port_base: 1 }];
+      await node.apply(t.serverRecord({ exit_ips }));
+      const answer = await t.ask(normal, 'CONNECT', to);
+      await node.apply(t.serverRecord());
+      expect(answer.status).toBe(503);
+      expect(answer.headers['x-exitward-reason']).toBe('exit_unavailable');
+    });
+
+    test('an exit of IPv4 does not reach IPv6, nor the other way round', async () => {
+      await node.apply(
+        t.serverRecord({
+          exit_ips: [
+            { ip: t.exits[0], port_base: 1 },
+            { ip: '::1', port_base: 2 },
+          ],
+        }),
+        t.overrideRecord(1, 'six.example', '2606:4700::1111'),
+      );
+      origin.dialled.clear();
+      const answers = [
+        await t.ask({ port: t.overridePort }, 'CONNECT', 'six.example:8443'),
+        await t.ask({ port: t.base + 2 }, 'CONNECT', to),
+      ];
+      await node.apply(t.serverRecord(), t.overrideRecord(1, 'six.example', null));
+      for (const { status, headers } of answers) {
+        expect([status, headers['x-exitward-reason']]).toEqual([502, 'unreachable']);
+      }
+      expect([...origin.dialled]).toEqual([]);
+    });
+
+    test.each([
+      ['GET', '/'],
+      ['GET', 'https://www.example/'],
+      ['GET', 'ftp://www.example/'],
+      ['GET', 'http://alice:secret@www.example/'],
+      ['GET', 'http://www.example:99999999/'],
+      ['OPTIONS', '*'],
+      ['CONNECT', 'www.example'],
+      ['CONNECT', 'www.example:'],
+      ['CONNECT', 'http://www.example:443'],
+      ['CONNECT', '[::1:443'],
+    ])('what is no request to a proxy is told so: %s %s', async (method, target) => {
+      const answer = await t.ask(normal, method, target);
+      expect(answer.status).toBe(400);
+      expect(answer.headers['x-exitward-reason']).toBe('bad_request');
+    });
+
+    test.each([
+      [400, 'bad_request', 'NO REQUEST AT ALL\r\n\r\n'],
+      [431, 'long_header', `GET / HTTP/1.1\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
+    ])(
+      'what cannot be read is answered %i %s, and the connection ends',
+      async (status, reason, text) => {
+        const client = await t.Client.open(normal);
+        const answer = await client.ask(text);
+        expect([answer.status, answer.headers['x-exitward-reason']]).toEqual([status, reason]);
+        await client.ended();
+      },
+    );
+
+    test('an expectation that nobody knows is refused, and nobody pays for it', async () => {
+      const usage = await t.Usage.from(node.engine);
+      const client = await t.Client.open(normal);
+      const { status, headers } = await client.ask(
+        `POST ${url} HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n`,
+      );
+      expect([status, headers['x-exitward-reason']]).toEqual([417, 'bad_expectation']);
+      await client.ended();
+      expect(await usage.settled({})).toEqual({});
+    });
+
+    test('with two sets of credentials neither counts', async () => {
+      const client = await t.Client.open(normal);
+      const line = `Proxy-Authorization: ${t.basic(t.tokenOf(1))}\r\n`;
+      const { status, headers } = await client.ask(`CONNECT ${to} HTTP/1.1\r\n${line}${line}\r\n`);
+      expect([status, headers['x-exitward-reason']]).toEqual([407, 'bad_token']);
+      client.socket.destroy();
+    });
+  });
+
+  describe('a plain request', () => {
+    const reply = (text: string) => (socket: Socket, heard: string) => {
+      if (heard.includes('\r\n\r\n')) socket.end(text);
+    };
+
+    test("carries the origin's answer as it is: its status, reason, headers and body", async () => {
+      const answered =
+        'HTTP/1.1 407 What You Like\r\nX-Two: a\r\nX-Two: b\r\nContent-Length: 2\r\n\r\nno';
+      await withOrigin(reply(answered), async ({ port }) => {
+        const client = await t.Client.open(normal);
+        client.write(t.requestText('GET', `http://${t.originIp}:${port}/`));
+        const text = await client.take((text) =>
+          text.endsWith('no') ? { value: text, length: text.length } : undefined,
+        );
+        expect(text).toMatch(/^HTTP\/1.1 407 What You Like\r\nX-Two: a\r\nX-Two: b\r\nContent-/);
+        expect(text).not.toMatch(/^(date|server|via|x-exitward-reason):/im);
+        client.socket.destroy();
+      });
+    });
+
+    test.each([
+      ['nothing', ''],
+      ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
+      ['a status that is none', 'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'],
+      ['a coding that cannot be passed on', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx'],
+      ['another protocol', 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
+    ])('is answered with 502 when the origin answers %s', async (_, text) => {
+      await withOrigin(reply(text), async ({ port }) => {
+        const answer = await t.ask(normal, 'GET', `http://${t.originIp}:${port}/`);
+        expect(answer.status).toBe(502);
+        expect(answer.headers['x-exitward-reason']).toBe('broken_answer');
+      });
+    });
+
+    test('whose answer breaks off is cut off, too', async () => {
+      const text = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this';
+      await withOrigin(reply(text), async ({ port }) => {
+        const client = await t.Client.open(normal);
+        client.write(t.requestText('GET', `http://${t.originIp}:${port}/`));
+        await client.ended();
+        await expect(client.answer()).rejects.toThrow('only this');
+      });
+    });
+
+    test('with a body in chunks keeps it a body, whatever the method', async () => {
+      await withOrigin(
+        (socket, heard) => {
+          if (heard.endsWith('0\r\n\r\n')) socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+        },
+        async (raw) => {
+          const client = await t.Client.open(normal);
+          const { status } = await client.ask(
+            `DELETE http://${t.originIp}:${raw.port}/ HTTP/1.1\r\nHost: other.example\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+          );
+          expect(status).toBe(204);
+          expect(raw.text).not.toContain('other.example');
+          expect(raw.text).toMatch(/^DELETE \/ HTTP\/1.1\r\nHost: .*\r\n/);
+          expect(raw.text).toMatch(
+            /Transfer-Encoding: chunked\r\n(.*\r\n)?\r\n5\r\nhello\r\n0\r\n/,
+          );
+          client.socket.destroy();
+        },
+      );
+    });
+
+    test('that waits before its body is told to go on when it is allowed, and only then', async () => {
+      const head = (authorization: string) =>
+        `POST ${url} HTTP/1.1\r\nExpect: 100-continue\r\n${authorization}Content-Length: 5\r\n\r\n`;
+      const client = await t.Client.open(normal);
+      expect((await client.ask(head(''))).status).toBe(100);
+      expect(t.read(await client.ask('hello')).body_bytes).toBe(5);
+      expect((await client.ask(head('Proxy-Authorization: x\r\n'))).status).toBe(407);
+      client.socket.destroy();
+    });
+
+    test('that asks for WebSocket is sent on as a usual one: tunnels are for that', async () => {
+      const client = await t.Client.open(normal);
+      const answer = await client.ask(
+        `GET ${url} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+      );
+      expect(t.read(answer).headers.upgrade).toBeUndefined();
+      client.socket.destroy();
+    });
+
+    test('sent without waiting for the answer before gets its own answer, and is paid for', async () => {
+      const usage = await t.Usage.from(node.engine);
+      const client = await t.Client.open(normal);
+      const one = t.requestText('GET', `${url}bytes/1000`);
+      const other = t.requestText('GET', `${url}bytes/2000`, {
+        authorization: t.basic(t.tokenOf(2)),
+      });
+      client.write(one + other + one);
+      for (const length of [1000, 2000, 1000]) {
+        expect((await client.answer()).body.length).toBe(length);
+      }
+      await client.close();
+      await t.until(async () => {
+        await usage.poll();
+        const sums = [...usage.sums.values()];
+        const total = (side: 'up' | 'down') => sums.reduce((sum, one) => sum + one[side], 0);
+        return total('up') === client.sent && total('down') === client.received;
+      });
+      expect(usage.sums.get('2 1')?.down).toBeGreaterThan(2000);
+      expect(usage.sums.get('2 1')?.down).toBeLessThan(3000);
+    });
+
+    test('may be answered before it has come; its rest is still its own', async () => {
+      const usage = await t.Usage.from(node.engine);
+      await withOrigin(reply('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'), async (raw) => {
+        const client = await t.Client.open(normal);
+        const target = `http://${t.originIp}:${raw.port}/`;
+        const text = t.requestText('POST', target, {}, 'u'.repeat(10_000));
+        client.write(text.slice(0, -5000));
+        expect((await client.answer()).body).toBe('ok');
+        client.write(text.slice(-5000));
+        const first = { up: client.sent, down: client.received };
+        const through = { authorization: t.basic(t.tokenOf(2)) };
+        expect((await client.ask(t.requestText('GET', target, through))).body).toBe('ok');
+        await client.close();
+        const second = { up: client.sent - first.up, down: client.received - first.down };
+        const sums = { '1 1': first, '2 1': second };
+        expect(await usage.settled(sums)).toEqual(sums);
+      });
+    });
+
+    test('that is refused is not read to its end', async () => {
+      const client = await t.Client.open(normal);
+      client.write(
+        `POST ${url} HTTP/1.1\r\nProxy-Authorization: x\r\nContent-Length: 1000000000\r\n\r\n`,
+      );
+      expect((await client.answer()).headers.connection).toBe('close');
+      await client.ended();
+    });
+
+    test('that is refused takes with it what was sent behind it', async () => {
+      const usage = await t.Usage.from(node.engine);
+      const client = await t.Client.open(normal);
+      const refused = t.requestText('GET', url, { authorization: 'x' });
+      client.write(refused + t.requestText('POST', url, {}, 'u'.repeat(10_000)));
+      expect((await client.answer()).headers.connection).toBe('close');
+      await client.ended();
+      expect(await usage.settled({})).toEqual({});
+    });
+  });
+
+  describe('a tunnel', () => {
+    test.each(['plain', 'TLS'])('passes on the end of either side alone: %s', async (kind) => {
+      const through =
+        kind === 'plain' ? normal : { port: t.tlsBase + 1, proxy_certificate: node.certificate };
+      await withOrigin(
+        (socket, heard) => {
+          if (heard === 'question') socket.end('answer');
+        },
+        async (raw) => {
+          // The origin ends first, and still hears what comes.
+          const client = await t.openTunnel(through, `${t.originIp}:${raw.port}`);
+          client.write('question');
+          expect(await client.takeBytes(6)).toBe('answer');
+          await t.until(() => client.isEnded);
+          client.write(' and more');
+          await t.until(() => raw.text === 'question and more');
+          client.socket.end();
+          await once(raw.sockets[0] as Socket, 'end');
+        },
+      );
+      await withOrigin(
+        () => {},
+        async (raw) => {
+          // The client ends first, and still hears what comes.
+          const client = await t.openTunnel(through, `${t.originIp}:${raw.port}`);
+          client.socket.end('question');
+          client.sent += 8;
+          await t.until(() => raw.text === 'question');
+          const [socket] = raw.sockets as [Socket];
+          await t.until(() => socket.readableEnded);
+          socket.end('late answer');
+          expect(await client.takeBytes(11)).toBe('late answer');
+          await t.until(() => client.isClosed);
+        },
+      );
+    });
+
+    test('that breaks on one side breaks on the other', async () => {
+      await withOrigin(
+        (socket) => socket.resetAndDestroy(),
+        async (raw) => {
+          const client = await t.openTunnel(normal, `${t.originIp}:${raw.port}`);
+          client.write('x');
+          await client.ended();
+        },
+      );
+      await withOrigin(
+        () => {},
+        async (raw) => {
+          const client = await t.openTunnel(normal, `${t.originIp}:${raw.port}`);
+          client.write('x');
+          await t.until(() => raw.text === 'x');
+          client.socket.resetAndDestroy();
+          const [socket] = raw.sockets as [Socket];
+          await t.until(() => socket.errored !== null);
+        },
+      );
+    });
+
+    test('takes what was sent before it was there', async () => {
+      const client = await t.Client.open(normal);
+      client.write(t.requestText('CONNECT', to) + t.requestText('GET', '/early'));
+      expect((await client.answer()).status).toBe(200);
+      expect(t.read(await client.answer()).url).toBe('/early');
+      client.socket.destroy();
+    });
+
+    test('may follow plain requests on their connection', async () => {
+      const usage = await t.Usage.from(node.engine);
+      const client = await t.Client.open(normal);
+      client.write(t.requestText('GET', `${url}bytes/5000`) + t.requestText('CONNECT', to));
+      expect((await client.answer()).body.length).toBe(5000);
+      expect((await client.answer()).status).toBe(200);
+      await client.ask(t.requestText('GET', '/'));
+      await client.close();
+      const sum = { up: client.sent, down: client.received };
+      expect(await usage.settled({ '1 1': sum })).toEqual({ '1 1': sum });
+    });
+  });
+
+  test.each(['GET', 'CONNECT'])(
+    'what a client no longer waits for is let go of: %s',
+    async (method) => {
+      await withOrigin(
+        () => {},
+        async (raw) => {
+          slow = Promise.withResolvers();
+          isAsked = false;
+          const client = await t.Client.open(normal);
+          const target = `slow.example:${raw.port}`;
+          client.write(t.requestText(method, method === 'GET' ? `http://${target}/` : target));
+          await t.until(() => isAsked);
+          client.socket.resetAndDestroy();
+          slow.resolve([t.originIp]);
+          await t.until(() => raw.sockets.length > 0);
+          const [socket] = raw.sockets as [Socket];
+          await t.until(() => socket.readableEnded || socket.errored !== null);
+          expect(raw.text).toBe('');
+        },
+      );
+    },
+  );
+
+  describe('its count', () => {
+    test('tells what is over until it is acknowledged, and nothing twice after', async () => {
+      const { engine } = node;
+      await t.Usage.from(engine);
+      await (await t.openTunnel(normal, to)).close();
+      const first = await engine.poll(undefined);
+      expect((await engine.poll(undefined)).finished).toEqual(first.finished);
+      expect(first.finished.at(-1)).toMatchObject({ account: 1, user: 1 });
+
+      await (await t.openTunnel({ ...normal, from: t.sources[1] }, to)).close();
+      await t.until(
+        async () => (await engine.poll(undefined)).finished.length > first.finished.length,
+      );
+      const second = await engine.poll(JSON.parse(JSON.stringify(first.cursor)));
+      expect(second.finished).toMatchObject([{ account: 2, user: 1 }]);
+      expect((await engine.poll(first.cursor)).finished).toEqual(second.finished);
+      expect((await engine.poll({ boot: 'another', n: 99 })).finished).toEqual(second.finished);
+      expect((await engine.poll(second.cursor)).finished).toEqual([]);
+    });
+
+    test('is complete when the engine was stopped', async () => {
+      const own = await startEmbeddedNode({
+        records: t.usualRecords(),
+        settings: { EXITWARD_AGENT_PORT_SHIFT: String(shift) },
+      });
+      const through = { port: t.tlsBase + 1 + shift, proxy_certificate: own.certificate };
+      const clients = [
+        await t.openTunnel({ port: t.normalPort + shift }, to),
+        await t.openTunnel(through, to),
+      ];
+      for (const client of clients) await client.ask(t.requestText('GET', '/bytes/1000'));
+      await own.stop();
+      const { finished, open } = await own.engine.poll(undefined);
+      expect(open).toEqual([]);
+      const total = (side: 'up' | 'down') => finished.reduce((sum, one) => sum + one[side], 0);
+      expect(total('up')).toBe(clients.reduce((sum, { sent }) => sum + sent, 0));
+      expect(total('down')).toBe(clients.reduce((sum, { received }) => sum + received, 0));
+    });
+  });
+
+  test('what the system has not taken yet is not counted', async () => {
+    const server = createServer().listen(0);
+    await once(server, 'listening');
+    const reader = connect((server.address() as AddressInfo).port);
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const connections = new Connections(systemClock);
+    const exchange = await connections.add(socket, 1, () => {}).begin();
+    exchange.payer = { account: 1, user: 1 };
+    socket.write(Buffer.alloc(100_000_000));
+    await once(reader, 'data');
+    reader.pause();
+    const [open] = connections.poll(undefined).open;
+    expect(open?.down).toBeLessThan(100_000_000);
+    reader.destroy();
+    socket.destroy();
+    server.close();
+  });
+
+  test('what is revoked has ended when the change is applied', async () => {
+    const client = await t.openTunnel(normal, to);
+    expect((await node.engine.poll(undefined)).open.length).toBeGreaterThan(0);
+    await node.apply(t.authlistRecord(1, null));
+    expect((await node.engine.poll(undefined)).open).toEqual([]);
+    await node.apply(...t.usualRecords());
+    client.socket.destroy();
+  });
+
+  describe('its ports', () => {
+    const settings = { EXITWARD_AGENT_PORT_SHIFT: String(shift) };
+    const shifted = (port: number) => ({ port: port + shift });
+
+    test('a port that is taken is told, the others work, and it is had as soon as it is free', async () => {
+      const squatter = createServer().listen(t.normalPort + shift);
+      await once(squatter, 'listening');
+      const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
+      try {
+        expect(own.engine.faults()).toEqual([
+          `Port ${t.normalPort + shift}, for exit ${t.exits[0]} by port scheme default, cannot be listened on: another program has it.`,
+        ]);
+        expect((await t.see(shifted(t.base + 2), url)).from).toBe(t.exits[1]);
+        await new Promise((resolve) => squatter.close(resolve));
+        await own.apply();
+        expect(own.engine.faults()).toEqual([]);
+        expect((await t.see(shifted(t.normalPort), url)).from).toBe(t.exits[0]);
+      } finally {
+        squatter.close();
+        await own.stop();
+      }
+    });
+
+    test('a port that a shift moves out of range is told', async () => {
+      const own = await startEmbeddedNode({
+        records: t.usualRecords(),
+        settings: { EXITWARD_AGENT_PORT_SHIFT: '60000' },
+      });
+      expect(own.engine.faults().join()).toContain(
+        'there is no such port (EXITWARD_AGENT_PORT_SHIFT)',
+      );
+      await own.stop();
+    });
+
+    test('without a certificate the TLS ports are told, and the others work', async () => {
+      const own = await startEmbeddedNode({
+        records: t.usualRecords(),
+        settings: { ...settings, EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' },
+      });
+      const ports = [1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ');
+      expect(own.engine.faults()).toEqual([
+        `There is no certificate for the TLS ports ${ports}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
+      ]);
+      expect((await t.see(shifted(t.normalPort), url)).from).toBe(t.exits[0]);
+      await own.stop();
+    });
+
+    test('a new certificate serves new connections, a bad one changes nothing, and open ones go on', async () => {
+      const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
+      const through = { ...shifted(t.tlsBase + 1), proxy_certificate: own.certificate };
+      try {
+        const open = await t.openTunnel(through, to);
+        writeFileSync(join(own.dir, 'proxy.key'), 'no key');
+        await own.apply();
+        expect(own.engine.faults().join()).toMatch(
+          /^The certificate of until now stays: .*proxy.key/,
+        );
+        await (await t.openTunnel(through, to)).close();
+
+        const renewed = t.createCertificate('proxy.test');
+        writeFileSync(join(own.dir, 'proxy.crt'), renewed.cert);
+        writeFileSync(join(own.dir, 'proxy.key'), renewed.key);
+        await own.apply();
+        expect(own.engine.faults()).toEqual([]);
+        await expect(t.Client.open(through)).rejects.toThrow(/self-signed|certificate/);
+        await (await t.openTunnel({ ...through, proxy_certificate: renewed.cert }, to)).close();
+        expect(t.read(await open.ask(t.requestText('GET', '/'))).url).toBe('/');
+        open.socket.destroy();
+      } finally {
+        await own.stop();
+      }
+    });
+
+    test('what is no TLS on a TLS port harms nobody', async () => {
+      const client = await t.Client.open({ port: t.tlsBase + 1 });
+      client.write(t.requestText('GET', url));
+      await client.ended();
+      const through = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
+      expect((await t.see(through, url)).from).toBe(t.exits[0]);
+    });
+  });
+
+  test('an operator can leave open what is revoked', async () => {
+    const own = await startEmbeddedNode({
+      records: t.usualRecords(),
+      settings: { EXITWARD_AGENT_PORT_SHIFT: String(shift), EXITWARD_AGENT_ON_REVOKE: 'leave' },
+    });
+    const through = { port: t.normalPort + shift };
+    const client = await t.openTunnel(through, to);
+    await own.apply(t.authlistRecord(1, null));
+    expect((await t.ask(through, 'CONNECT', to)).status).toBe(407);
+    expect(t.read(await client.ask(t.requestText('GET', '/'))).url).toBe('/');
+    await own.stop();
+  });
+});

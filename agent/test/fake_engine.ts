@@ -1,0 +1,116 @@
+// An engine without a proxy: it follows the policy on disk as real ones do, and judges what a test asks.
+
+import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
+import { decide, type ProxyRequest, type Rules, type Verdict } from '../src/policy/decide.ts';
+import type { Listener } from '../src/policy/policy.ts';
+import type { NodeRecord, Position } from '../src/policy/records.ts';
+import { Replica } from '../src/store/replica.ts';
+
+export const openRules: Rules = {
+  connect_ports: [{ first: 443, last: 443 }],
+  http_ports: [{ first: 80, last: 80 }],
+  allowed: [],
+  staleness_seconds: 86_400,
+};
+
+export class FakeEngine implements Engine {
+  readonly name = 'embedded';
+  readonly replica: Replica;
+  readonly #now: () => number;
+  readonly #rules: Rules;
+  catchUps = 0;
+  /** What catching up fails with, or waits for, while it is set. */
+  fault: Error | undefined;
+  gate: Promise<void> | undefined;
+  /** What the next poll tells. */
+  finished: Finished[] = [];
+  open: Traffic[] = [];
+  stopped: { leave_running: boolean } | undefined;
+
+  constructor(dir: string, now: () => number, rules = openRules) {
+    this.replica = new Replica(dir);
+    this.#now = now;
+    this.#rules = rules;
+  }
+
+  async catchUp(): Promise<Position | undefined> {
+    this.catchUps += 1;
+    await this.gate;
+    if (this.fault) throw this.fault;
+    await this.replica.catchUp();
+    return this.replica.position;
+  }
+
+  /** What happens to a client's CONNECT. */
+  connect(more: Partial<ProxyRequest> = {}): Verdict {
+    return decide(this.replica.policy, this.#rules, { ...connection, ...more }, this.#now());
+  }
+
+  async explain(request: ProxyRequest): Promise<Explanation> {
+    const { policy, position } = this.replica;
+    if (!position) throw new Error('there is no policy yet');
+    return { verdict: decide(policy, this.#rules, request, this.#now()), position };
+  }
+
+  async poll(): Promise<Poll> {
+    return { finished: this.finished.splice(0), open: this.open, cursor: null };
+  }
+
+  listeners(): ReadonlyMap<number, Listener> {
+    return this.replica.policy.listeners;
+  }
+
+  faults(): string[] {
+    return [];
+  }
+
+  async stop(options: { leave_running: boolean }): Promise<void> {
+    this.stopped = options;
+    this.replica.close();
+  }
+}
+
+/** From the address that `listed` lists, to the server's override port. */
+const connection: ProxyRequest = {
+  source: '192.0.2.10',
+  port: 10_501,
+  method: 'CONNECT',
+  host: 'www.example.com',
+  destination_port: 443,
+  credentials: undefined,
+};
+
+/** A server, and an account with one user, whose address is listed. */
+export function listed(expiry: number): NodeRecord[] {
+  return [
+    {
+      kind: 'server',
+      value: {
+        name: 'fra1',
+        hostname: 'fra1.example.net',
+        services: ['proxy'],
+        port_schemes: [{ name: 'default', bases: [{ base: 10_000, service: 'proxy' }] }],
+        exit_ips: [{ ip: '198.51.100.1', port_base: 1 }],
+      },
+    },
+    { kind: 'keys', value: [] },
+    {
+      kind: 'contract',
+      account: 1,
+      value: { name: 'acme', expiry, suspended: false, blocked: false, port_scheme: 'default' },
+    },
+    {
+      kind: 'user',
+      account: 1,
+      id: 1,
+      value: { name: 'alice', active: true, proxy: true, token_version: 1 },
+    },
+    { kind: 'authlist', account: 1, id: 1, value: { ip: '192.0.2.10', user: 1, expiry } },
+  ];
+}
+
+/** The user of `listed`, let in or not. */
+export function alice(active: boolean): NodeRecord {
+  const value = { name: 'alice', active, proxy: true, token_version: 1 };
+  return { kind: 'user', account: 1, id: 1, value };
+}

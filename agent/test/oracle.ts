@@ -1,0 +1,266 @@
+// Judges requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
+import type { Allowed, ProxyRequest, Rules } from '../src/policy/decide.ts';
+import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
+import type { Reason } from '../src/policy/refusals.ts';
+import { isOnTheInternet, numberOf } from './special_networks.ts';
+
+/** A token that the control plane issued, and by which key. */
+export interface Issued {
+  key: PublicKey;
+  account: number;
+  user: number;
+  token_version: number;
+  expiry: number;
+}
+
+/** What the oracle is told of the world, instead of working it out. */
+export interface World {
+  /** Every genuine token. */
+  issued: ReadonlyMap<string, Issued>;
+  /** What a destination stands for: a hostname, an address, or nothing that may be reached. */
+  destinations: ReadonlyMap<string, { hostname: string } | { ip: string } | undefined>;
+  /** The addresses that the operator allows, first and last. */
+  allowed: ReadonlyArray<readonly [string, string]>;
+}
+
+type Of<K> = Extract<NodeRecord, { kind: K }>;
+type Value<K> = NonNullable<Of<K>['value']>;
+interface Known<K> {
+  account: number;
+  id: number;
+  value: Value<K>;
+}
+type Listed = 'user' | 'authlist' | 'override';
+
+interface Port {
+  scheme: string;
+  exit_ip: string;
+  override: boolean;
+}
+
+interface Person {
+  account: number;
+  user: number;
+  name: string;
+  by: 'authlist' | 'token';
+}
+
+export type Judgement =
+  | { reason: Reason }
+  | (Pick<Allowed, 'contract' | 'exit_ip' | 'dial' | 'override'> & {
+      by: 'authlist' | 'token' | 'probe';
+      account: number | undefined;
+      user: number | undefined;
+      name: string;
+    });
+
+export class Oracle {
+  readonly #records: NodeRecord[] = [];
+  readonly #world: World;
+  readonly #rules: Rules;
+  heard_at = 0;
+
+  constructor(world: World, rules: Rules) {
+    this.#world = world;
+    this.#rules = rules;
+  }
+
+  receive(record: NodeRecord): void {
+    this.#records.push(record);
+  }
+
+  judge(request: ProxyRequest, now: number): Judgement {
+    const server = this.#newest('server');
+    if (!server) return { reason: 'not_ready' };
+    const port = portsOf(server).get(request.port);
+    if (!port) return { reason: 'wrong_port' };
+
+    const { probe } = this.#rules;
+    const { user, password } = request.credentials ?? {};
+    if (probe && user === '-probe' && password === probe.password) {
+      const target = this.#world.destinations.get(request.host);
+      const isTarget = target && 'ip' in target && target.ip === probe.host;
+      if (!isTarget || request.destination_port !== probe.port) {
+        return { reason: 'destination_refused' };
+      }
+      const nobody = { account: undefined, user: undefined, name: '', contract: '' };
+      const { exit_ip } = port;
+      return { ...nobody, by: 'probe', exit_ip, dial: undefined, override: undefined };
+    }
+
+    const person = this.#identify(request, port.scheme, now);
+    if (typeof person === 'string') return { reason: person };
+    const reason = this.#objectionTo(person, port.scheme, now);
+    if (reason) return { reason };
+    const where = this.#destination(request, person.account, port.override, now);
+    if (!where) return { reason: 'destination_refused' };
+    const contract = this.#contract(person.account)?.name ?? '';
+    return { ...person, ...where, contract, exit_ip: port.exit_ip };
+  }
+
+  /** Why a connection may not go on that was opened with this request for this user; undefined: it may. */
+  faultOf(request: ProxyRequest, account: number, user: number, now: number): Reason | undefined {
+    if (!this.#newest('server')) return 'not_ready';
+    const contract = this.#contract(account);
+    if (!contract) return 'server_not_on_contract';
+    const person = this.#identify(request, contract.port_scheme, now);
+    if (typeof person === 'string') return person;
+    if (person.account !== account || person.user !== user) return 'unknown_address';
+    return this.#objectionTo(person, contract.port_scheme, now);
+  }
+
+  /** Who asks, or why that is not known. */
+  #identify(request: ProxyRequest, scheme: string, now: number): Person | Reason {
+    return request.credentials === undefined
+      ? this.#byAddress(request.source, scheme, now)
+      : this.#byToken(request.credentials, now);
+  }
+
+  /** What speaks against a known person on a port of this scheme. */
+  #objectionTo(person: Person, scheme: string, now: number): Reason | undefined {
+    const contract = this.#contract(person.account);
+    const user = this.#list('user').find(
+      ({ account, id }) => account === person.account && id === person.user,
+    )?.value;
+    if (!contract) return 'server_not_on_contract';
+    if (contract.suspended) return 'contract_suspended';
+    if (!(now < contract.expiry)) return 'contract_expired';
+    if (!user?.active) return 'inactive_user';
+    if (!user.proxy) return 'no_proxy_flag';
+    if (contract.blocked) return 'over_limit';
+    return contract.port_scheme === scheme ? undefined : 'wrong_port';
+  }
+
+  #byAddress(source: string, scheme: string, now: number): Person | Reason {
+    const from = numberOf(source);
+    const claims = this.#list('authlist')
+      .filter(({ value }) => from !== undefined && numberOf(value.ip) === from)
+      .filter(({ account }) => this.#contract(account)?.port_scheme === scheme)
+      .filter(({ value }) => now < value.expiry);
+    const claim = lastToEnd(claims);
+    if (!claim) return 'unknown_address';
+    const { staleness_seconds } = this.#rules;
+    const isRecent = isBetween(
+      now - staleness_seconds + 1,
+      this.heard_at,
+      now + staleness_seconds - 1,
+    );
+    if (!isRecent) return 'stale';
+    const { account } = claim;
+    const user = claim.value.user;
+    const named = this.#list('user').find((one) => one.account === account && one.id === user);
+    return named ? { account, user, name: named.value.name, by: 'authlist' } : 'unknown_address';
+  }
+
+  #byToken(given: { user: string; password: string } | null, now: number): Person | Reason {
+    const token = given ? this.#world.issued.get(given.password) : undefined;
+    const keys = this.#newest('keys') ?? [];
+    const genuine = keys.some(
+      ({ kid, public_key }) => kid === token?.key.kid && public_key === token.key.public_key,
+    );
+    if (!given || !token || !genuine) return 'bad_token';
+    const { account, user } = token;
+    if (!(now < token.expiry)) return 'expired_token';
+    if (!this.#contract(account)) return 'server_not_on_contract';
+    const named = this.#list('user').find((one) => one.account === account && one.id === user);
+    if (!named) return 'bad_token';
+    const { name, token_version } = named.value;
+    if (token.token_version !== token_version) return 'old_token_version';
+    return name === given.user ? { account, user, name, by: 'token' } : 'bad_token';
+  }
+
+  #destination(
+    { host, destination_port, method }: ProxyRequest,
+    of: number,
+    onOverridePort: boolean,
+    now: number,
+  ): { dial: string | undefined; override: number | undefined } | undefined {
+    const ranges = method === 'CONNECT' ? this.#rules.connect_ports : this.#rules.http_ports;
+    const target = this.#world.destinations.get(host);
+    if (!target || !ranges.some((one) => isBetween(one.first, destination_port, one.last))) {
+      return undefined;
+    }
+    const hostname = 'hostname' in target ? target.hostname : undefined;
+    const overrides = this.#list('override')
+      .filter(({ account }) => onOverridePort && account === of)
+      .filter(({ value }) => value.hostname === hostname && now < value.expiry);
+    const override = lastToEnd(overrides);
+    const ip = override?.value.ip ?? ('ip' in target ? target.ip : undefined);
+    if (ip !== undefined && !this.#mayReach(ip)) return undefined;
+    return { dial: override?.value.ip, override: override?.id };
+  }
+
+  #mayReach(ip: string): boolean {
+    const number = numberOf(ip);
+    const isAllowed = this.#world.allowed.some(([first, last]) =>
+      isBetween(numberOf(first), number, numberOf(last)),
+    );
+    const exits = this.#newest('server')?.exit_ips.map((exit) => exit.ip) ?? [];
+    const isOwn = [...exits, ...(this.#rules.own ?? [])].some((one) => numberOf(one) === number);
+    return isAllowed || (isOnTheInternet(ip) && !isOwn);
+  }
+
+  // ---- The pile -----------------------------------------------------------------------------
+
+  #contract(account: number): Value<'contract'> | undefined {
+    const last = this.#records.findLast(
+      (record) =>
+        (record.kind === 'contract' || record.kind === 'account') && record.account === account,
+    );
+    return last?.kind === 'contract' ? (last.value ?? undefined) : undefined;
+  }
+
+  #newest<K extends 'server' | 'keys'>(kind: K): Value<K> | undefined {
+    const last = this.#records.findLast((record) => record.kind === kind);
+    return (last?.value ?? undefined) as Value<K> | undefined;
+  }
+
+  /** All records of a kind that are there, whosever they are. */
+  #list<K extends Listed>(kind: K): Array<Known<K>> {
+    const cleared = kind === 'authlist' ? 'authlist_cleared' : 'overrides_cleared';
+    return this.#records.flatMap((record, at) => {
+      if (record.kind !== kind || record.value === null) return [];
+      const { account, id, value } = record as Of<Listed>;
+      const isOver = this.#records.slice(at + 1).some((later) => {
+        if (!('account' in later) || later.account !== account) return false;
+        if (later.kind === 'account') return true;
+        if (later.kind === cleared) return kind !== 'user';
+        return later.kind === kind && (later as Of<Listed>).id === id;
+      });
+      return isOver ? [] : [{ account, id, value } as Known<K>];
+    });
+  }
+}
+
+function isBetween<T>(first: T, one: T, last: T): boolean {
+  return first <= one && one <= last;
+}
+
+/** Of records that contradict each other for a moment the one that ends last; then the highest ids. */
+function lastToEnd<K extends 'authlist' | 'override'>(of: Array<Known<K>>): Known<K> | undefined {
+  const order = (one: Known<K>) => [one.value.expiry, one.account, one.id];
+  return of.toSorted((one, other) => compare(order(one), order(other))).at(-1);
+}
+
+function compare(one: number[], other: number[]): number {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return at < 0 ? 0 : (one[at] as number) - (other[at] as number);
+}
+
+/** What each port of the server means: base + port_base, and 500 more for the override port. */
+function portsOf(server: ServerValue): Map<number, Port> {
+  const ports = server.port_schemes.flatMap(({ name: scheme, bases }) =>
+    bases
+      .filter(({ service }) => service === 'proxy' || service === 'proxy-https')
+      .filter(({ service }) => server.services.includes(service))
+      .flatMap(({ base }) =>
+        server.exit_ips.flatMap(
+          ({ ip: exit_ip, port_base }): Array<[number, Port]> => [
+            [base + port_base, { scheme, exit_ip, override: false }],
+            [base + port_base + 500, { scheme, exit_ip, override: true }],
+          ],
+        ),
+      ),
+  );
+  return new Map(ports);
+}

@@ -1,0 +1,44 @@
+// The package that operators install: JavaScript that runs as it is, with the processes that the agent starts.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+let folder: string;
+const run = (...args: string[]) =>
+  execFileSync(process.execPath, [join(folder, 'package/bin/exitward-agent.js'), ...args], {
+    encoding: 'utf8',
+  });
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'exitward-package-'));
+  execFileSync('npm', ['pack', '-w', 'agent', '--pack-destination', folder], {
+    cwd: root,
+    stdio: 'ignore',
+  });
+  execFileSync('tar', ['-xzf', 'exitward-agent-0.1.0.tgz'], { cwd: folder });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+}, 60_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('the packed command line runs, and says its version', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'agent/package.json'), 'utf8'));
+  expect(run('--version').trim()).toBe(version);
+});
+
+test('what it starts as a process or thread of its own is in the package', () => {
+  for (const file of ['squid/decider.js', 'store/compaction.js']) {
+    expect([file, existsSync(join(folder, 'package/dist', file))]).toEqual([file, true]);
+  }
+});
+
+test('it holds no TypeScript and no tests', () => {
+  const names = execFileSync('tar', ['-tzf', 'exitward-agent-0.1.0.tgz'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect(names).not.toMatch(/\.ts$|\/test\//m);
+});

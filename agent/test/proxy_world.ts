@@ -1,0 +1,499 @@
+// The world around a proxy under test: records, an origin, a name server and clients that count, all on the loopback.
+import { execFileSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { parseNetworks } from '../src/address.ts';
+import { systemClock } from '../src/clock.ts';
+import type { Engine, Traffic } from '../src/engine.ts';
+import type { Rules } from '../src/policy/decide.ts';
+import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
+import { createSigningKey, signToken } from './histories.ts';
+
+export const now = () => systemClock.now();
+const hour = 3600;
+
+// ---- Addresses and records ----------------------------------------------------------------
+
+export const exits = ['127.78.1.1', '127.78.1.2'] as const;
+export const originIp = '127.78.2.1';
+export const otherOriginIp = '127.78.2.2';
+/** The origin is there, too; it must never be reached there. */
+export const privateIp = '127.78.3.1';
+export const nameServerIp = '127.78.2.53';
+/** Clients: accounts 1 and 2 have their addresses on authlists, the third has nobody's. */
+export const sources = ['127.78.4.1', '127.78.4.2', '127.78.4.3'] as const;
+
+/** Tests that run at once listen on different ports. */
+const slot = (2 * process.pid + Number(process.env.VITEST_POOL_ID ?? 0)) % 120;
+/** Ports: base + 1 or 2 for the exits, 500 more for custom DNS. */
+export const base = 11_000 + 1000 * Math.floor(slot / 12) + 40 * (slot % 12);
+/** Of another port scheme. */
+export const otherBase = base + 10;
+export const tlsBase = base + 20;
+export const normalPort = base + 1;
+export const overridePort = base + 501;
+
+const key = createSigningKey('k1');
+
+/** What an operator of the node allows, in these tests. */
+export const rules = {
+  connect_ports: [{ first: 81, last: 65_535 }],
+  http_ports: [{ first: 81, last: 65_535 }],
+  allowed: parseNetworks('127.78.2.0/24'),
+  staleness_seconds: 3600,
+} satisfies Rules;
+
+export const serverRecord = (change: Partial<ServerValue> = {}): NodeRecord => ({
+  kind: 'server',
+  value: {
+    name: 'fra1',
+    hostname: 'fra1.example.net',
+    services: ['proxy', 'proxy-https'],
+    port_schemes: [
+      {
+        name: 'default',
+        bases: [
+          { base, service: 'proxy' },
+          { base: tlsBase, service: 'proxy-https' },
+        ],
+      },
+      { name: 'other', bases: [{ base: otherBase, service: 'proxy' }] },
+    ],
+    exit_ips: exits.map((ip, index) => ({ ip, port_base: index + 1 })),
+    ...change,
+  },
+});
+
+export const contractRecord = (account: number, change: object = {}): NodeRecord => ({
+  kind: 'contract',
+  account,
+  value: {
+    name: `contract${account}`,
+    expiry: now() + hour,
+    suspended: false,
+    blocked: false,
+    port_scheme: 'default',
+    ...change,
+  },
+});
+
+/** User 1 of each account is alice, user 2 bob. */
+export const userRecord = (account: number, change: object = {}, id = 1): NodeRecord => ({
+  kind: 'user',
+  account,
+  id,
+  value: {
+    name: id === 1 ? 'alice' : 'bob',
+    active: true,
+    proxy: true,
+    token_version: 1,
+    ...change,
+  },
+});
+
+export const authlistRecord = (account: number, ip: string | null, user = 1): NodeRecord => ({
+  kind: 'authlist',
+  account,
+  id: 1,
+  value: ip === null ? null : { ip, user, expiry: now() + hour },
+});
+
+export const overrideRecord = (
+  account: number,
+  hostname: string,
+  ip: string | null,
+): NodeRecord => ({
+  kind: 'override',
+  account,
+  id: 1,
+  value: ip === null ? null : { hostname, ip, expiry: now() + hour },
+});
+
+/** Two accounts of two users each; alice of each has an address. */
+export const usualRecords = (): NodeRecord[] => [
+  serverRecord(),
+  { kind: 'keys', value: [key.public] },
+  ...[1, 2].flatMap((account) => [
+    contractRecord(account),
+    userRecord(account),
+    userRecord(account, {}, 2),
+    authlistRecord(account, sources[account - 1] as string),
+  ]),
+];
+
+export interface TokenChange {
+  user?: number;
+  token_version?: number;
+  expiry?: number;
+}
+
+export function tokenOf(account: number, change: TokenChange = {}): string {
+  const { user = 1, token_version = 1, expiry = now() + hour } = change;
+  return signToken(key, [1, 'k1', account, user, token_version, expiry]);
+}
+
+export const basic = (password: string, user = 'alice') =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+// ---- Certificates -------------------------------------------------------------------------
+
+export interface KeyPair {
+  cert: string;
+  key: string;
+}
+
+/** Of one name, signed by itself. */
+export function createCertificate(name: string): KeyPair {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
+  const [crt, keyFile] = [join(dir, 'crt'), join(dir, 'key')];
+  try {
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+        ...['-keyout', keyFile, '-out', crt, '-days', '2', '-subj', `/CN=${name}`],
+        ...['-addext', `subjectAltName=DNS:${name}`],
+      ],
+      { stdio: 'ignore' },
+    );
+    return { cert: readFileSync(crt, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+// ---- The origin ---------------------------------------------------------------------------
+
+/** What the origin saw of a request. */
+export interface Seen {
+  /** The address that was dialled, and the one it came from. */
+  at: string;
+  from: string;
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body_bytes: number;
+}
+
+export interface Origin {
+  port: number;
+  tls_port: number;
+  /** Of www.example, PEM. */
+  certificate: string;
+  /** Every address at which a connection came. */
+  dialled: Set<string>;
+  stop(): Promise<void>;
+}
+
+/** Answers what it saw; `/bytes/N` as many bytes. At every address of the machine. */
+export async function startOrigin(): Promise<Origin> {
+  const pair = createCertificate('www.example');
+  const dialled = new Set<string>();
+  const answer: Parameters<typeof createServer>[1] = async (request, response) => {
+    const { localAddress = '', remoteAddress = '' } = request.socket;
+    let body_bytes = 0;
+    for await (const chunk of request) body_bytes += chunk.length;
+    const { method = '', url = '', headers } = request;
+    const [, count] = /^\/bytes\/(\d+)$/.exec(url) ?? [];
+    if (count !== undefined) {
+      response.end(Buffer.alloc(Number(count), 'x'));
+      return;
+    }
+    const seen: Seen = { at: localAddress, from: remoteAddress, method, url, headers, body_bytes };
+    response.end(JSON.stringify(seen));
+  };
+  const servers = [createServer(answer), createTlsServer(pair, answer)];
+  for (const server of servers) {
+    server.on('connection', (socket: Socket) => dialled.add(socket.localAddress ?? ''));
+    await once(server.listen(0, '0.0.0.0'), 'listening');
+  }
+  const [port = 0, tls_port = 0] = servers.map((one) => (one.address() as AddressInfo).port);
+  return {
+    port,
+    tls_port,
+    certificate: pair.cert,
+    dialled,
+    async stop() {
+      for (const server of servers) {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      }
+    },
+  };
+}
+
+// ---- The name server ----------------------------------------------------------------------
+
+/** Addresses of a name, asked anew for each query. */
+export type Names = Map<string, () => string[] | Promise<string[]>>;
+
+export interface NameServer {
+  address: string;
+  stop(): void;
+}
+
+/** Knows these names (IPv4, by default to be kept for no time) and no others. */
+export async function startNameServer(
+  names: Names,
+  on: { ip: string; port: number; ttl_seconds?: number },
+) {
+  const socket = createSocket('udp4');
+  socket.on('message', async (query, { address, port }) => {
+    const labels: string[] = [];
+    let at = 12;
+    for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+      labels.push(query.toString('latin1', at + 1, at + 1 + length));
+      at += 1 + length;
+    }
+    const isA = query.readUInt16BE(at + 1) === 1;
+    const find = names.get(labels.join('.').toLowerCase());
+    const answers = (isA && find ? await find() : []).map((ip) =>
+      Buffer.from([
+        ...[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, on.ttl_seconds ?? 0, 0, 4],
+        ...ip.split('.').map(Number),
+      ]),
+    );
+    const head = Buffer.alloc(12);
+    query.copy(head, 0, 0, 2);
+    head.writeUInt16BE(find ? 0x8180 : 0x8183, 2);
+    head.writeUInt16BE(1, 4);
+    head.writeUInt16BE(answers.length, 6);
+    socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...answers]), port, address);
+  });
+  await new Promise<void>((resolve) => socket.bind(on.port, on.ip, resolve));
+  const server: NameServer = {
+    address: `${on.ip}:${socket.address().port}`,
+    stop: () => void socket.close(),
+  };
+  return server;
+}
+
+// ---- Clients ------------------------------------------------------------------------------
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Through {
+  port: number;
+  /** Address of the client; alice's of account 1, if not given. */
+  from?: string;
+  authorization?: string;
+  /** Certificate of the proxy, to speak TLS with it. */
+  proxy_certificate?: string;
+}
+
+/** A connection to the proxy that counts its own bytes. */
+export class Client {
+  readonly socket: Socket;
+  sent = 0;
+  received = 0;
+  isEnded = false;
+  isClosed = false;
+  #text = '';
+  #wake: () => void = () => {};
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk: Buffer) => {
+      this.received += chunk.length;
+      this.#text += chunk.toString('latin1');
+      this.#wake();
+    });
+    socket.on('error', () => {});
+    socket.on('end', () => {
+      this.isEnded = true;
+      this.#wake();
+    });
+    socket.on('close', () => {
+      this.isClosed = true;
+      this.#wake();
+    });
+  }
+
+  static async open({ port, from = sources[0], proxy_certificate }: Through): Promise<Client> {
+    const raw = connect({ host: '127.0.0.1', port, localAddress: from, allowHalfOpen: true });
+    await once(raw, 'connect');
+    if (proxy_certificate === undefined) return new Client(raw);
+    const socket = connectTls({ socket: raw, servername: 'proxy.test', ca: proxy_certificate });
+    await once(socket, 'secureConnect');
+    return new Client(socket);
+  }
+
+  write(data: string | Buffer): void {
+    this.sent += Buffer.byteLength(data);
+    this.socket.write(data);
+  }
+
+  /** Takes what has come, when it is what is expected. Errors: the connection ended before. */
+  async take<T>(read: (text: string) => { value: T; length: number } | undefined): Promise<T> {
+    for (;;) {
+      const found = read(this.#text);
+      if (found) {
+        this.#text = this.#text.slice(found.length);
+        return found.value;
+      }
+      if (this.isEnded || this.isClosed) throw new Error(`ended after ${this.#text.slice(0, 200)}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  takeBytes(length: number): Promise<string> {
+    return this.take((text) =>
+      text.length < length ? undefined : { value: text.slice(0, length), length },
+    );
+  }
+
+  /** The next response; one without Content-Length ends with its head. */
+  answer(): Promise<Answer> {
+    return this.take((text) => {
+      const end = text.indexOf('\r\n\r\n');
+      if (end < 0) return undefined;
+      const [first = '', ...lines] = text.slice(0, end).split('\r\n');
+      const headers = Object.fromEntries(
+        lines.map((line) => {
+          const colon = line.indexOf(':');
+          return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+        }),
+      );
+      const length = end + 4 + Number(headers['content-length'] ?? 0);
+      if (text.length < length) return undefined;
+      const status = Number(first.split(' ')[1]);
+      return { value: { status, headers, body: text.slice(end + 4, length) }, length };
+    });
+  }
+
+  ask(text: string): Promise<Answer> {
+    this.write(text);
+    return this.answer();
+  }
+
+  /** Ends it, and waits for the proxy to do so, too. */
+  async close(): Promise<void> {
+    this.socket.end();
+    if (!this.isClosed) await once(this.socket, 'close');
+  }
+
+  /** Resolves when the proxy has ended it. */
+  async ended(): Promise<void> {
+    await until(() => this.isEnded || this.isClosed);
+    this.socket.destroy();
+  }
+}
+
+export function requestText(
+  method: string,
+  target: string,
+  { authorization }: Pick<Through, 'authorization'> = {},
+  body = '',
+): string {
+  const host = target.replace(/^\w+:\/\//, '').replace(/\/.*/, '');
+  return [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${host}`,
+    ...(authorization === undefined ? [] : [`Proxy-Authorization: ${authorization}`]),
+    ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    '',
+    body,
+  ].join('\r\n');
+}
+
+/** One request on a connection of its own. */
+export async function ask(through: Through, method: string, target: string): Promise<Answer> {
+  const client = await Client.open(through);
+  try {
+    return await client.ask(requestText(method, target, through));
+  } finally {
+    client.socket.destroy();
+  }
+}
+
+/** What the origin saw of a plain request. */
+export async function see(through: Through, url: string): Promise<Seen> {
+  return read(await ask(through, 'GET', url));
+}
+
+/** What the origin says in an answer that it saw. Errors: it was not the origin. */
+export function read({ status, body }: Answer): Seen {
+  if (status !== 200) throw new Error(`${status}: ${body}`);
+  return JSON.parse(body) as Seen;
+}
+
+/** A tunnel that was given. */
+export async function openTunnel(through: Through, to: string): Promise<Client> {
+  const client = await Client.open(through);
+  const { status, body } = await client.ask(requestText('CONNECT', to, through));
+  if (status !== 200) throw new Error(`${status}: ${body}`);
+  return client;
+}
+
+// ---- Usage --------------------------------------------------------------------------------
+
+/** Follows what an engine tells of traffic that is over, as the meter does. */
+export class Usage {
+  readonly #engine: Engine;
+  #cursor: unknown;
+  /** By account and user: `1 2`. */
+  readonly sums = new Map<string, { up: number; down: number }>();
+  open: Traffic[] = [];
+
+  private constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  /** From now on: what was under way before is over. */
+  static async from(engine: Engine): Promise<Usage> {
+    const usage = new Usage(engine);
+    await until(async () => {
+      await usage.poll();
+      return usage.open.length === 0;
+    });
+    usage.sums.clear();
+    return usage;
+  }
+
+  async poll(): Promise<void> {
+    const { finished, open, cursor } = await this.#engine.poll(this.#cursor);
+    for (const { account, user, up, down } of finished) {
+      const sum = this.sums.get(`${account} ${user}`) ?? { up: 0, down: 0 };
+      this.sums.set(`${account} ${user}`, { up: sum.up + up, down: sum.down + down });
+    }
+    this.open = open;
+    this.#cursor = cursor;
+  }
+
+  /** All sums, when these are they; or what they are after five seconds. */
+  async settled(expected: Record<string, { up: number; down: number }>) {
+    for (let left = 100; left > 0; left--) {
+      await this.poll();
+      const sums = Object.fromEntries(this.sums);
+      const keys = new Set([...Object.keys(sums), ...Object.keys(expected)]);
+      const isSame = [...keys].every(
+        (one) => sums[one]?.up === expected[one]?.up && sums[one]?.down === expected[one]?.down,
+      );
+      if (isSame && this.open.length === 0) break;
+      await sleep(50);
+    }
+    return Object.fromEntries(this.sums);
+  }
+}
+
+/** Waits until something holds, for ten seconds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let left = 200; !(await holds()); left--) {
+    if (left === 0) throw new Error('it did not come to hold');
+    await sleep(50);
+  }
+}

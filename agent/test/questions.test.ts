@@ -1,0 +1,116 @@
+// What an operator is told of a connection: the verdict, and whose request by which record it would be.
+import { expect, test } from 'vitest';
+import { answerOf, requestOf } from '../src/link/questions.ts';
+import { decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
+import { Policy } from '../src/policy/policy.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
+
+const rules: Rules = {
+  connect_ports: [{ first: 443, last: 443 }],
+  http_ports: [],
+  allowed: [],
+  staleness_seconds: 1000,
+};
+const contract = {
+  name: 'acme',
+  expiry: 2000,
+  suspended: false,
+  blocked: false,
+  port_scheme: 'default',
+};
+const records: NodeRecord[] = [
+  {
+    kind: 'server',
+    value: {
+      name: 'fra1',
+      hostname: 'fra1.example',
+      services: ['proxy'],
+      port_schemes: [{ name: 'default', bases: [{ base: 11_000, service: 'proxy' }] }],
+      exit_ips: [{ ip: '198.51.100.1', port_base: 1 }],
+    },
+  },
+  { kind: 'contract', account: 7, value: contract },
+  {
+    kind: 'user',
+    account: 7,
+    id: 3,
+    value: { name: 'alice', active: true, proxy: true, token_version: 1 },
+  },
+  { kind: 'authlist', account: 7, id: 9, value: { ip: '192.0.2.1', user: 3, expiry: 1500 } },
+  {
+    kind: 'override',
+    account: 7,
+    id: 5,
+    value: { hostname: 'shop.example', ip: '9.9.9.9', expiry: 1500 },
+  },
+];
+
+function ask(more: Partial<ProxyRequest>, change: NodeRecord[] = []) {
+  const policy = new Policy();
+  for (const record of [...records, ...change]) policy.apply(record);
+  policy.heard_at = 900;
+  const question = {
+    from: '192.0.2.1',
+    port: 11_501,
+    method: 'CONNECT',
+    host: 'shop.example',
+    destination_port: 443,
+  };
+  const request = { ...requestOf(question), ...more };
+  const verdict = decide(policy, rules, request, 1000);
+  return answerOf({ verdict, position: { epoch: 'e', revision: 14 } });
+}
+
+test('an allowed connection is told with the records that decided, exit and address', () => {
+  expect(ask({})).toEqual({
+    verdict: 'allow',
+    status: 200,
+    reason: 'authlist',
+    message: 'the connection is allowed',
+    rule: 'authlist 9, override 5',
+    account: 'acme',
+    user: 'alice',
+    exit_ip: '198.51.100.1',
+    dial: '9.9.9.9',
+    revision: 14,
+  });
+});
+
+test('a refused one is told with whose it would have been, where that was clear', () => {
+  const suspended: NodeRecord = {
+    kind: 'contract',
+    account: 7,
+    value: { ...contract, suspended: true },
+  };
+  const whose = { rule: 'authlist 9', account: 'acme', user: 'alice' };
+  expect(ask({}, [suspended])).toMatchObject({ reason: 'contract_suspended', ...whose });
+  expect(ask({ destination_port: 25 })).toMatchObject({ reason: 'destination_refused', ...whose });
+  expect(ask({ host: '10.0.0.1' })).toMatchObject({ reason: 'destination_refused', ...whose });
+});
+
+test('of a stranger there is nothing to tell', () => {
+  const answer = ask({ source: '192.0.2.2' });
+  expect(answer).toMatchObject({ verdict: 'challenge', status: 407, reason: 'unknown_address' });
+  expect(Object.keys(answer).sort()).toEqual([
+    'message',
+    'reason',
+    'revision',
+    'status',
+    'verdict',
+  ]);
+});
+
+test('credentials of the question are judged like those of a request', () => {
+  const question = {
+    from: '192.0.2.1',
+    port: 1,
+    method: 'GET',
+    host: 'a.example',
+    destination_port: 80,
+  };
+  expect(requestOf(question).credentials).toBeUndefined();
+  expect(requestOf({ ...question, user: 'alice', token: 'ewt_x' }).credentials).toEqual({
+    user: 'alice',
+    password: 'ewt_x',
+  });
+});

@@ -1,0 +1,66 @@
+// Names to addresses: whom is asked, and for how long an answer is kept.
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Clock } from '../src/clock.ts';
+import { Resolver } from '../src/embedded/resolver.ts';
+import { nameServerIp, startNameServer } from './proxy_world.ts';
+
+let steady = 0;
+const clock = { steady: () => steady } as Clock;
+let asked = 0;
+const names = new Map([
+  [
+    'www.example',
+    () => {
+      asked += 1;
+      return asked === 1 ? ['192.0.2.1', '192.0.2.2'] : ['192.0.2.3'];
+    },
+  ],
+]);
+const [brief, long] = [
+  await startNameServer(names, { ip: nameServerIp, port: 0, ttl_seconds: 20 }),
+  await startNameServer(names, { ip: nameServerIp, port: 0, ttl_seconds: 250 }),
+];
+afterAll(() => {
+  brief.stop();
+  long.stop();
+});
+beforeEach(() => {
+  steady = 1000;
+  asked = 0;
+});
+
+describe('a name', () => {
+  test('has all its addresses of one family, in any spelling, and no others', async () => {
+    const resolver = new Resolver([brief.address], clock);
+    expect(await resolver.resolve('WWW.Example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(await resolver.resolve('www.example', 6)).toEqual([]);
+    expect(asked).toBe(1);
+  });
+
+  test.each([
+    ['as it says', brief, 20],
+    ['a minute at most', long, 60],
+  ])('is asked for again after as long %s', async (_, server, seconds) => {
+    const resolver = new Resolver([server.address], clock);
+    const first = await resolver.resolve('www.example', 4);
+    steady += seconds - 1;
+    expect(await resolver.resolve('www.EXAMPLE', 4)).toEqual(first);
+    steady += 1;
+    expect(await resolver.resolve('www.example', 4)).toEqual(['192.0.2.3']);
+    expect(asked).toBe(2);
+  });
+
+  test('that is not there is none, until it is', async () => {
+    const resolver = new Resolver([brief.address], clock);
+    expect(await resolver.resolve('new.example', 4)).toEqual([]);
+    names.set('new.example', () => ['192.0.2.9']);
+    expect(await resolver.resolve('new.example', 4)).toEqual(['192.0.2.9']);
+  });
+
+  test('is asked for at the next server when one is silent', async () => {
+    const silent = await startNameServer(new Map(), { ip: nameServerIp, port: 0 });
+    silent.stop();
+    const resolver = new Resolver([silent.address, brief.address], clock);
+    expect(await resolver.resolve('www.example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+});

@@ -1,0 +1,167 @@
+// A control plane that says what a test tells it to, over real HTTP, and remembers what it was told.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { NodeRecord, Position } from '../src/policy/records.ts';
+
+/** What a request is answered with in place of the usual. */
+export interface Refusal {
+  status: number;
+  /** JSON, unless it is a text. */
+  body?: object | string;
+  headers?: Record<string, string>;
+}
+
+interface Answered {
+  id: number;
+  answer: Record<string, unknown>;
+}
+
+export class ScriptedControl {
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #streams = new Set<ServerResponse>();
+  readonly #watchers = new Set<() => void>();
+  url = '';
+  epoch = 'e1';
+  revision = 1;
+  records: NodeRecord[] = [];
+  /** By `METHOD /path` below /node; removed by the test. */
+  readonly refusals = new Map<string, Refusal>();
+  /** While set, acknowledgements are not answered. */
+  ackGate: Promise<void> | undefined;
+  /** Everything that was asked: `GET /snapshot`. */
+  readonly asked: string[] = [];
+  /** Where each stream was to begin. */
+  readonly resumed: string[] = [];
+  readonly acknowledged: Position[] = [];
+  readonly usage: unknown[] = [];
+  readonly health: unknown[] = [];
+  readonly answers: Answered[] = [];
+
+  static async start(): Promise<ScriptedControl> {
+    const control = new ScriptedControl();
+    await new Promise<void>((resolve) => control.#server.listen(0, '127.0.0.1', resolve));
+    control.url = `http://127.0.0.1:${(control.#server.address() as AddressInfo).port}`;
+    return control;
+  }
+
+  async stop(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#server.close(() => resolve());
+    this.#server.closeAllConnections();
+    await promise;
+  }
+
+  get streams(): number {
+    return this.#streams.size;
+  }
+
+  /** The lines of a snapshot as of now. */
+  snapshot(): string {
+    const { epoch, revision, records } = this;
+    const lines = [{ kind: 'snapshot', epoch, revision }, ...records];
+    return [...lines, { kind: 'end', records: records.length }]
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join('');
+  }
+
+  /** Sends a change; it is in the next snapshot only when the test puts it there. */
+  change(...records: NodeRecord[]): void {
+    this.revision += 1;
+    this.write(
+      `id: ${this.epoch}:${this.revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
+    );
+  }
+
+  position(): void {
+    this.write(`id: ${this.epoch}:${this.revision}\nevent: position\ndata: ${this.revision}\n\n`);
+  }
+
+  write(text: string): void {
+    for (const stream of this.#streams) stream.write(text);
+  }
+
+  /** Ends the streams in the middle of things. */
+  cut(): void {
+    for (const stream of this.#streams) stream.destroy();
+  }
+
+  /** Resolves when this holds after a request. Errors: after five seconds. */
+  async until(met: () => boolean): Promise<void> {
+    const deadline = performance.now() + 5000;
+    while (!met()) {
+      if (performance.now() > deadline) {
+        throw new Error(
+          `not met; asked: ${this.asked.slice(-20)}; acknowledged: ${JSON.stringify(this.acknowledged.slice(-5))}`,
+        );
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, 5);
+        this.#watchers.add(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const asked = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
+    const text = await readText(request);
+    this.asked.push(asked);
+    try {
+      const refusal = this.refusals.get(asked);
+      if (refusal) {
+        const { status, body = { message: `${status}` }, headers = {} } = refusal;
+        response.writeHead(status, headers);
+        response.end(typeof body === 'string' ? body : JSON.stringify(body));
+      } else if (asked === 'GET /snapshot') response.end(this.snapshot());
+      else if (asked === 'GET /changes') this.#open(request, response);
+      else await this.#take(asked, JSON.parse(text), response);
+    } finally {
+      for (const tell of this.#watchers) tell();
+      this.#watchers.clear();
+    }
+  }
+
+  #open(request: IncomingMessage, response: ServerResponse): void {
+    const from = String(request.headers['last-event-id']);
+    this.resumed.push(from);
+    if (!from.startsWith(`${this.epoch}:`)) {
+      response.writeHead(409).end(JSON.stringify({ message: 'another history' }));
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.flushHeaders();
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    this.position();
+  }
+
+  async #take(asked: string, body: object, response: ServerResponse): Promise<void> {
+    const send = (status: number, value?: unknown) => {
+      response.writeHead(status);
+      response.end(value === undefined ? undefined : JSON.stringify(value));
+    };
+    if (asked === 'POST /acks') {
+      this.acknowledged.push(body as Position);
+      await this.ackGate;
+      send(204);
+    } else if (asked === 'POST /answers') {
+      this.answers.push(body as Answered);
+      send(204);
+    } else if (asked === 'POST /usage') {
+      this.usage.push(body);
+      send(200, { counted: true, left_out: [] });
+    } else if (asked === 'POST /health') {
+      this.health.push(body);
+      send(200, { known: 1 });
+    } else if (asked === 'POST /join') send(201, { node: 7, server: 'fra1', token: 'ewn_secret' });
+    else send(404, { message: `There is no ${asked}.` });
+  }
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of request.setEncoding('utf8')) text += piece;
+  return text;
+}

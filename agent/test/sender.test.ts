@@ -1,0 +1,277 @@
+// The sender: a batch is sent until it is counted, and nothing is dropped in silence.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { keptLog, startTestApp } from '../../server/test/harness.ts';
+import type { Clock } from '../src/clock.ts';
+import { Journal } from '../src/usage/journal.ts';
+import type { Batch, UsageRow } from '../src/usage/ledger.ts';
+import { Sender } from '../src/usage/sender.ts';
+
+const noon = 1_800_014_400;
+const day = 86_400;
+let folder: string;
+let files = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'exitward-sender-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const rowOf = (account: number, up: number, at = noon): UsageRow => ({
+  account,
+  user: 1,
+  at,
+  up,
+  down: 0,
+});
+
+function refusal(status: number, message: string): Error {
+  return Object.assign(new Error(message), { status });
+}
+
+/** Answers as it is told to, in turn, then counts everything. */
+class ScriptedControl {
+  readonly sent: Batch[] = [];
+  readonly script: Array<Error | { counted: boolean; left_out: number[] }> = [];
+  async reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }> {
+    this.sent.push(batch);
+    const answer = this.script.shift() ?? { counted: true, left_out: [] };
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+}
+
+let journal: Journal;
+let control: ScriptedControl;
+let stop: AbortController;
+let kept: ReturnType<typeof keptLog>;
+/** How long it waited, each time. */
+let slept: number[];
+let clock: Clock;
+const newSender = () => new Sender({ journal, control, clock, log: kept.log, report_seconds: 3 });
+const messages = () => kept.lines.map(({ msg }) => msg);
+const add = (rows: UsageRow[]) =>
+  journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
+/** Until everything is acknowledged. */
+async function runUntilSent(sender = newSender()): Promise<void> {
+  const running = sender.run(stop.signal);
+  while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  stop.abort();
+  await running;
+}
+
+beforeEach(async () => {
+  kept = keptLog();
+  journal = await Journal.open(join(folder, `${++files}.journal`), { log: kept.log });
+  control = new ScriptedControl();
+  stop = new AbortController();
+  slept = [];
+  clock = {
+    now: () => noon,
+    steady: () => 0,
+    async sleep(seconds) {
+      slept.push(seconds);
+    },
+  };
+  return () => journal.close();
+});
+
+test('rows are sent as soon as there are any, one batch after another, with a rest between', async () => {
+  const running = newSender().run(stop.signal);
+  for (const account of [1, 2]) {
+    await add([rowOf(account, 10)]);
+    while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  stop.abort();
+  await running;
+  expect(control.sent).toEqual([
+    { boot: journal.boot, seq: 1, rows: [rowOf(1, 10)] },
+    { boot: journal.boot, seq: 2, rows: [rowOf(2, 10)] },
+  ]);
+  expect(slept).toEqual([3, 3]);
+});
+
+test('what comes while it rests is one batch, and a stop ends the rest', async () => {
+  clock.sleep = (_, signal) =>
+    new Promise((resolve) => {
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+  await add([rowOf(1, 10)]);
+  const sender = newSender();
+  const running = sender.run(stop.signal);
+  while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await add([rowOf(1, 20)]);
+  await add([rowOf(1, 30)]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(control.sent).toHaveLength(1);
+  stop.abort();
+  await running;
+  expect(control.sent).toHaveLength(1);
+  await sender.send();
+  expect(control.sent[1]).toMatchObject({ seq: 2, rows: [rowOf(1, 50)] });
+});
+
+test('numbers rise in a journal, also past what was too old and over a restart', async () => {
+  await journal.close();
+  const path = join(folder, 'numbers.journal');
+  const numbers: Array<[string, number]> = [];
+  for (const at of [noon, noon - 41 * day, noon]) {
+    journal = await Journal.open(path, { log: kept.log });
+    await add([rowOf(1, 10, at)]);
+    if (at < noon) control.script.push(refusal(400, 'rows.0.at: older than 40 days'));
+    await newSender().send();
+    const { boot, seq } = control.sent.at(-1) as Batch;
+    numbers.push([boot, seq]);
+    await journal.close();
+  }
+  expect(numbers).toEqual([1, 2, 3].map((seq) => [journal.boot, seq]));
+});
+
+test.each([
+  ['the network', new Error('connect ECONNREFUSED')],
+  ['a revoked token', refusal(401, 'The token is not known.')],
+  ['a conflict', refusal(409, 'Take a new snapshot.')],
+  ['a refusal', refusal(400, 'rows.0.user: 0 is less than 1.')],
+  ['an overload', refusal(503, 'Try again later. rows.0.at: older than you think.')],
+])(
+  'a batch that fails for %s is kept and sent again under its name, after a growing, random delay',
+  async (_, failure) => {
+    control.script.push(...Array.from({ length: 9 }, () => failure));
+    await add([rowOf(1, 10)]);
+    const sender = newSender();
+    clock.sleep = async (seconds) => {
+      // Then it rests.
+      if (control.sent.length > 9) return;
+      slept.push(seconds);
+      expect(sender.faults()).toEqual([`Usage cannot be reported: ${failure.message}`]);
+      await add([rowOf(1, 1)]);
+    };
+    await runUntilSent(sender);
+    expect(sender.faults()).toEqual([]);
+    expect(control.sent.slice(0, 10)).toEqual(
+      Array.from({ length: 10 }, () => ({ boot: journal.boot, seq: 1, rows: [rowOf(1, 10)] })),
+    );
+    expect(control.sent[10]).toMatchObject({ seq: 2, rows: [rowOf(1, 9)] });
+    for (const [index, seconds] of slept.entries()) {
+      const most = [2, 4, 8, 16, 32, 60, 60, 60, 60][index] ?? 0;
+      expect(seconds).toBeGreaterThanOrEqual(most / 2);
+      expect(seconds).toBeLessThanOrEqual(most);
+    }
+    expect(new Set(slept.slice(5)).size).toBeGreaterThan(1);
+  },
+);
+
+test('rows that are too old are dropped with a cry, and the rest of the batch is sent', async () => {
+  const old = [rowOf(1, 10, noon - 50 * day), rowOf(3, 30, noon - 60 * day)];
+  await add([old[0] as UsageRow, rowOf(2, 20), old[1] as UsageRow]);
+  control.script.push(
+    refusal(400, 'rows.0.at: older than 40 days; usage that old is not counted any more.'),
+  );
+  await runUntilSent();
+  expect(control.sent[1]).toEqual({ boot: journal.boot, seq: 1, rows: [rowOf(2, 20)] });
+  expect(kept.lines).toMatchObject([{ level: 50, rows: 2, bytes: 40, first: old }]);
+  expect(slept).toEqual([3]);
+});
+
+test('a batch of which all is too old is over', async () => {
+  await add([rowOf(1, 10, 1)]);
+  control.script.push(refusal(400, 'rows.0.at: older than 40 days'));
+  await runUntilSent();
+  expect(control.sent).toHaveLength(1);
+});
+
+describe('rows that are too old by the clock of the control plane alone', () => {
+  const tooOld = (more: object) =>
+    Object.assign(refusal(400, 'rows.0.at: older than 40 days'), more);
+
+  test('are sent with as much added as our clock is behind, which is a fault', async () => {
+    const sender = newSender();
+    const days = 100.5;
+    const sendFrom = async (rows: UsageRow[], refusals: number) => {
+      await add(rows);
+      for (let left = refusals; left > 0; left--) {
+        control.script.push(tooOld({ answered_at: noon + days * day }));
+      }
+      await sender.send();
+    };
+    await sendFrom([rowOf(1, 10), rowOf(2, 20, noon - 60)], 1);
+    expect(control.sent[1]).toEqual({
+      boot: journal.boot,
+      seq: 1,
+      rows: [rowOf(1, 10, noon + days * day), rowOf(2, 20, noon - 60 + days * day)],
+    });
+    expect(sender.faults()).toEqual([
+      "The clock of this machine is 100.5 days behind the control plane's; set it right (timedatectl).",
+    ]);
+    await sendFrom([rowOf(1, 30)], 1);
+    expect(sender.faults()).toHaveLength(1);
+    expect(kept.lines).toHaveLength(1);
+    await sendFrom([rowOf(1, 40)], 0);
+    expect(sender.faults()).toEqual([]);
+    expect(messages()).not.toContainEqual(expect.stringMatching(/^usage is lost/));
+  });
+
+  test('but for those that are too old by ours, too', async () => {
+    await add([rowOf(1, 10, noon - 41 * day), rowOf(2, 20)]);
+    const refused = tooOld({ answered_at: noon + 50 * day });
+    control.script.push(refused, refused);
+    await newSender().send();
+    expect(control.sent.at(-1)?.rows).toEqual([rowOf(2, 20, noon + 50 * day)]);
+    expect(kept.lines).toMatchObject([{ rows: 1, bytes: 10 }, { level: 50 }]);
+  });
+
+  test.each([{}, { answered_at: noon + 5 }])(
+    'are kept when it does not tell that our clock is behind: %j',
+    async (more) => {
+      await add([rowOf(1, 10)]);
+      control.script.push(...Array.from({ length: 9 }, () => tooOld(more)));
+      await runUntilSent();
+      expect(control.sent).toHaveLength(10);
+      expect(control.sent.at(-1)).toMatchObject({ seq: 1, rows: [rowOf(1, 10)] });
+    },
+  );
+});
+
+test('rows that the control plane left out are told', async () => {
+  await add([rowOf(1, 10), rowOf(2, 20)]);
+  control.script.push({ counted: true, left_out: [1] });
+  await runUntilSent();
+  expect(kept.lines).toMatchObject([{ level: 40, rows: 1, bytes: 20, first: [rowOf(2, 20)] }]);
+});
+
+test('the control plane itself: old rows are refused as the sender expects, the rest counts once', async () => {
+  const t = await startTestApp(`sqlite:${join(folder, 'control.db')}`);
+  await t.server('fra1');
+  const acme = await t.account('acme', { servers: ['fra1'] });
+  const node = await t.node('fra1');
+  const { id } = acme.account;
+  let lost = 1;
+  const real = {
+    async reportUsage(batch: Batch) {
+      const response = await node.send('POST', '/usage', batch);
+      const body = (await response.json()) as { message: string };
+      if (response.status !== 200) throw refusal(response.status, body.message);
+      // The first answer gets lost on the way.
+      if (lost-- > 0) throw new Error('socket hang up');
+      return body as unknown as { counted: boolean; left_out: number[] };
+    },
+  };
+  await add([
+    rowOf(id, 1, t.now() - 41 * day),
+    rowOf(id, 20, t.now() - 5),
+    rowOf(999, 300, t.now()),
+  ]);
+  await runUntilSent(
+    new Sender({ journal, control: real, clock, log: kept.log, report_seconds: 3 }),
+  );
+  expect(messages()).toEqual([
+    expect.stringMatching(/^usage is lost, never to be billed: rows\.0\.at: older than 40 days/),
+    'usage cannot be reported; it is kept',
+    expect.stringMatching(/^usage is lost/),
+    'usage is reported again',
+  ]);
+  const contract = await t.as(acme).get('/contract');
+  expect(contract.body.period.usage).toBe(20);
+  await t.stop();
+});

@@ -1,0 +1,135 @@
+// The Squid engine when something in or around it fails: nobody gets further than they may, and Squid lives on.
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as t from './proxy_world.ts';
+import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
+
+let origin: t.Origin;
+let node: SquidNode;
+let url: string;
+const normal = { port: t.normalPort };
+const names: t.Names = new Map([
+  ['www.example', () => [t.originIp]],
+  ['own.example', () => ['9.9.9.11']],
+]);
+const onLoopback = (command: 'add' | 'delete', ip: string) =>
+  execFileSync('ip', ['address', command, `${ip}/32`, 'dev', 'lo']);
+
+beforeAll(async () => {
+  onLoopback('add', '9.9.9.11');
+  origin = await t.startOrigin();
+  url = `http://${t.originIp}:${origin.port}/`;
+  const records = [...t.usualRecords(), t.overrideRecord(1, 'www.example', t.otherOriginIp)];
+  node = await startSquidNode({ records, names });
+});
+afterAll(async () => {
+  await node?.stop();
+  await origin?.stop();
+  onLoopback('delete', '9.9.9.11');
+});
+
+const childOf = (squid: number | undefined, program: string) =>
+  childrenOf(squid).find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program));
+
+test('a custom DNS entry whose address cannot be put in place is refused, not passed over', async () => {
+  const target = `www.example:${origin.port}`;
+  const [squid] = node.squids();
+  for (const method of ['GET', 'CONNECT']) {
+    // A Squid whose helper dies before it ever answered gives up itself.
+    const { at } = await t.see({ port: t.overridePort }, `http://${target}/`);
+    expect(at).toBe(t.otherOriginIp);
+    origin.dialled.clear();
+    const script = childOf(squid, 'dial.sed') ?? 0;
+    process.kill(script, 'SIGSTOP');
+    const asked = t.ask(
+      { port: t.overridePort },
+      method,
+      method === 'GET' ? `http://${target}/` : target,
+    );
+    await sleep(300);
+    process.kill(script, 'SIGKILL');
+    const { status, headers } = await asked;
+    expect([method, status, headers['x-exitward-reason']]).toEqual([method, 503, 'not_ready']);
+    expect([...origin.dialled]).toEqual([]);
+    await t.until(() => ![undefined, script].includes(childOf(squid, 'dial.sed')));
+  }
+  expect(node.squids()).toEqual([squid]);
+});
+
+test('no address of the machine is a destination, also one that came later', async () => {
+  origin.dialled.clear();
+  const reasonFor = async (host: string) =>
+    (await t.ask(normal, 'GET', `http://${host}:${origin.port}/`)).headers['x-exitward-reason'];
+  expect(await reasonFor('9.9.9.11')).toBe('destination_refused');
+  expect(await reasonFor('own.example')).toBe('destination_refused');
+  expect([...origin.dialled]).toEqual([]);
+  onLoopback('add', '9.9.9.12');
+  try {
+    await t.until(async () => (await reasonFor('9.9.9.12')) === 'destination_refused');
+  } finally {
+    onLoopback('delete', '9.9.9.12');
+  }
+});
+
+test('no connection to an origin serves two requests: they may be of two accounts', async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+    socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+  });
+  await once(server.listen(0, t.originIp), 'listening');
+  const { port } = server.address() as AddressInfo;
+  for (const from of t.sources.slice(0, 2)) {
+    expect((await t.ask({ ...normal, from }, 'GET', `http://${t.originIp}:${port}/`)).status).toBe(
+      200,
+    );
+  }
+  server.close();
+  expect(connections).toBe(2);
+});
+
+test('what fails is told in words, as far as Squid knows', async () => {
+  const cutting = createServer((socket) => socket.on('error', () => {}).end());
+  await once(cutting.listen(0, t.originIp), 'listening');
+  const { port } = cutting.address() as AddressInfo;
+  const failing = [
+    ['unresolved', 502, 'unknown.example:8080'],
+    ['unreachable', 503, `${t.originIp}:81`],
+    ['broken_answer', 502, `${t.originIp}:${port}`],
+  ] as const;
+  for (const [word, status, target] of failing) {
+    const answer = await t.ask(normal, 'GET', `http://${target}/`);
+    expect([answer.status, answer.headers['x-exitward-reason']]).toEqual([status, word]);
+    expect(answer.body).toContain(`(${word}).\n`);
+  }
+  cutting.close();
+  // Headers of answers to CONNECT cannot be added to; their text can be read.
+  const connected = await t.ask(normal, 'CONNECT', `${t.originIp}:81`);
+  expect(connected.body).toContain('(unreachable).\n');
+  const purged = await t.ask(normal, 'PURGE', url);
+  expect([purged.status, purged.headers['x-exitward-reason']]).toEqual([403, 'bad_request']);
+});
+
+test('with the disk full the log loses lines, and no connection ends', async () => {
+  const [squid = 0] = node.squids();
+  const log = join(node.dir, 'squid/0/logs/meter.log');
+  const tunnel = await t.openTunnel(normal, `${t.originIp}:${origin.port}`);
+  rmSync(log);
+  symlinkSync('/dev/full', log);
+  const decider = deciderOf(squid);
+  process.kill(squid, 'SIGUSR1');
+  await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
+  for (let left = 5; left > 0; left--) {
+    expect((await t.ask(normal, 'GET', url)).status).toBe(200);
+    await sleep(300);
+  }
+  expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
+  tunnel.socket.destroy();
+  expect(node.squids()).toEqual([squid]);
+});

@@ -1,0 +1,220 @@
+// What the Squid engine let in can be ended, whatever became of Squid, its decider or the agent meanwhile.
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import * as t from './proxy_world.ts';
+import { deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
+
+let origin: t.Origin;
+let url: string;
+let to: string;
+let node: SquidNode | undefined;
+beforeAll(async () => {
+  origin = await t.startOrigin();
+  to = `${t.originIp}:${origin.port}`;
+  url = `http://${to}/`;
+});
+afterAll(() => origin?.stop());
+afterEach(async () => {
+  await node?.stop();
+  node = undefined;
+});
+
+const normal = { port: t.normalPort };
+const byToken = { ...normal, from: t.sources[2], authorization: t.basic(t.tokenOf(2)) };
+const requestInside = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const oneExit = (index: 0 | 1 = 0) =>
+  t.serverRecord({ exit_ips: [{ ip: t.exits[index], port_base: index + 1 }] });
+const inactive = t.userRecord(2, { active: false });
+
+async function start(settings: Record<string, string> = {}, server = t.serverRecord()) {
+  const records = [server, ...t.usualRecords().slice(1)];
+  node = await startSquidNode({ settings, records });
+  return node;
+}
+
+/** Polls as the agent does, so many times. */
+async function poll({ engine }: SquidNode, times: number): Promise<void> {
+  for (let cursor: unknown, left = times; left > 0; left--) {
+    ({ cursor } = await engine.poll(cursor));
+    await sleep(100);
+  }
+}
+
+async function untilReplaced({ squids, engine }: SquidNode, old: number | undefined) {
+  await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
+  await t.until(async () => (await t.ask(normal, 'GET', url)).status === 200);
+  await engine.catchUp();
+}
+
+test('a tunnel of a moment before Squid reads its configuration again is revoked afterwards', async () => {
+  const { apply, squids, engine } = await start({}, oneExit());
+  const tunnel = await t.openTunnel(byToken, to);
+  const old = deciderOf(squids()[0]);
+  await apply(t.serverRecord());
+  await untilReplaced(node as SquidNode, old);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  expect((await engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
+  await apply(inactive);
+  await tunnel.ended();
+});
+
+test('a tunnel of a moment before Squid begins its logs anew is revoked afterwards', async () => {
+  const { apply, squids } = await start();
+  const tunnel = await t.openTunnel(byToken, to);
+  const [pid = 0] = squids();
+  const old = deciderOf(pid);
+  process.kill(pid, 'SIGUSR1');
+  await untilReplaced(node as SquidNode, old);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  await apply(inactive);
+  await tunnel.ended();
+});
+
+test('a tunnel of before an agent with other settings is revoked by it', async () => {
+  const { apply, restart, squids } = await start();
+  const tunnel = await t.openTunnel(byToken, to);
+  const old = deciderOf(squids()[0]);
+  await restart({ EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.78.2.0/24,10.9.0.0/16' });
+  await node?.engine.catchUp();
+  await untilReplaced(node as SquidNode, old);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  await apply(inactive);
+  await tunnel.ended();
+});
+
+test('what a killed decider had let in and not told is closed, and nothing else', async () => {
+  const one = await start();
+  const told = await t.openTunnel(byToken, to);
+  await poll(one, 1);
+  const untold = await t.openTunnel(byToken, to);
+  const old = deciderOf(one.squids()[0]);
+  process.kill(old ?? 0, 'SIGKILL');
+  await untilReplaced(one, old);
+  const later = await t.openTunnel(byToken, to);
+  await poll(one, 6);
+  await untold.ended();
+  expect((await told.ask(requestInside)).status).toBe(200);
+  expect((await later.ask(requestInside)).status).toBe(200);
+  told.socket.destroy();
+  later.socket.destroy();
+});
+
+test('what a decider let in that was killed while no agent was there is closed by the next one', async () => {
+  const { engine, squids, restart } = await start();
+  const tunnel = await t.openTunnel(byToken, to);
+  await engine.stop({ leave_running: true });
+  const old = deciderOf(squids()[0]);
+  process.kill(old ?? 0, 'SIGKILL');
+  await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
+  await restart();
+  await node?.engine.catchUp();
+  await poll(node as SquidNode, 6);
+  await tunnel.ended();
+});
+
+test('a new exit leaves the others with their Squid, and their tunnels are still revoked', async () => {
+  const one = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
+  const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, to);
+  await poll(one, 1);
+  await one.apply(t.serverRecord());
+  expect(one.squids()).toHaveLength(2);
+  await poll(one, 3);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  await one.apply(inactive);
+  await tunnel.ended();
+});
+
+test('a connection that could not be closed is closed when that is possible again', async () => {
+  const one = await start();
+  const tunnel = await t.openTunnel(byToken, to);
+  await poll(one, 1);
+  const bin = join(one.dir, 'bin');
+  const forbidden = join(one.dir, 'forbidden');
+  mkdirSync(bin);
+  const says = `echo 'Operation not permitted' >&2; exit 0`;
+  writeFileSync(
+    join(bin, 'ss'),
+    `#!/bin/sh\nif [ "$1" = -KtnH ] && [ -e ${forbidden} ]; then ${says}; fi\nexec /usr/bin/ss "$@"\n`,
+  );
+  chmodSync(join(bin, 'ss'), 0o755);
+  writeFileSync(forbidden, '');
+  expect(existsSync('/usr/bin/ss')).toBe(true);
+  const path = process.env.PATH;
+  process.env.PATH = `${bin}:${path}`;
+  try {
+    await one.apply(inactive);
+    await t.until(() => one.engine.faults().some((fault) => fault.includes('not permitted')));
+    expect((await tunnel.ask(requestInside)).status).toBe(200);
+    await poll(one, 3);
+    rmSync(forbidden);
+    await tunnel.ended();
+    await t.until(() => one.engine.faults().length === 0);
+  } finally {
+    process.env.PATH = path;
+  }
+});
+
+test('a port that means something else when the agent comes back takes its tunnels with it', async () => {
+  const { engine, restart, store } = await start();
+  const moved = await t.openTunnel(normal, to);
+  const kept = await t.openTunnel({ ...normal, port: normal.port + 1 }, to);
+  await engine.stop({ leave_running: true });
+  store.append(2, t.now(), [
+    t.serverRecord({
+      exit_ips: [
+        { ip: t.exits[1], port_base: 2 },
+        { ip: t.exits[0], port_base: 3 },
+      ],
+    }),
+  ]);
+  await restart();
+  await node?.engine.catchUp();
+  await moved.ended();
+  expect((await kept.ask(requestInside)).status).toBe(200);
+  await restart({ EXITWARD_AGENT_PORT_SHIFT: '5' });
+  await node?.engine.catchUp();
+  await kept.ended();
+});
+
+test('without an exit no Squid is started at changes, and what would happen is explained', async () => {
+  const { apply, squids, engine } = await start();
+  await apply({ kind: 'server', value: null });
+  const request = {
+    ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
+    ...{ destination_port: 80, credentials: undefined },
+  };
+  const begun = performance.now();
+  for (let left = 3; left > 0; left--) await apply(inactive);
+  expect(performance.now() - begun).toBeLessThan(1500);
+  expect(squids()).toEqual([]);
+  const { verdict, position } = await engine.explain(request);
+  expect(verdict).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
+  expect(position.revision).toBe(5);
+  await apply(t.serverRecord());
+  expect((await t.ask(normal, 'GET', url)).status).toBe(200);
+});
+
+test('who says nonsense to the agent in a decider\u2019s place is cut off, and nothing else happens', async () => {
+  const { dir, engine } = await start();
+  for (const line of ['no json', '{"revoked":1}', '{"opened":[1]}', 'null', '{"revoked":[null]}']) {
+    const socket = connect(join(dir, 'squid/0/agent.sock'));
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(`${line}\n`);
+    await once(socket, 'close');
+  }
+  const socket = connect(join(dir, 'squid/0/agent.sock'));
+  const victim = await t.openTunnel(normal, to);
+  const connection = `127.0.0.1:1>1 ) or ( sport = :${normal.port}`;
+  socket.write(`${JSON.stringify({ revoked: [{ connection, reason: 'stale' }] })}\n`);
+  await sleep(300);
+  expect((await victim.ask(requestInside)).status).toBe(200);
+  victim.socket.destroy();
+  socket.destroy();
+  expect(engine.faults()).toEqual([]);
+  await engine.catchUp();
+});

@@ -1,0 +1,281 @@
+// Crashes: wherever the agent is killed and whatever the disk then holds, what was acknowledged is there, and nothing that was not told.
+import { execFile } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import type { NodeRecord } from '../src/policy/records.ts';
+import { Replica } from '../src/store/replica.ts';
+import { Store } from '../src/store/store.ts';
+import { story, toldIn } from './crash_process.ts';
+import { history, noon, seed, usual } from './histories.ts';
+import {
+  createFolder,
+  epoch,
+  inPieces,
+  readStored,
+  snapshotText,
+  stateAfter,
+  stateOf,
+  type Told,
+} from './stored.ts';
+
+const told = toldIn(story);
+const positionAfter = (told: readonly Told[]) => {
+  const last = told.findLast((one) => 'replaced' in one)?.replaced;
+  const end = told.at(-1);
+  return last && end && 'revision' in end ? { epoch: last.epoch, revision: end.revision } : last;
+};
+
+function folder(): string {
+  const { dir, remove } = createFolder();
+  onTestFinished(remove);
+  return dir;
+}
+
+/** Keeps what Node made of the sources: the process starts many times. */
+const compiled = join(tmpdir(), `exitward-compiled-${process.pid}`);
+afterAll(() => rmSync(compiled, { recursive: true, force: true }));
+
+/** How many of the calls were acknowledged, and, when it was not killed, what changed the disk. */
+function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; calls: string }> {
+  const [preload, program] = [
+    new URL('./crash_preload.ts', import.meta.url),
+    new URL('./crash_process.ts', import.meta.url),
+  ].map((url) => fileURLToPath(url));
+  const args = ['--import', preload as string, program as string, dir];
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, CRASH_AT: at, NODE_COMPILE_CACHE: compiled };
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
+      if (error && error.signal !== 'SIGKILL') reject(new Error(stderr));
+      const acknowledged = stdout.match(/^acknowledged \d+$/gm)?.length ?? 0;
+      resolve({ acknowledged, calls: stdout.match(/^calls (\w+)$/m)?.[1] ?? '' });
+    });
+  });
+}
+
+/** What is on disk is what was told up to some call, not before the last one acknowledged. */
+async function expectPrefix(dir: string, acknowledged: number, death: string): Promise<number> {
+  const found = await readStored(dir);
+  const length = [...told.keys(), told.length].findLast(
+    (length) =>
+      JSON.stringify(positionAfter(told.slice(0, length))) === JSON.stringify(found.position),
+  );
+  expect(length, death).toBeGreaterThanOrEqual(acknowledged);
+  expect(length, death).toBeLessThanOrEqual(acknowledged + 1);
+  expect(found.state, death).toEqual(stateAfter(told.slice(0, length)));
+  return length as number;
+}
+
+test('wherever it is killed, what was acknowledged is there, and it goes on from there', async () => {
+  const deaths: string[] = [];
+  for (const thread of ['main', 'compaction']) {
+    const { calls, acknowledged } = await liveAndDie(folder(), `${thread}:never`);
+    expect(acknowledged).toBe(told.length);
+    expect(calls.length).toBeGreaterThan(3);
+    for (const [at, call] of [...calls].entries()) {
+      // What is synced matters to a loss of power; what is killed has it in the system's memory.
+      if (call !== 's') deaths.push(`${thread}:${at + 1}:before`);
+      if (call === 'w' || call === 'a') deaths.push(`${thread}:${at + 1}:half`);
+    }
+  }
+  const reached = new Set<number>();
+  const dieAll = async () => {
+    for (let death = deaths.pop(); death; death = deaths.pop()) {
+      const { dir, remove } = createFolder();
+      const { acknowledged, calls } = await liveAndDie(dir, death);
+      expect(calls, death).toBe('');
+      reached.add(await expectPrefix(dir, acknowledged, death));
+      const store = await Store.open(dir);
+      const length = await expectPrefix(dir, acknowledged, death);
+      expect(store.position, death).toEqual(positionAfter(told.slice(0, length)));
+      const next: Told = { revision: 99, heard_at: noon, records: usual.slice(-3) };
+      if (length > 0) store.append(next.revision, next.heard_at, next.records);
+      await store.close();
+      const { state } = await readStored(dir);
+      expect(state, death).toEqual(
+        stateAfter([...told.slice(0, length), ...(length > 0 ? [next] : [])]),
+      );
+      // Nothing is left that nobody needs.
+      const names = readdirSync(dir);
+      expect(
+        names.filter((name) => !/^\d+\.(changes|snapshot)$/.test(name)),
+        death,
+      ).toEqual([]);
+      expect(names.filter((name) => name.endsWith('snapshot')).length, death).toBeLessThanOrEqual(
+        1,
+      );
+      remove();
+    }
+  };
+  await Promise.all([dieAll(), dieAll()]);
+  // Each of them was the last to be told at some death; after the whole story there is none to die of.
+  expect(reached.size).toBe(told.length);
+}, 120_000);
+
+test('a snapshot is on the disk before its name is, and the name before old files go', async () => {
+  const { calls } = await liveAndDie(folder(), 'main:never');
+  expect(calls).toMatch(/as.*r.*d/);
+  expect(calls).not.toMatch(/a[^s]*r/);
+  expect(calls).not.toMatch(/r[^s]*d/);
+  const { calls: inThread } = await liveAndDie(folder(), 'compaction:never');
+  expect(inThread).toMatch(/as$/);
+});
+
+// ---- Damage -------------------------------------------------------------------------------
+
+test('wherever the changes are cut off or damaged, what stands before is the policy', async () => {
+  const dir = folder();
+  const store = await Store.open(dir);
+  for (const one of told.slice(0, 3)) {
+    if ('replaced' in one) {
+      await store.replace(inPieces(snapshotText(one.replaced, one.records)), one.heard_at);
+    } else store.append(one.revision, one.heard_at, one.records);
+  }
+  store.append(13, noon, []);
+  await store.close();
+  const all: Told[] = [...told.slice(0, 3), { revision: 13, heard_at: noon, records: [] }];
+  const name = readdirSync(dir).find((name) => name.endsWith('.changes')) as string;
+  const bytes = readFileSync(join(dir, name));
+  const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0a);
+
+  const copy = `${dir}-copy`;
+  for (let at = 0; at < bytes.length; at++) {
+    for (const damage of ['cut', 'changed'] as const) {
+      if (damage === 'changed' && at % 4 > 0) continue;
+      rmSync(copy, { recursive: true, force: true });
+      cpSync(dir, copy, { recursive: true });
+      const damaged =
+        damage === 'cut' ? bytes.subarray(0, at) : bytes.with(at, (bytes[at] ?? 0) ^ 1);
+      writeFileSync(join(copy, name), damaged);
+      const expected = all.slice(0, 1 + ends.filter((end) => end < at).length);
+      const where = `${damage} at byte ${at}`;
+      const state = stateAfter(expected);
+      expect(await readStored(copy), where).toEqual({ position: positionAfter(expected), state });
+      const again = await Store.open(copy);
+      expect(again.position, where).toEqual(positionAfter(expected));
+      again.append(50, noon + 50, usual.slice(-1));
+      await again.close();
+      const next: Told = { revision: 50, heard_at: noon + 50, records: usual.slice(-1) };
+      expect((await readStored(copy)).state, where).toEqual(stateAfter([...expected, next]));
+    }
+  }
+}, 60_000);
+
+// ---- Anything in any order ------------------------------------------------------------------
+
+type Step =
+  | { do: 'replace' | 'append'; records: NodeRecord[] }
+  | { do: 'compact' | 'reopen' | 'follow' | 'start' }
+  | { do: 'tear' | 'damage' | 'lose'; at: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('append' as const), records: history }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('replace' as const), records: history }) },
+  { weight: 2, arbitrary: fc.constant({ do: 'compact' as const }) },
+  { weight: 3, arbitrary: fc.constantFrom({ do: 'reopen' as const }, { do: 'start' as const }) },
+  { weight: 4, arbitrary: fc.constant({ do: 'follow' as const }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom('tear', 'damage', 'lose'), at: fc.nat() }),
+  },
+);
+
+/** A store, the replica that follows it, and what it was told, which is the model of both. */
+class Subject {
+  readonly dir: string;
+  told: Told[] = [];
+  store: Store;
+  replica: Replica;
+  revision = 0;
+
+  private constructor(dir: string, store: Store) {
+    this.dir = dir;
+    this.store = store;
+    this.replica = new Replica(dir);
+  }
+  static async create(dir: string): Promise<Subject> {
+    return new Subject(dir, await Store.open(dir));
+  }
+  /** Does it, and forgets what the disk has lost. */
+  async take(step: Step): Promise<void> {
+    this.revision += 1;
+    const [heard_at, replaced] = [noon + this.revision, { epoch, revision: this.revision }];
+    if (step.do === 'replace') {
+      await this.store.replace(inPieces(snapshotText(replaced, step.records)), heard_at);
+      this.told.push({ replaced, heard_at, records: step.records });
+    } else if (step.do === 'append' && this.store.position) {
+      this.store.append(this.revision, heard_at, step.records);
+      this.told.push({ revision: this.revision, heard_at, records: step.records });
+    } else if (step.do === 'compact' && this.store.position) {
+      await this.store.compact();
+    } else if (step.do === 'follow') {
+      await this.follow();
+    } else if (step.do === 'start') {
+      this.startReplica();
+    } else if ('at' in step || step.do === 'reopen') {
+      await this.store.close();
+      if ('at' in step) this.spoil(step.do, step.at);
+      this.store = await Store.open(this.dir);
+      const last = this.told.findLastIndex(
+        (_, at) =>
+          JSON.stringify(positionAfter(this.told.slice(0, at + 1))) ===
+          JSON.stringify(this.store.position),
+      );
+      this.told = this.told.slice(0, last + 1);
+    }
+  }
+  startReplica(): void {
+    this.replica.close();
+    this.replica = new Replica(this.dir);
+  }
+  async follow(): Promise<void> {
+    await this.replica.catchUp();
+    expect(this.replica.position).toEqual(this.store.position);
+    expect(stateOf(this.replica.policy)).toEqual(stateAfter(this.told));
+  }
+  spoil(how: 'tear' | 'damage' | 'lose', at: number): void {
+    const changes = readdirSync(this.dir).filter((name) => name.endsWith('.changes'));
+    if (changes.length !== 1) return;
+    const path = join(this.dir, changes[0] as string);
+    const bytes = readFileSync(path);
+    if (how === 'tear') writeFileSync(path, Buffer.concat([bytes, bytes.subarray(0, at % 100)]));
+    else if (how === 'damage' && bytes.length > 0) {
+      writeFileSync(path, bytes.with(at % bytes.length, 0));
+    } else {
+      // A loss of power, which no replica outlives.
+      truncateSync(path, at % (bytes.length + 1));
+      this.startReplica();
+    }
+  }
+}
+
+test('whatever it is told and whatever happens, it gives what a model in memory gives', async () => {
+  const done = new Map<string, number>();
+  const property = fc.asyncProperty(
+    fc.array(step, { minLength: 5, maxLength: 20 }),
+    async (steps) => {
+      const { dir, remove } = createFolder();
+      const subject = await Subject.create(dir);
+      try {
+        for (const step of steps) {
+          await subject.take(step);
+          done.set(step.do, (done.get(step.do) ?? 0) + 1);
+          const { position, state } = await readStored(dir);
+          expect(position).toEqual(subject.store.position);
+          expect(position).toEqual(positionAfter(subject.told));
+          expect(state).toEqual(stateAfter(subject.told));
+        }
+        await subject.follow();
+      } finally {
+        subject.replica.close();
+        await subject.store.close();
+        remove();
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 60, seed });
+  expect(done.size).toBe(9);
+}, 120_000);

@@ -1,0 +1,81 @@
+// What the tests of the policy on disk share: snapshots as the control plane sends them, and what a policy must then be.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Policy } from '../src/policy/policy.ts';
+import type { NodeRecord, Position } from '../src/policy/records.ts';
+import { Replica } from '../src/store/replica.ts';
+
+export const epoch = '618e5642-1011-4b80-a662-5093b4533f07';
+
+/** What one call told the store. */
+export type Told =
+  | { replaced: Position; heard_at: number; records: NodeRecord[] }
+  | { revision: number; heard_at: number; records: NodeRecord[] };
+
+/** An answer to GET /node/snapshot. */
+export function snapshotText({ epoch, revision }: Position, records: NodeRecord[]): string {
+  const lines = [
+    { kind: 'snapshot', epoch, revision },
+    ...records,
+    { kind: 'end', records: records.length },
+  ];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** The same bytes in pieces of this length. */
+export async function* inPieces(text: string, length = 1000): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
+/** What the policy must be, by the simplest means: everything told since the last snapshot, in memory. */
+export function stateAfter(told: readonly Told[]): unknown {
+  const policy = new Policy();
+  for (const one of told.slice(told.findLastIndex((one) => 'replaced' in one))) {
+    policy.heard_at = one.heard_at;
+    for (const record of one.records) policy.apply(record);
+  }
+  return stateOf(policy);
+}
+
+/** All that can be asked of a policy, to compare. */
+export function stateOf(policy: Policy): unknown {
+  const entries = [...policy.accounts.values()].flatMap(({ authlist }) => [...authlist.values()]);
+  const claims = entries.flatMap(({ ip }) =>
+    ['default', 'high'].map((scheme) => {
+      const entry = policy.findEntry(scheme, ip);
+      return [scheme, ip, entry && [entry.account.id, entry.id]].join();
+    }),
+  );
+  const hostnames = [...policy.accounts.values()].flatMap(({ id, overridesByHostname }) =>
+    [...overridesByHostname].map(([hostname, override]) => [id, hostname, override.id].join()),
+  );
+  return {
+    heard_at: policy.heard_at,
+    listeners: [...policy.listeners.keys()],
+    records: [...policy.records()].map((record) => JSON.stringify(record)).toSorted(),
+    claims: [...new Set(claims)].toSorted(),
+    hostnames: hostnames.toSorted(),
+  };
+}
+
+/** What a process that starts now finds on disk. */
+export async function readStored(
+  dir: string,
+): Promise<{ position: Position | undefined; state: unknown }> {
+  const replica = new Replica(dir);
+  await replica.load();
+  const found = { position: replica.position, state: stateOf(replica.policy) };
+  replica.close();
+  return found;
+}
+
+/** A folder to keep a policy in, and how to be rid of it. */
+export function createFolder(): { dir: string; remove: () => void } {
+  const parent = mkdtempSync(join(tmpdir(), 'exitward-policy-'));
+  return {
+    dir: join(parent, 'policy'),
+    remove: () => rmSync(parent, { recursive: true, force: true }),
+  };
+}
