@@ -1,0 +1,19 @@
+#!/usr/bin/env node
+// Starts the command line exw, on a Node that can run it.
+import { existsSync, readFileSync } from 'node:fs';
+import process from 'node:process';
+
+// A checkout runs its source; the published package holds it as JavaScript, which older Nodes run, too.
+const isBuilt = existsSync(new URL('../dist', import.meta.url));
+const needed = isBuilt ? 20 : 24;
+
+if (Number.parseInt(process.versions.node, 10) < needed) {
+  process.stderr.write(
+    `exw: this is Node ${process.versions.node}; Node ${needed} or newer is needed (https://nodejs.org).\n`,
+  );
+  process.exitCode = 1;
+} else {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const { main } = await import(isBuilt ? '../dist/cli/main.js' : '../src/cli/main.ts');
+  process.exitCode = await main(process.argv.slice(2), process.env, version);
+}

@@ -1,0 +1,162 @@
+// exw login, logout, whoami, contract, servers, users, token create: the account, and what it sees.
+import { command, UsageFault } from './command.ts';
+import { forget, keep } from './kept.ts';
+import { done, record, table } from './output.ts';
+import { readToken } from './session.ts';
+import { now, time, timeInWords } from './values.ts';
+
+export const login = command({
+  name: 'login',
+  summary: 'check an API token and keep it, with the address and the variant of its service',
+  options: {
+    'token-file': {
+      summary: 'read the token from this file; else from standard input',
+      value: '<file>',
+      read: String,
+    },
+  },
+  notes: `The token is asked for on a terminal, unseen. It is kept in $XDG_CONFIG_HOME/exitward/exw.json
+(usually ~/.config/exitward/exw.json), for you alone to read.`,
+  run: async ({ options }, session) => {
+    // Before the token is asked for: where it would go has to be right.
+    session.service();
+    const token = await readToken(options['token-file'] ?? '-');
+    const { client, url, variant } = session.accountWith({ value: token, source: 'the token' });
+    const { name } = await client.contract.get();
+    keep(session.keptFile, { url, variant, token });
+    return done(`You are logged in to ${url} as ${name}.`, { contract: name, url, variant });
+  },
+});
+
+export const logout = command({
+  name: 'logout',
+  summary: 'forget what login kept',
+  run: async (_given, session) => {
+    const wasThere = forget(session.keptFile);
+    return done(wasThere ? 'You are logged out.' : 'You were not logged in.', { forgot: wasThere });
+  },
+});
+
+export const whoami = command({
+  name: 'whoami',
+  summary: 'say which account this is, of which service, and check the token',
+  run: async (_given, session) => {
+    const { client, url, variant, source } = await session.account();
+    const { name } = await client.contract.get();
+    return record({ contract: name, url, variant, token_from: source }, [
+      ['contract', 'contract'],
+      ['url', 'url'],
+      ['variant', 'variant'],
+      ['token in', 'token_from'],
+    ]);
+  },
+});
+
+export const contract = command({
+  name: 'contract',
+  summary: 'show the contract, and the servers on it with their usage',
+  run: async (_given, session) => {
+    const { client } = await session.account();
+    const [value, servers] = await Promise.all([
+      client.contract.get(),
+      client.contract.servers.list({ detail: ['location', 'usage'] }),
+    ]);
+    return {
+      value: { ...value, servers },
+      parts: [
+        {
+          record: value,
+          columns: [
+            ['contract', 'name'],
+            ['plan', 'plan'],
+            ['ends', 'expiry', 'time'],
+            ['period', 'period.start', 'time'],
+            ['until', 'period.end', 'time'],
+            ['used', 'period.usage', 'bytes'],
+            ['limit', 'period.limit', 'bytes'],
+          ],
+        },
+        {
+          rows: servers,
+          columns: [
+            ['server', 'server'],
+            ['city', 'location.city'],
+            ['country', 'location.country'],
+            ['exit IPs', 'ips.length'],
+            ['used', 'usage.current', 'bytes'],
+            ['30 days', 'usage.last_30_days', 'bytes'],
+            ['limit', 'usage.limit', 'bytes'],
+          ],
+        },
+      ],
+    };
+  },
+});
+
+export const servers = command({
+  name: 'servers',
+  summary: 'list every server of the network, on the contract or not',
+  run: async (_given, session) => {
+    const { client } = await session.account();
+    return table(await client.servers.list({ detail: ['location'] }), [
+      ['hostname', 'hostname'],
+      ['city', 'location.city'],
+      ['country', 'location.country'],
+      ['exit IPs', 'ip_count'],
+      ['services', 'services', 'list'],
+    ]);
+  },
+});
+
+export const users = command({
+  name: 'users',
+  summary: 'list the active users (current variant)',
+  run: async (_given, session) => {
+    const { client } = await session.account();
+    return table(await client.users.list(), [
+      ['id', 'id'],
+      ['name', 'name'],
+      ['display name', 'display_name'],
+      ['proxy', 'flags.proxy'],
+      ['billing', 'flags.billing'],
+      ['admin', 'flags.admin'],
+      ['token version', 'token_version'],
+    ]);
+  },
+});
+
+/** A lifetime that ends then. Errors: a usage fault for a time that has passed. */
+export function lifetimeUntil(expiry: number): number {
+  const seconds = expiry - now();
+  if (seconds > 0) return seconds;
+  throw new UsageFault(`--expiry: ${timeInWords(expiry)} has passed`);
+}
+
+export const tokenCreate = command({
+  name: 'token create',
+  summary: 'create a proxy access token and print it (current variant)',
+  options: {
+    user: {
+      summary: 'the user whose password towards the proxy it is',
+      value: '<name>',
+      read: String,
+      required: true,
+    },
+    expiry: {
+      summary: 'when it ends; as the contract says, usually in a year, when left out',
+      value: '<time>',
+      read: time,
+    },
+  },
+  run: async ({ options: { user, expiry } }, session) => {
+    const { client } = await session.account();
+    const lifetime = expiry === undefined ? {} : { expire: lifetimeUntil(expiry) };
+    const value = await client.users.createToken({ user, ...lifetime });
+    const until = expiry === undefined ? '' : ` until ${timeInWords(expiry)}`;
+    return {
+      value,
+      parts: [{ text: `${value.token}\n` }],
+      sentence: `A password of ${user} towards the proxy${until}:`,
+    };
+  },
+});

@@ -1,0 +1,194 @@
+// exw authlist …: the addresses that need no password (the whitelist of the earlier variant).
+import type { AuthlistEntry } from '../openapi.ts';
+import { type Command, command, Failure, UsageFault } from './command.ts';
+import { type Column, done, print, record, table } from './output.ts';
+import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
+import type { Account } from './session.ts';
+import { stopSignal } from './signals.ts';
+import { address, idOrAddress, list, now, span, time, timeInWords } from './values.ts';
+
+const usual_seconds = 8 * 3600;
+const names_shown = 10;
+
+const columns: Column[] = [
+  ['id', 'id'],
+  ['ip', 'ip'],
+  ['user', 'user'],
+  ['user active', 'user_active'],
+  ['expiry', 'expiry', 'time'],
+];
+
+/** The user that connections from an address count as. */
+export const userOption = {
+  summary: 'the user that connections from the address count as; the only proxy user when left out',
+  value: '<name>',
+  read: String,
+} as const;
+
+/** The user who is meant. Errors: a usage fault when there are several, or in the earlier variant, which tells none. */
+export async function requireUser(
+  { client, variant }: Account,
+  given: string | undefined,
+): Promise<string> {
+  if (given !== undefined) return given;
+  if (variant === 'earlier') throw new UsageFault('--user: expected the name of a proxy user');
+  const users = await client.users.list();
+  const names = users.filter(({ active, flags }) => active && flags.proxy).map(({ name }) => name);
+  const [first, second] = names;
+  if (first === undefined) throw new Failure('The account has no active proxy user.');
+  if (second === undefined) return first;
+  const more = names.length > names_shown ? ', …' : '';
+  throw new UsageFault(`--user: expected one of ${names.slice(0, names_shown).join(', ')}${more}`);
+}
+
+/** The entry with this id or address, or of this machine. */
+async function idOfEntry({ client }: Account, entry: number | string | undefined): Promise<number> {
+  if (typeof entry === 'number') return entry;
+  const { id } =
+    entry === undefined ? await requireOwnEntry(client) : await requireEntry(client, entry);
+  return id;
+}
+
+const entryArgument = { read: idOrAddress, optional: true } as const;
+
+const add = command({
+  name: 'authlist add',
+  summary: 'let an address connect without a password: by default the one of this machine',
+  arguments: {
+    ip: { summary: 'an IPv4 or IPv6 address', read: address, optional: true },
+  },
+  options: {
+    user: userOption,
+    expiry: { summary: 'when it ends; +8h when left out', value: '<time>', read: time },
+  },
+  run: async ({ arguments: { ip }, options }, session) => {
+    const account = await session.account();
+    const user = await requireUser(account, options.user);
+    const expiry = options.expiry ?? now() + usual_seconds;
+    const entry = await account.client.authlist.add({
+      ...(ip === undefined ? {} : { ip }),
+      user,
+      expiry,
+    });
+    const why = options.expiry === undefined ? ' (--expiry says otherwise)' : '';
+    return record(entry, columns, `${said(entry)}${why}.`);
+  },
+});
+
+function said({ ip, user, user_active, expiry }: AuthlistEntry): string {
+  const vain = user_active ? '' : ', who is no active proxy user, so it gives no access,';
+  return `${ip} is listed for ${user}${vain} until ${timeInWords(expiry)}`;
+}
+
+const listAll = command({
+  name: 'authlist list',
+  summary: 'list the addresses that need no password',
+  options: {
+    ip: { summary: 'with this address, or a part of it', value: '<text>', read: String },
+    user: { summary: 'of these users', value: '<names>', read: list },
+  },
+  run: async ({ options: { ip, user } }, session) => {
+    const { client } = await session.account();
+    const filter = { ...(ip === undefined ? {} : { ip }), ...(user ? { user } : {}) };
+    return table(await client.authlist.list(filter), columns);
+  },
+});
+
+const change = command({
+  name: 'authlist change',
+  summary: 'change an entry: by default the one of the address of this machine',
+  arguments: { entry: { ...entryArgument, summary: 'its id or its address' } },
+  options: {
+    ip: { summary: 'another address', value: '<ip>', read: address },
+    user: { summary: 'another user', value: '<name>', read: String },
+    expiry: { summary: 'when it ends', value: '<time>', read: time },
+  },
+  run: async ({ arguments: { entry }, options: { ip, user, expiry } }, session) => {
+    const changes = {
+      ...(ip === undefined ? {} : { ip }),
+      ...(user === undefined ? {} : { user }),
+      ...(expiry === undefined ? {} : { expiry }),
+    };
+    if (Object.keys(changes).length === 0) {
+      throw new UsageFault('--ip, --user, --expiry: expected at least one of them');
+    }
+    const account = await session.account();
+    const id = await idOfEntry(account, entry);
+    const changed = await account.client.authlist.change(id, changes);
+    return record(changed, columns, `${said(changed)}.`);
+  },
+});
+
+const remove = command({
+  name: 'authlist remove',
+  summary: 'take addresses off the list: by default the one of this machine',
+  arguments: {
+    entry: { ...entryArgument, many: true, summary: 'ids or addresses' },
+  },
+  question: ({ arguments: { entry } }) =>
+    entry.length === 0
+      ? 'This takes the address of this machine off the authlist.'
+      : `This takes ${entry.join(', ')} off the authlist.`,
+  run: async ({ arguments: { entry } }, session) => {
+    const account = await session.account();
+    const ids: number[] = [];
+    for (const one of entry.length === 0 ? [undefined] : entry)
+      ids.push(await idOfEntry(account, one));
+    for (const id of ids) await account.client.authlist.remove(id);
+    return done(`Removed: ${ids.join(', ')}.`, { removed: ids });
+  },
+});
+
+const clear = command({
+  name: 'authlist clear',
+  summary: 'take all addresses off the list',
+  question: () => 'This takes all addresses off the authlist.',
+  run: async (_given, session) => {
+    const { client } = await session.account();
+    await client.authlist.clear();
+    return done('The authlist is empty.', { removed: 'all' });
+  },
+});
+
+const watch = command({
+  name: 'authlist watch',
+  summary: 'keep the address of this machine listed, also when it changes, until this ends',
+  options: {
+    user: userOption,
+    every: {
+      summary: 'how often the address is looked at; 1min when left out',
+      value: '<span>',
+      read: span,
+    },
+    expiry: { summary: 'when to stop; at Ctrl-C when left out', value: '<time>', read: time },
+  },
+  notes: `It prints each address that it lists. At its end it takes the address off the list; if it is killed, the
+entry expires after five times --every. An address that was listed before is left as it is.`,
+  run: async ({ options: { user, every = 60, expiry: end } }, session) => {
+    if (end !== undefined && end <= now())
+      throw new UsageFault(`--expiry: ${timeInWords(end)} has passed`);
+    const account = await session.account();
+    const own = new OwnAddress(account.client, {
+      user: await requireUser(account, user),
+      every_seconds: every,
+      end,
+      onListed: (entry) => showListed(entry, session.isJson),
+    });
+    const stop = stopSignal();
+    try {
+      await own.look();
+      await own.keep(stop);
+    } finally {
+      await own.remove();
+    }
+    return 0;
+  },
+});
+
+/** A line of JSON for each, since there is no end at which to close a list. */
+function showListed(entry: AuthlistEntry, isJson: boolean): void {
+  if (isJson) process.stdout.write(`${JSON.stringify(entry)}\n`);
+  else print(table([entry], columns), false);
+}
+
+export const authlistCommands: readonly Command[] = [add, listAll, change, remove, clear, watch];

@@ -1,0 +1,117 @@
+// What a command is made of. Parsing, help and completion all read this, and nothing else.
+
+import type { Shown } from './output.ts';
+import type { Session } from './session.ts';
+
+/** A failure that its message explains: exit code 1. */
+export class Failure extends Error {}
+
+/** A command line that was not understood: exit code 2. */
+export class UsageFault extends Error {}
+
+/** Turns a text into a value. Errors: a usage fault, which the option's or argument's name is put before. */
+export type Reader<Value> = (text: string) => Value;
+
+export interface Argument {
+  summary: string;
+  read: Reader<unknown>;
+  optional?: true;
+  /** As many as there are; at least one, unless optional. */
+  many?: true;
+  /** All values that there are. */
+  choices?: readonly string[];
+}
+
+export interface Option {
+  summary: string;
+  /** What stands for the value: `<time>`. A switch has none. */
+  value?: string;
+  read?: Reader<unknown>;
+  short?: string;
+  required?: true;
+  /** All values that there are. */
+  choices?: readonly string[];
+}
+
+type ReadBy<One> = One extends { read: Reader<infer Value> } ? Value : never;
+
+/** What was given for each argument, by name. */
+type ArgumentValues<Arguments> = {
+  [Name in keyof Arguments]: Arguments[Name] extends { many: true }
+    ? Array<ReadBy<Arguments[Name]>>
+    : Arguments[Name] extends { optional: true }
+      ? ReadBy<Arguments[Name]> | undefined
+      : ReadBy<Arguments[Name]>;
+};
+
+/** What was given for each option: of a switch whether it was. */
+export type OptionValues<Options> = {
+  [Name in keyof Options]: Options[Name] extends { read: Reader<infer Value> }
+    ? Options[Name] extends { required: true }
+      ? Value
+      : Value | undefined
+    : boolean;
+};
+
+export interface Given<Arguments, Options> {
+  arguments: ArgumentValues<Arguments>;
+  options: OptionValues<Options>;
+}
+
+interface Definition<Arguments, Options> {
+  /** `whoami`, or noun and verb: `authlist add`. */
+  name: string;
+  summary: string;
+  /** In their order. */
+  arguments?: Arguments;
+  /** By their long names, without the dashes. */
+  options?: Options;
+  /** More to know, below the options. */
+  notes?: string;
+  /** Whether the first argument comes behind `--`, and everything after it is left as it is. */
+  verbatim?: true;
+  /** What a person is asked before something is destroyed. */
+  question?: (given: Given<Arguments, Options>) => string;
+  /** Answers what there is to show, or the exit code when another program has the last word. */
+  run: (given: Given<Arguments, Options>, session: Session) => Promise<Shown | number>;
+}
+
+type Arguments = Record<string, Argument>;
+type Options = Record<string, Option>;
+export type Command = Definition<Arguments, Options>;
+
+/** A command, whose `run` is given what its arguments and options are read as. */
+export function command<
+  const A extends Arguments = Record<never, Argument>,
+  const O extends Options = Record<never, Option>,
+>(definition: Definition<A, O>): Command {
+  return definition as unknown as Command;
+}
+
+/** What every command takes. */
+export const everywhere = {
+  url: {
+    summary: 'where the service is, instead of EXW_URL or what login kept',
+    value: '<url>',
+    read: String,
+  },
+  variant: {
+    summary: 'the variant of the interface that the service is spoken to in',
+    value: '<name>',
+    read: String,
+    choices: ['current', 'earlier'],
+  },
+  insecure: { summary: 'send the token over plain http to another machine' },
+  json: { summary: 'print JSON, for programs' },
+  help: { summary: 'say how it is used', short: 'h' },
+} as const satisfies Options;
+
+/** What a command with a question takes besides. */
+export const unasked = {
+  yes: { summary: 'do it without being asked', short: 'y' },
+} as const satisfies Options;
+
+/** All options of a command, its own first. */
+export function optionsOf({ options, question }: Command): Options {
+  return { ...options, ...(question ? unasked : {}), ...everywhere };
+}

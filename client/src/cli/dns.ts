@@ -1,0 +1,151 @@
+// exw dns …: custom DNS entries (hostname overrides), which hold on the override port.
+import type { Override } from '../openapi.ts';
+import { pause } from '../retries.ts';
+import { type Command, command, Failure, UsageFault } from './command.ts';
+import { type Column, done, record, type Shown, say, table } from './output.ts';
+import { address, id, list, now, span, time, timeInWords } from './values.ts';
+
+const usual_seconds = 8 * 3600;
+const usual_wait_seconds = 60;
+const look_seconds = 1;
+
+const columns: Column[] = [
+  ['id', 'id'],
+  ['server', 'server'],
+  ['hostname', 'hostname'],
+  ['ip', 'ip'],
+  ['status', 'status'],
+  ['expiry', 'expiry', 'time'],
+];
+
+const waitOption = {
+  summary: 'wait so long for the proxies of the server to apply it',
+  value: '<span>',
+  read: span,
+} as const;
+
+const waiting = (seconds: number | undefined) =>
+  seconds === undefined ? {} : { waitSeconds: seconds };
+
+const add = command({
+  name: 'dns add',
+  summary: 'have a server resolve a hostname to an address of yours, on the override port',
+  arguments: {
+    server: { summary: 'the short name of a server on the contract', read: String },
+    hostname: { summary: 'the hostname', read: String },
+    ip: { summary: 'the address that it leads to', read: address },
+  },
+  options: {
+    expiry: { summary: 'when it ends; +8h when left out', value: '<time>', read: time },
+    wait: waitOption,
+  },
+  run: async ({ arguments: given, options: { expiry, wait } }, session) => {
+    const { client } = await session.account();
+    const entry = { ...given, expiry: expiry ?? now() + usual_seconds };
+    return shownEntry(await client.overrides.add(entry, waiting(wait)), expiry === undefined);
+  },
+});
+
+function shownEntry(entry: Override, isUsual = false): Shown {
+  const { hostname, ip, server, status, expiry } = entry;
+  const why = isUsual ? ' (--expiry says otherwise)' : '';
+  const until = `until ${timeInWords(expiry)}${why}`;
+  return record(entry, columns, `${hostname} leads to ${ip} on ${server} ${until}: ${status}.`);
+}
+
+const listAll = command({
+  name: 'dns list',
+  summary: 'list the entries, those that have expired within 30 days included',
+  options: {
+    server: { summary: 'of these servers', value: '<names>', read: list },
+    ip: { summary: 'that lead to this address', value: '<ip>', read: address },
+  },
+  run: async ({ options: { server, ip } }, session) => {
+    const { client } = await session.account();
+    const filter = { ...(server ? { server } : {}), ...(ip === undefined ? {} : { ip }) };
+    return table(await client.overrides.list(filter), columns);
+  },
+});
+
+const idArgument = { summary: 'the id of the entry, as lists show it', read: id } as const;
+
+const change = command({
+  name: 'dns change',
+  summary: 'change an entry; it is pending again until the proxies have applied that',
+  arguments: { id: idArgument },
+  options: {
+    server: { summary: 'another server', value: '<name>', read: String },
+    hostname: { summary: 'another hostname', value: '<name>', read: String },
+    ip: { summary: 'another address', value: '<ip>', read: address },
+    expiry: { summary: 'when it ends', value: '<time>', read: time },
+    wait: waitOption,
+  },
+  run: async ({ arguments: given, options: { wait, ...options } }, session) => {
+    const { server, hostname, ip, expiry } = options;
+    const changes = {
+      ...(server === undefined ? {} : { server }),
+      ...(hostname === undefined ? {} : { hostname }),
+      ...(ip === undefined ? {} : { ip }),
+      ...(expiry === undefined ? {} : { expiry }),
+    };
+    if (Object.keys(changes).length === 0) {
+      throw new UsageFault('--server, --hostname, --ip, --expiry: expected at least one of them');
+    }
+    const { client } = await session.account();
+    return shownEntry(await client.overrides.change(given.id, changes, waiting(wait)));
+  },
+});
+
+const remove = command({
+  name: 'dns remove',
+  summary: 'remove entries',
+  arguments: { id: { ...idArgument, many: true } },
+  question: ({ arguments: { id: ids } }) => `This removes the DNS entries ${ids.join(', ')}.`,
+  run: async ({ arguments: { id: ids } }, session) => {
+    const { client } = await session.account();
+    for (const one of ids) await client.overrides.remove(one);
+    return done(`Removed: ${ids.join(', ')}.`, { removed: ids });
+  },
+});
+
+const clear = command({
+  name: 'dns clear',
+  summary: 'remove all entries',
+  question: () => 'This removes all DNS entries of the account.',
+  run: async (_given, session) => {
+    const { client } = await session.account();
+    await client.overrides.clear();
+    return done('All DNS entries are removed.', { removed: 'all' });
+  },
+});
+
+const wait = command({
+  name: 'dns wait',
+  summary: 'wait until an entry is active',
+  arguments: { id: idArgument },
+  options: {
+    timeout: { summary: 'how long at most; 1min when left out', value: '<span>', read: span },
+  },
+  run: async ({ arguments: given, options: { timeout = usual_wait_seconds } }, session) => {
+    const { client } = await session.account();
+    const end = performance.now() + timeout * 1000;
+    let entry = await client.overrides.get(given.id);
+    const { id: number, server, hostname, ip } = entry;
+    if (entry.status === 'pending') {
+      say(`Waiting for the proxies of ${server} to lead ${hostname} to ${ip} (entry ${number}).`);
+    }
+    while (entry.status === 'pending') {
+      if (performance.now() >= end) {
+        throw new Failure(
+          `Entry ${number} is still pending: not every proxy of ${server} has applied it within ${timeout} seconds.`,
+        );
+      }
+      await pause(look_seconds, undefined);
+      entry = await client.overrides.get(given.id);
+    }
+    if (entry.status === 'active') return shownEntry(entry);
+    throw new Failure(`Entry ${number} is ${entry.status}, since ${timeInWords(entry.expiry)}.`);
+  },
+});
+
+export const dnsCommands: readonly Command[] = [add, listAll, change, remove, clear, wait];

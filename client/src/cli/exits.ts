@@ -1,0 +1,215 @@
+// exw exits: the exit IPs of the contract's servers, as a table or as lists that other programs take.
+import type { ContractServer, ExitIp } from '../openapi.ts';
+import { proxyUrl } from '../proxy_url.ts';
+import { command, Failure, type Option, type OptionValues, UsageFault } from './command.ts';
+import { type Column, type Shown, table } from './output.ts';
+import { type Account, readToken } from './session.ts';
+import { list, port } from './values.ts';
+
+/** Which port of an exit IP is meant. */
+export const portOptions = {
+  override: { summary: 'the override port, where custom DNS entries hold' },
+  service: {
+    summary: 'proxy-https speaks TLS to the proxy itself; proxy when left out',
+    value: '<name>',
+    choices: ['proxy', 'proxy-https'],
+    read: (text: string) => text as 'proxy' | 'proxy-https',
+  },
+  'base-port': {
+    summary: "the base of the account's port scheme; 10000 when left out, 12000 for proxy-https",
+    value: '<port>',
+    read: port,
+  },
+  host: {
+    summary: 'reach the server by this name or address, instead of its hostname',
+    value: '<host>',
+    read: String,
+  },
+} as const satisfies Record<string, Option>;
+
+type PortOptions = OptionValues<typeof portOptions>;
+
+/** The name and password towards the proxy. */
+export interface Credentials {
+  user: string;
+  token: string;
+}
+
+/** The URL of an exit IP's proxy. Errors: a usage fault for a base that makes no port. */
+export function urlOf(
+  server: ContractServer,
+  { ip }: ExitIp,
+  { override, service, 'base-port': basePort, host }: PortOptions,
+  credentials?: Credentials,
+): string {
+  try {
+    return proxyUrl({
+      server: { ...server, hostname: hostOf(server, host) },
+      exit: ip,
+      override,
+      ...(service ? { service } : {}),
+      ...(basePort === undefined ? {} : { basePort }),
+      ...credentials,
+    });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageFault(error.message.replace('basePort', '--base-port'));
+  }
+}
+
+function hostOf({ hostname }: ContractServer, host: string | undefined): string {
+  return host?.includes(':') ? `[${host}]` : (host ?? hostname);
+}
+
+/**
+ * The servers of the contract that have a proxy, all or those of these names.
+ * Errors: a failure for a name that is not on the contract.
+ */
+async function proxyServers(
+  { client, variant }: Account,
+  names: readonly string[] | undefined,
+  service: string = 'proxy',
+): Promise<ContractServer[]> {
+  const filter = names ? { server: names } : {};
+  const servers = await client.contract.servers.list({ ...filter, detail: ['location'] });
+  const unknown = names?.find((name) => !servers.some(({ server }) => server === name));
+  if (unknown !== undefined) throw new Failure(`${unknown} is no server of the contract.`);
+  // The earlier variant has one word for both.
+  const wanted = variant === 'earlier' ? 'proxy' : service;
+  return servers.filter(({ services }) => services.includes(wanted));
+}
+
+/**
+ * The exit to leave by: the one that is asked for, else the first that works.
+ * Errors: a failure when there is none.
+ */
+export async function chooseExit(
+  account: Account,
+  wanted: { server?: string | undefined; exit?: string | undefined; service?: string | undefined },
+): Promise<{ server: ContractServer; exit: ExitIp }> {
+  const names = wanted.server === undefined ? undefined : [wanted.server];
+  const servers = await proxyServers(account, names, wanted.service);
+  const exits = servers
+    .flatMap((server) => server.ips.map((exit) => ({ server, exit })))
+    .filter(({ exit }) => wanted.exit === undefined || exit.ip === wanted.exit);
+  const chosen = exits.find(({ exit }) => exit.status === 'ok') ?? exits[0];
+  if (chosen) return chosen;
+  const what = wanted.exit === undefined ? `${wanted.service ?? 'proxy'} service` : wanted.exit;
+  throw new Failure(`${wanted.server ?? 'The contract'} has no ${what}.`);
+}
+
+const columns: Column[] = [
+  ['server', 'server'],
+  ['hostname', 'hostname'],
+  ['exit IP', 'ip'],
+  ['port', 'port'],
+  ['status', 'status'],
+  ['checked', 'status_time', 'time'],
+  ['city', 'city'],
+  ['country', 'country'],
+];
+
+interface ExitRow {
+  server: string;
+  hostname: string;
+  ip: string;
+  port: number;
+  status: string;
+  status_time: number;
+  city: string;
+  country: string;
+  url: string;
+}
+
+const rowsOf = (
+  servers: ContractServer[],
+  options: PortOptions,
+  credentials: Credentials | undefined,
+): ExitRow[] =>
+  servers.flatMap((server) =>
+    server.ips.map((exit) => {
+      const url = urlOf(server, exit, options, credentials);
+      const { server: name, location } = server;
+      const { ip, status, status_time } = exit;
+      return {
+        server: name,
+        hostname: hostOf(server, options.host),
+        ip,
+        port: Number(/\d+$/.exec(url)?.[0]),
+        status,
+        status_time,
+        city: location?.city ?? '',
+        country: location?.country ?? '',
+        url,
+      };
+    }),
+  );
+
+const formats = {
+  url: (rows: ExitRow[]) => rows.map(({ url }) => `${url}\n`).join(''),
+  txt: (rows: ExitRow[], credentials: Credentials | undefined) => {
+    const more = credentials ? `:${credentials.user}:${credentials.token}` : '';
+    return rows.map(({ hostname, port }) => `${hostname}:${port}${more}\n`).join('');
+  },
+  csv: (rows: ExitRow[]) => {
+    const names = [
+      'server',
+      'hostname',
+      'ip',
+      'port',
+      'status',
+      'status_time',
+      'city',
+      'country',
+      'url',
+    ] as const;
+    const quoted = (value: unknown) =>
+      /[",\r\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+    const lines = rows.map((row) => names.map((name) => quoted(row[name])));
+    return [names, ...lines].map((cells) => `${cells.join(',')}\n`).join('');
+  },
+  json: (rows: ExitRow[]) => `${JSON.stringify(rows, null, 2)}\n`,
+};
+
+export const exits = command({
+  name: 'exits',
+  summary: 'list the exit IPs of the servers on the contract, with the port that leads to each',
+  options: {
+    server: { summary: 'of these servers alone', value: '<names>', read: list },
+    format: {
+      summary: 'url: http://host:port; txt: host:port; csv, with a header; json',
+      value: '<name>',
+      choices: ['url', 'txt', 'csv', 'json'],
+      read: (text: string) => text as keyof typeof formats,
+    },
+    user: {
+      summary: 'put this user into the URLs, with --token-file',
+      value: '<name>',
+      read: String,
+    },
+    'token-file': {
+      summary: "a file with that user's proxy access token; - for standard input",
+      value: '<file>',
+      read: String,
+    },
+    ...portOptions,
+  },
+  run: async ({ options }, session): Promise<Shown> => {
+    const credentials = await credentialsOf(options.user, options['token-file']);
+    const servers = await proxyServers(await session.account(), options.server, options.service);
+    const rows = rowsOf(servers, options, credentials);
+    if (!options.format) return table(rows, columns);
+    return { value: rows, parts: [{ text: formats[options.format](rows, credentials) }] };
+  },
+});
+
+async function credentialsOf(
+  user: string | undefined,
+  file: string | undefined,
+): Promise<Credentials | undefined> {
+  if (user === undefined && file === undefined) return undefined;
+  if (user === undefined || file === undefined) {
+    throw new UsageFault('--user, --token-file: expected both, or neither');
+  }
+  return { user, token: await readToken(file) };
+}

@@ -1,0 +1,70 @@
+// What login keeps: a file of the user's own that nobody else can read.
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { Failure } from './command.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Kept {
+  url: string;
+  variant: string;
+  token: string;
+}
+
+/** `$XDG_CONFIG_HOME/exitward/exw.json`; a relative XDG_CONFIG_HOME counts for nothing, as its standard says. */
+export function keptFile({ XDG_CONFIG_HOME = '' }: Environment): string {
+  const base = isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config');
+  return join(base, 'exitward', 'exw.json');
+}
+
+/** What is kept, if anything. Errors: a failure when it is there and cannot be read. */
+export function readKept(file: string): Kept | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw new Failure(`${file} cannot be read (${code}).`);
+  }
+  try {
+    const { url, variant, token } = JSON.parse(text) as Record<keyof Kept, unknown>;
+    if ([url, variant, token].every((one) => typeof one === 'string')) {
+      return { url, variant, token } as Kept;
+    }
+  } catch {
+    // No JSON is as wrong as other JSON.
+  }
+  throw new Failure(`${file} is not as login writes it; log in again.`);
+}
+
+/** Writes it whole or not at all. */
+export function keep(file: string, kept: Kept): void {
+  const folder = dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // It may have been there before, open to others.
+  chmodSync(folder, 0o700);
+  const fresh = `${file}.${process.pid}`;
+  try {
+    writeFileSync(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(fresh, file);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+/** Drops it. Answers whether there was anything. */
+export function forget(file: string): boolean {
+  const wasThere = existsSync(file);
+  rmSync(file, { force: true });
+  return wasThere;
+}

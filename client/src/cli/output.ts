@@ -1,0 +1,124 @@
+// How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
+import { timeInWords } from './values.ts';
+
+type Row = object;
+type Kind = 'text' | 'time' | 'bytes' | 'list';
+
+/** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
+export type Column = readonly [title: string, path: string, kind?: Kind];
+
+export type Part =
+  | { rows: readonly Row[]; columns: readonly Column[] }
+  | { record: Row; columns: readonly Column[] }
+  /** Printed as it is, to the last byte. */
+  | { text: string };
+
+export interface Shown {
+  /** For `--json`. */
+  value: unknown;
+  /** For people and pipes: data, on stdout. */
+  parts: readonly Part[];
+  /** What was done, for people: on stderr. */
+  sentence?: string;
+}
+
+/** A list. */
+export function table(value: readonly Row[], columns: readonly Column[]): Shown {
+  return { value, parts: [{ rows: value, columns }] };
+}
+
+/** One record, a line for each field. */
+export function record(value: Row, columns: readonly Column[], sentence?: string): Shown {
+  return { value, parts: [{ record: value, columns }], ...(sentence ? { sentence } : {}) };
+}
+
+/** Something was done, and there is nothing to show but that. */
+export function done(sentence: string, value: unknown): Shown {
+  return { value, parts: [], sentence };
+}
+
+/** What is said to a person, beside the data. */
+export function say(sentence: string): void {
+  process.stderr.write(`${visible(sentence)}\n`);
+}
+
+/** Data on stdout; what is said to a person on stderr. */
+export function print(shown: Shown, json: boolean): void {
+  const { stdout } = process;
+  if (shown.sentence) say(shown.sentence);
+  if (json) stdout.write(`${JSON.stringify(shown.value, null, 2)}\n`);
+  else
+    stdout.write(
+      shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : ''),
+    );
+}
+
+/** A part as a person reads it on a terminal, or as lines for a pipe. */
+export function textOf(part: Part, forPeople: boolean): string {
+  if ('text' in part) return part.text;
+  if ('record' in part) {
+    const lines = part.columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
+    return forPeople ? aligned(lines, bold) : separated(lines);
+  }
+  const lines = part.rows.map((row) => part.columns.map((column) => cell(row, column, forPeople)));
+  if (!forPeople) return separated(lines);
+  if (lines.length === 0) return 'none\n';
+  const header = part.columns.map(([title]) => title.toUpperCase());
+  const [first = '', ...rest] = aligned([header, ...lines]).split('\n');
+  return [bold(first), ...rest].join('\n');
+}
+
+/** `hasColors` knows NO_COLOR and dumb terminals. */
+function bold(text: string): string {
+  const { stdout } = process;
+  return stdout.isTTY && stdout.hasColors() ? `\x1b[1m${text}\x1b[22m` : text;
+}
+
+function separated(lines: string[][]): string {
+  return lines.map((cells) => `${cells.join('\t')}\n`).join('');
+}
+
+/** Columns as wide as their widest cell. */
+function aligned(lines: string[][], styleFirst = (text: string) => text): string {
+  const widths: number[] = [];
+  for (const cells of lines) {
+    for (const [at, text] of cells.entries())
+      widths[at] = Math.max(widths[at] ?? 0, lengthOf(text));
+  }
+  const pad = (text: string, at: number) => {
+    const padded = text + ' '.repeat((widths[at] ?? 0) - lengthOf(text));
+    return at === 0 ? styleFirst(padded) : padded;
+  };
+  return lines.map((cells) => `${cells.map(pad).join('  ').trimEnd()}\n`).join('');
+}
+
+function lengthOf(text: string): number {
+  return Array.from(text).length;
+}
+
+function cell(row: Row, [, path, kind = 'text']: Column, forPeople: boolean): string {
+  let value: unknown = row;
+  for (const name of path.split('.'))
+    value = (value as Record<string, unknown> | null | undefined)?.[name];
+  if (value === null || value === undefined) return forPeople ? '-' : '';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (kind === 'list') return visible((value as string[]).join(','));
+  if (forPeople && kind === 'bytes') return bytesInWords(value as number);
+  if (forPeople && kind === 'time') return timeInWords(value as number);
+  return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
+}
+
+/** Control characters as escapes: what a server says must not steer the terminal, nor break a line. */
+function visible(text: string): string {
+  return text.replace(/\p{Cc}/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    return `\\x${code.toString(16).padStart(2, '0')}`;
+  });
+}
+
+/** Three digits that matter, in decimal units: `1.25 TB`. */
+function bytesInWords(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(bytes || 1) / 3)));
+  return `${Number((bytes / 1000 ** step).toPrecision(3))} ${units[step]}`;
+}

@@ -1,0 +1,182 @@
+// The address of this machine, as the service sees it: found, listed, and kept listed while it changes.
+import { isIP } from 'node:net';
+import type { Exitward } from '../client.ts';
+import { ConflictError, ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
+import type { AuthlistEntry } from '../openapi.ts';
+import { pause } from '../retries.ts';
+import { Failure } from './command.ts';
+import { say } from './output.ts';
+import { isSameAddress, now, timeInWords } from './values.ts';
+
+/** An entry lives for so many looks, so that a few may fail. */
+const looks = 5;
+/** A look that fails is followed by another one anyway. */
+const briefly = { retries: 1, timeoutSeconds: 10 };
+const probe_seconds = 60;
+
+/** The address that a service says is listed already; undefined when the error is another, or names none. */
+function addressListedBy(error: unknown): string | undefined {
+  if (!(error instanceof ConflictError)) return undefined;
+  const words = error.message.split(/[\s"'`,;()<>]+/).map((word) => word.replace(/\.$/, ''));
+  return words.find((word) => isIP(word));
+}
+
+/** The entry of an address. Errors: a failure when the account has none. */
+export async function requireEntry(client: Exitward, ip: string): Promise<AuthlistEntry> {
+  const entries = await client.authlist.list({ ip });
+  const entry = entries.find((one) => isSameAddress(one.ip, ip));
+  if (entry) return entry;
+  throw new Failure(`${ip} is not on the authlist of this account.`);
+}
+
+/**
+ * The entry of this machine's address. The interface does not tell a caller's address, save to who
+ * lists it: a refusal names the address, and what was listed in vain is removed at once.
+ * Errors: a failure when it is not listed.
+ */
+export async function requireOwnEntry(client: Exitward): Promise<AuthlistEntry> {
+  // Any user will do, and one of the list is there in both variants.
+  const [first] = await client.authlist.list();
+  if (!first) throw new Failure('The authlist is empty.');
+  let added: AuthlistEntry;
+  try {
+    added = await client.authlist.add({ user: first.user, expiry: now() + probe_seconds });
+  } catch (error) {
+    const ip = addressListedBy(error);
+    if (ip === undefined) throw error;
+    return requireEntry(client, ip);
+  }
+  await client.authlist.remove(added.id);
+  throw new Failure(`Your address, ${added.ip}, is not on the authlist.`);
+}
+
+export interface Terms {
+  user: string;
+  /** How often the address is looked at. */
+  every_seconds: number;
+  /** When to stop; never, when left out. */
+  end?: number | undefined;
+  /** Hears of each address that is listed. */
+  onListed?: (entry: AuthlistEntry) => void;
+}
+
+/**
+ * Keeps the address of this machine listed, by an entry that soon expires and is renewed: whatever
+ * happens to this program, the address does not stay listed. An entry that somebody else made for
+ * the address is left as it is.
+ */
+export class OwnAddress {
+  readonly #client: Exitward;
+  readonly #terms: Terms;
+  #own: AuthlistEntry | undefined;
+  #others: AuthlistEntry | undefined;
+
+  constructor(client: Exitward, terms: Terms) {
+    this.#client = client;
+    this.#terms = terms;
+  }
+
+  /**
+   * Has the address listed now; resolves when the proxies have applied it, or so many seconds are over.
+   * Errors: what the service refuses; a failure where another account lists it.
+   */
+  async look(wait_seconds = 0): Promise<void> {
+    const { user } = this.#terms;
+    const options = { ...briefly, waitSeconds: wait_seconds };
+    let added: AuthlistEntry;
+    try {
+      added = await this.#client.authlist.add({ user, expiry: this.#expiry() }, options);
+    } catch (error) {
+      return this.#listedAlready(error);
+    }
+    await this.remove();
+    this.#own = added;
+    this.#others = undefined;
+    this.#terms.onListed?.(added);
+  }
+
+  /** Looks again and again, until the signal or the end. Errors: what does not pass by itself. */
+  async keep(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const seconds = this.#untilNextLook();
+      const isOver = await pause(seconds, signal).then(
+        () => now() >= (this.#terms.end ?? Number.POSITIVE_INFINITY),
+        () => true,
+      );
+      if (isOver) return;
+      try {
+        await this.look();
+      } catch (error) {
+        if (!passes(error)) throw error;
+        say(`exw: ${error.message} It is tried again.`);
+      }
+    }
+  }
+
+  /** Takes what was listed off again. */
+  async remove(): Promise<void> {
+    const entry = this.#own;
+    this.#own = undefined;
+    if (!entry) return;
+    try {
+      await this.#client.authlist.remove(entry.id, briefly);
+    } catch (error) {
+      if (error instanceof NotFoundError || !(error instanceof ExitwardError)) return;
+      const until = timeInWords(entry.expiry);
+      say(
+        `exw: ${entry.ip} could not be removed and stays listed until ${until}: ${error.message}`,
+      );
+    }
+  }
+
+  get #lifetime(): number {
+    return this.#terms.every_seconds * looks;
+  }
+
+  #expiry(): number {
+    return Math.min(now() + this.#lifetime, this.#terms.end ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Another's entry may end before the next look is due. */
+  #untilNextLook(): number {
+    const { every_seconds, end = Number.POSITIVE_INFINITY } = this.#terms;
+    const othersEnd = this.#others?.expiry ?? Number.POSITIVE_INFINITY;
+    return Math.max(0, Math.min(every_seconds, end - now(), othersEnd + 1 - now()));
+  }
+
+  /** The address is listed: by the entry that we made for it, or by another. Errors: any other refusal. */
+  async #listedAlready(error: unknown): Promise<void> {
+    const ip = addressListedBy(error);
+    // A service that does not name the address leaves us to believe that it is still the same.
+    const isOurs = this.#own && (ip === undefined || isSameAddress(ip, this.#own.ip));
+    if (isOurs && error instanceof ConflictError) return this.#renew();
+    if (ip === undefined) throw error;
+    await this.remove();
+    const entry = await requireEntry(this.#client, ip);
+    if (this.#others?.id === entry.id) return;
+    this.#others = entry;
+    const until = timeInWords(entry.expiry);
+    say(`${ip} is listed for ${entry.user} already, until ${until}; that entry is left as it is.`);
+  }
+
+  async #renew(): Promise<void> {
+    const own = this.#own;
+    if (!own || own.expiry - now() > this.#lifetime / 2) return;
+    try {
+      const expiry = this.#expiry();
+      this.#own = await this.#client.authlist.change(own.id, { expiry }, briefly);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      // It has just expired, or somebody removed it.
+      this.#own = undefined;
+      await this.look();
+    }
+  }
+}
+
+/** Whether a failure may be over at the next look. */
+function passes(error: unknown): error is Error {
+  if (error instanceof Failure || error instanceof ConnectionError) return true;
+  if (!(error instanceof ExitwardError) || error.status === undefined) return false;
+  return error.status === 429 || error.status >= 500;
+}

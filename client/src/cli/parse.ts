@@ -1,0 +1,116 @@
+// Reads a command line against the table of commands.
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import {
+  type Command,
+  type everywhere,
+  type Given,
+  type Option,
+  type OptionValues,
+  optionsOf,
+  UsageFault,
+} from './command.ts';
+
+export interface Parsed {
+  given: Given<Record<string, never>, Record<string, never>>;
+  /** What every command takes. */
+  common: OptionValues<typeof everywhere> & { yes?: boolean };
+}
+
+/** The command that these words begin with, and the words after it. */
+export function findCommand(
+  commands: readonly Command[],
+  words: readonly string[],
+): { command: Command; rest: string[] } | undefined {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const command = commands.find((one) => one.name === name);
+    if (command) return { command, rest: words.slice(length) };
+  }
+  return undefined;
+}
+
+/** What was given; undefined when help is asked for. Errors: a usage fault that names what is wrong. */
+export function parse(command: Command, rest: readonly string[]): Parsed | undefined {
+  const { own, verbatim } = divide(command, rest);
+  const options = optionsOf(command);
+  const { values, positionals } = split(own, options);
+  if (values.help) return undefined;
+  const words = command.verbatim ? verbatim : positionals;
+  if (command.verbatim && positionals.length > 0) {
+    throw new UsageFault('expected -- before the command to run');
+  }
+  return {
+    given: { arguments: readArguments(command, words), options: readOptions(values, options) },
+    common: readOptions(values, options) as unknown as Parsed['common'],
+  };
+}
+
+/** What is ours, and what is behind `--` for a command that leaves it as it is. */
+function divide({ verbatim }: Command, rest: readonly string[]) {
+  const at = verbatim ? rest.indexOf('--') : -1;
+  return at < 0
+    ? { own: [...rest], verbatim: [] }
+    : { own: rest.slice(0, at), verbatim: rest.slice(at + 1) };
+}
+
+type Values = Record<string, string | boolean | undefined>;
+
+function split(args: string[], options: Record<string, Option>) {
+  const config: NonNullable<ParseArgsConfig['options']> = {};
+  for (const [name, { value, short }] of Object.entries(options)) {
+    config[name] = { type: value ? 'string' : 'boolean', ...(short ? { short } : {}) };
+  }
+  try {
+    const { values, positionals } = parseArgs({ args, options: config, allowPositionals: true });
+    return { values: values as Values, positionals };
+  } catch (error) {
+    // Its first sentence names the option; the others explain what "--" is.
+    const [sentence = ''] = (error as Error).message.split(/\. |\n/);
+    throw new UsageFault(sentence);
+  }
+}
+
+function readArguments(command: Command, words: readonly string[]): Record<string, never> {
+  const read: Record<string, unknown> = {};
+  const left = [...words];
+  for (const [name, argument] of Object.entries(command.arguments ?? {})) {
+    const own = left.splice(0, argument.many ? left.length : 1);
+    if (own.length === 0 && !argument.optional) {
+      throw new UsageFault(`<${name}>: expected ${argument.summary}`);
+    }
+    const values = own.map((text) => within(`<${name}>`, argument.choices, argument.read, text));
+    read[name] = argument.many ? values : values[0];
+  }
+  // Not shown: it may be a token.
+  if (left.length > 0) throw new UsageFault('there is one argument too many');
+  return read as Record<string, never>;
+}
+
+function readOptions(values: Values, options: Record<string, Option>): Record<string, never> {
+  const read: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(options)) {
+    const text = values[name];
+    if (!option.read) read[name] = text === true;
+    else if (typeof text === 'string') {
+      read[name] = within(`--${name}`, option.choices, option.read, text);
+    } else if (option.required) throw new UsageFault(`--${name}: expected ${option.summary}`);
+  }
+  return read as Record<string, never>;
+}
+
+function within(
+  name: string,
+  choices: readonly string[] | undefined,
+  read: (text: string) => unknown,
+  text: string,
+): unknown {
+  if (choices && !choices.includes(text)) {
+    throw new UsageFault(`${name}: expected one of ${choices.join(', ')}`);
+  }
+  try {
+    return read(text);
+  } catch (error) {
+    if (error instanceof UsageFault) throw new UsageFault(`${name}: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+// exw run: a command behind the proxy, with access for as long as it runs.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lifetimeUntil } from './account.ts';
+import { requireUser, userOption } from './authlist.ts';
+import { command, UsageFault } from './command.ts';
+import { type Credentials, chooseExit, portOptions, urlOf } from './exits.ts';
+import { say } from './output.ts';
+import { OwnAddress } from './own_address.ts';
+import type { Account } from './session.ts';
+import { exitCodeOf, PassedSignals } from './signals.ts';
+import { address, now, time } from './values.ts';
+
+const look_seconds = 60;
+/** How long the proxies may take to let the address in, before the command starts all the same. */
+const wait_seconds = 5;
+/** As shells say it. */
+const notFound = 127;
+const notExecutable = 126;
+const usual_token_seconds = 3600;
+/** What a proxy cannot reach: this machine. */
+const usual_no_proxy = 'localhost,127.0.0.1,::1';
+
+export const run = command({
+  name: 'run',
+  summary: 'run a command behind the proxy',
+  verbatim: true,
+  arguments: {
+    command: { summary: 'the command to run, with its arguments', read: String, many: true },
+  },
+  options: {
+    server: {
+      summary: 'the server to leave by; the first that works when left out',
+      value: '<name>',
+      read: String,
+    },
+    exit: { summary: 'the exit IP to leave by', value: '<ip>', read: address },
+    user: { ...userOption, summary: 'the user it counts as; the only proxy user when left out' },
+    token: {
+      summary: 'use a proxy access token, instead of listing the address (current variant)',
+    },
+    expiry: {
+      summary: 'when that token ends; +1h when left out',
+      value: '<time>',
+      read: time,
+    },
+    'no-proxy': {
+      summary: `hosts that are reached directly; ${usual_no_proxy} when left out, '' for none`,
+      value: '<hosts>',
+      read: String,
+    },
+    ...portOptions,
+  },
+  notes: `It sets http_proxy, https_proxy, all_proxy and no_proxy, in small and in capital letters. The address of
+this machine is listed while the command runs, and taken off the list when it ends. A token cannot be
+taken back: it ends by its expiry. The exit code is that of the command.`,
+  run: async ({ arguments: { command: words }, options }, session) => {
+    if (options.expiry !== undefined && !options.token) {
+      throw new UsageFault(
+        '--expiry: expected with --token; an address is listed as long as it takes',
+      );
+    }
+    const account = await session.account();
+    const { server, exit } = await chooseExit(account, options);
+    const user = await requireUser(account, options.user);
+    const signals = new PassedSignals();
+    const over = new AbortController();
+    const own = options.token
+      ? undefined
+      : new OwnAddress(account.client, { user, every_seconds: look_seconds });
+    let keeping: Promise<void> | undefined;
+    try {
+      await own?.look(wait_seconds);
+      const credentials = options.token
+        ? await newCredentials(account, user, options.expiry)
+        : undefined;
+      if (signals.early) return exitCodeOf(signals.early);
+      const url = urlOf(server, exit, options, credentials);
+      // The command has this stream, too: a file or a pipe is to hold what the command says.
+      if (process.stderr.isTTY) say(`Through ${exit.ip} of ${server.server}, as ${user}.`);
+      keeping = own?.keep(over.signal).catch((error: Error) => say(`exw: ${error.message}`));
+      return await ended(words, proxyVariables(url, options['no-proxy']), signals);
+    } finally {
+      over.abort();
+      await keeping;
+      await own?.remove();
+      signals.stop();
+    }
+  },
+});
+
+async function newCredentials(
+  { client }: Account,
+  user: string,
+  expiry = now() + usual_token_seconds,
+): Promise<Credentials> {
+  const { token } = await client.users.createToken({ user, expire: lifetimeUntil(expiry) });
+  return { user, token };
+}
+
+function proxyVariables(url: string, no_proxy = usual_no_proxy): Record<string, string> {
+  // What the environment said before would lead some hosts around the proxy unseen.
+  const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
+  const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);
+  return { ...variables, ...Object.fromEntries(capitals) };
+}
+
+/** Runs a command to its end. Answers its exit code, as shells tell it. */
+async function ended(
+  [program = '', ...words]: string[],
+  variables: Record<string, string>,
+  signals: PassedSignals,
+): Promise<number> {
+  const child = spawn(program, words, {
+    stdio: 'inherit',
+    env: { ...process.env, ...variables },
+  });
+  signals.passTo(child);
+  try {
+    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    return signal ? exitCodeOf(signal) : (code ?? 1);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    say(`exw: ${program} cannot be run (${code}).`);
+    return code === 'ENOENT' ? notFound : notExecutable;
+  }
+}

@@ -1,0 +1,122 @@
+// Whom a command speaks to: the service, the variant and the token, from options, the environment and what login kept.
+import { readFileSync } from 'node:fs';
+import { Exitward } from '../client.ts';
+import { type everywhere, Failure, type OptionValues, UsageFault } from './command.ts';
+import { type Environment, type Kept, keptFile, readKept } from './kept.ts';
+import { askToken } from './question.ts';
+
+/** A setting and where it is from, for the sentence that complains of it. */
+interface Setting {
+  value: string;
+  source: string;
+}
+
+export interface Account {
+  client: Exitward;
+  url: string;
+  variant: 'current' | 'earlier';
+  /** Where the token is from. */
+  source: string;
+}
+
+type Everywhere = OptionValues<typeof everywhere>;
+
+export class Session {
+  readonly keptFile: string;
+  readonly isJson: boolean;
+  readonly #env: Environment;
+  readonly #options: Everywhere;
+  #kept: Kept | undefined;
+
+  constructor(options: Everywhere, env: Environment) {
+    this.keptFile = keptFile(env);
+    this.isJson = options.json;
+    this.#options = options;
+    this.#env = env;
+  }
+
+  /** The account, for every command but login. Errors: a failure or usage fault that says what is missing. */
+  async account(): Promise<Account> {
+    this.#kept = readKept(this.keptFile);
+    return this.accountWith(await this.#token());
+  }
+
+  /** The account of this token. */
+  accountWith({ value: token, source }: Setting): Account {
+    const url = this.service();
+    const variant = this.#setting('variant') ?? { value: 'current', source: '' };
+    try {
+      const settings = { baseUrl: url.value, token, variant: variant.value as 'current' };
+      const client = new Exitward(settings);
+      return { client, url: url.value, variant: settings.variant, source };
+    } catch (error) {
+      throw named(error, { baseUrl: url.source, variant: variant.source, token: source });
+    }
+  }
+
+  #setting(name: 'url' | 'variant'): Setting | undefined {
+    const variable = `EXW_${name.toUpperCase()}`;
+    const [option, fromEnv, kept] = [this.#options[name], this.#env[variable], this.#kept?.[name]];
+    if (option !== undefined) return { value: option, source: `--${name}` };
+    if (fromEnv) return { value: fromEnv, source: variable };
+    return kept === undefined ? undefined : { value: kept, source: this.keptFile };
+  }
+
+  /** Where the service is. Errors: a usage fault when that is not said, or no token may be sent there. */
+  service(): Setting {
+    const url = this.#setting('url');
+    if (!url) {
+      throw new UsageFault('--url: expected where the service is, such as https://api.example.com');
+    }
+    requireSafe(url, this.#options.insecure);
+    return { ...url, value: url.value.replace(/\/+$/, '') };
+  }
+
+  async #token(): Promise<Setting> {
+    const { EXW_TOKEN_FILE, EXW_TOKEN } = this.#env;
+    if (EXW_TOKEN_FILE) return { value: await readToken(EXW_TOKEN_FILE), source: 'EXW_TOKEN_FILE' };
+    if (EXW_TOKEN) return { value: EXW_TOKEN, source: 'EXW_TOKEN' };
+    if (!this.#kept) {
+      throw new Failure(
+        'You are not logged in. Run "exw login --url https://…", or set EXW_URL and EXW_TOKEN_FILE.',
+      );
+    }
+    // What one service was trusted with is not sent to another.
+    const url = this.service();
+    if (url.value !== this.#kept.url) {
+      throw new Failure(
+        `You are logged in to ${this.#kept.url}, and that token is not sent to ${url.value} (${url.source}). Log in there, or set EXW_TOKEN_FILE.`,
+      );
+    }
+    return { value: this.#kept.token, source: this.keptFile };
+  }
+}
+
+/** A token from a file, or for `-` from standard input. Errors: a failure that names the file. */
+export async function readToken(file: string): Promise<string> {
+  if (file === '-') return askToken();
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+/** Errors: a usage fault where the token would cross a network in the clear. */
+function requireSafe({ value, source }: Setting, isInsecure: boolean): void {
+  if (isInsecure || !URL.canParse(value)) return;
+  const { protocol, hostname } = new URL(value);
+  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol === 'http:' && !isLoopback) {
+    throw new UsageFault(
+      `${source}: over plain http to another machine the token could be read on its way; expected https, or --insecure`,
+    );
+  }
+}
+
+/** The library names its own options; a person knows where the value came from. */
+function named(error: unknown, sources: Record<string, string>): unknown {
+  if (!(error instanceof TypeError)) return error;
+  const [, name = '', complaint = ''] = /^(\w+): (.*)$/s.exec(error.message) ?? [];
+  return sources[name] ? new UsageFault(`${sources[name]}: ${complaint}`) : error;
+}

@@ -1,0 +1,108 @@
+// What a call can fail with: a class for each status, and one for no answer at all.
+
+/** What an error knows besides its message. */
+export interface ErrorDetails {
+  status?: number | undefined;
+  requestId?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+  mayHaveActed?: boolean;
+  cause?: unknown;
+}
+
+/**
+ * A call failed. The message is the server's own where it gave one, for a person to read; programs
+ * go by the class, or by `status`.
+ *
+ * @example
+ * ```ts
+ * const expiry = Math.floor(Date.now() / 1000) + 3600;
+ * try {
+ *   await client.authlist.add({ ip: '203.0.113.7', user: 'nobody', expiry });
+ * } catch (error) {
+ *   if (!(error instanceof ConflictError)) throw error;
+ *   console.log(error.message); // user: "nobody" is not part of the account.
+ * }
+ * ```
+ */
+export class ExitwardError extends Error {
+  override readonly name: string = 'ExitwardError';
+  /** The HTTP status; undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** The `x-request-id` of the answer: tell it to your provider. */
+  readonly requestId: string | undefined;
+  /** How long the server asks to wait (`Retry-After`). */
+  readonly retryAfterSeconds: number | undefined;
+  /**
+   * Of a change: whether the server may have made it all the same, because an attempt ended without
+   * a clear answer. Read the record before you send the change again.
+   */
+  readonly mayHaveActed: boolean;
+
+  constructor(message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? {} : { cause: details.cause });
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.mayHaveActed = details.mayHaveActed ?? false;
+  }
+}
+
+/** 400: the request itself is wrong; the message names the field. */
+export class BadRequestError extends ExitwardError {
+  override readonly name = 'BadRequestError';
+}
+
+/** 401: the API token is not recognised, or has expired. */
+export class UnauthorizedError extends ExitwardError {
+  override readonly name = 'UnauthorizedError';
+}
+
+/** 403: the API token is good, but may not do this. */
+export class ForbiddenError extends ExitwardError {
+  override readonly name = 'ForbiddenError';
+}
+
+/** 404: there is no such record on this account, or no such path in this variant. */
+export class NotFoundError extends ExitwardError {
+  override readonly name = 'NotFoundError';
+}
+
+/** 405: the server does not know this method here. */
+export class MethodNotAllowedError extends ExitwardError {
+  override readonly name = 'MethodNotAllowedError';
+}
+
+/** 409: well formed, but it does not fit the records. */
+export class ConflictError extends ExitwardError {
+  override readonly name = 'ConflictError';
+}
+
+/** 412: `ifMatch` does not hold, the record has changed since. */
+export class PreconditionFailedError extends ExitwardError {
+  override readonly name = 'PreconditionFailedError';
+}
+
+/** 429: too many requests; see `retryAfterSeconds`. */
+export class TooManyRequestsError extends ExitwardError {
+  override readonly name = 'TooManyRequestsError';
+}
+
+/** 500: a fault of the server. */
+export class InternalServerError extends ExitwardError {
+  override readonly name = 'InternalServerError';
+}
+
+/** 503: the service is down for maintenance, or overloaded; see `retryAfterSeconds`. */
+export class UnavailableError extends ExitwardError {
+  override readonly name = 'UnavailableError';
+}
+
+/** There was no answer, or it broke off; `cause` says why. */
+export class ConnectionError extends ExitwardError {
+  override readonly name: string = 'ConnectionError';
+}
+
+/** There was no answer within `timeoutSeconds`. */
+export class TimeoutError extends ConnectionError {
+  override readonly name = 'TimeoutError';
+}

@@ -1,0 +1,338 @@
+// The records and operations of the account API: written by `npm run client-types` from docs/openapi.json.
+
+export interface AuthlistEntry {
+  /** Unique identifier used to manage the entry. */
+  id: number;
+  /** IP address. */
+  ip: string;
+  /** Username that connections from `ip` are assigned to. */
+  user: string;
+  /** Whether the associated user is an active proxy user. */
+  user_active: boolean;
+  /** When the entry expires. */
+  expiry: number;
+}
+
+export interface AuthlistEntryChanges {
+  /** IP address: one IPv4 or IPv6 address. */
+  ip?: string;
+  /** Username that connections from the address are assigned to. */
+  user?: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+  /** Ignored. */
+  id?: unknown;
+  /** Ignored. */
+  user_active?: unknown;
+}
+
+export interface Contract {
+  /** Contract/account name. */
+  name: string;
+  /** Plan name. */
+  plan: string;
+  period: {
+    /** Start of the running billing period. */
+    start: number;
+    /** Its end, where the next one starts. */
+    end: number;
+    /** Bytes of the whole network in this period. */
+    usage: number;
+    /** Bytes that the contract allows in a period. */
+    limit: number;
+  };
+  /** When the contract ends. */
+  expiry: number;
+}
+
+export interface ContractServer {
+  /** Short server name. */
+  server: string;
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. Current variant only. */
+  title?: string;
+  /** Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn. */
+  services: string[];
+  usage?: Usage;
+  location?: Location;
+  /** Exit IP addresses of the server. */
+  ips: ExitIp[];
+}
+
+export interface ExitIp {
+  /** Exit IP address. */
+  ip: string;
+  /** Value added to the account port scheme to reach this IP. */
+  port_base: number;
+  /** Server availability. */
+  status: 'ok' | 'warn' | 'crit' | 'unknown';
+  /** Last status check; 0 if there was none. */
+  status_time: number;
+  /** By third-party geo-IP provider. */
+  geostatus?: {
+    [name: string]: {
+      /** ok, warn or crit. */
+      status: string;
+      /** Last location check. */
+      status_time: number;
+    };
+  };
+}
+
+export interface Index {
+  /** Contract/account name. */
+  name: string;
+  /** The variant of the interface that this request speaks. */
+  variant: 'current' | 'earlier';
+  version: 'v0';
+  /** Paths of this variant, by what they list. */
+  links: {
+    [name: string]: string;
+  };
+}
+
+export interface Location {
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+}
+
+export interface NetworkServer {
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. Current variant only. */
+  title?: string;
+  /** Number of exit IP addresses available. */
+  ip_count: number;
+  /** Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn. */
+  services: string[];
+  location?: Location;
+}
+
+export interface NewAuthlistEntry {
+  /** IP address; the one that the request comes from when omitted. */
+  ip?: string;
+  /** Username that connections from the address are assigned to. */
+  user: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
+}
+
+export interface NewOverride {
+  /** Short name of a server that is on the contract. */
+  server: string;
+  /** Hostname to override. */
+  hostname: string;
+  /** IP address the hostname resolves to. */
+  ip: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
+}
+
+export interface NewProxyToken {
+  /** A user name or user id. The user must have the proxy flag. */
+  user: number | string;
+  /** Token lifetime in seconds; the contract default when omitted. */
+  expire?: number;
+}
+
+export interface Override {
+  /** Unique identifier used to manage the entry. */
+  id: number;
+  /** Short name of the proxy server where the entry is active. */
+  server: string;
+  /** Hostname that is overridden. */
+  hostname: string;
+  /** IP address the hostname resolves to. */
+  ip: string;
+  /** When the entry expires. */
+  expiry: number;
+  status: 'pending' | 'active' | 'expiring' | 'expired';
+}
+
+export interface OverrideChanges {
+  /** Short name of a server that is on the contract. */
+  server?: string;
+  /** Hostname to override. */
+  hostname?: string;
+  /** IP address the hostname resolves to. */
+  ip?: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+  /** Ignored. */
+  id?: unknown;
+  /** Ignored. */
+  status?: unknown;
+}
+
+export interface ProxyToken {
+  /** Opaque proxy access token. */
+  token: string;
+}
+
+export interface Usage {
+  /** Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account. */
+  limit: number;
+  /** Bytes in the current billing period. */
+  current: number;
+  /** Bytes in the last 30 days. */
+  last_30_days: number;
+}
+
+export interface User {
+  /** Numeric user id. */
+  id: number;
+  /** Username the user authenticates with. */
+  name: string;
+  /** Descriptive name. */
+  display_name: string;
+  /** Whether the user is enabled. */
+  active: boolean;
+  /** Permissions. */
+  flags: {
+    proxy: boolean;
+    billing: boolean;
+    admin: boolean;
+  };
+  /** Increasing it invalidates all earlier tokens of that user. */
+  token_version: number;
+}
+
+/** Method and path of each operation. */
+export const operations = {
+  get_index: { method: 'GET', path: '/v0' },
+  get_contract: { method: 'GET', path: '/v0/contract' },
+  list_authlist_entries: { method: 'GET', path: '/v0/contract/ip-authlist' },
+  create_authlist_entry: { method: 'POST', path: '/v0/contract/ip-authlist' },
+  remove_all_authlist_entries: { method: 'DELETE', path: '/v0/contract/ip-authlist' },
+  get_authlist_entry: { method: 'GET', path: '/v0/contract/ip-authlist/{id}' },
+  change_authlist_entry: { method: 'PATCH', path: '/v0/contract/ip-authlist/{id}' },
+  remove_authlist_entry: { method: 'DELETE', path: '/v0/contract/ip-authlist/{id}' },
+  list_overrides: { method: 'GET', path: '/v0/contract/overrides' },
+  create_override: { method: 'POST', path: '/v0/contract/overrides' },
+  remove_all_overrides: { method: 'DELETE', path: '/v0/contract/overrides' },
+  get_override: { method: 'GET', path: '/v0/contract/overrides/{id}' },
+  change_override: { method: 'PATCH', path: '/v0/contract/overrides/{id}' },
+  remove_override: { method: 'DELETE', path: '/v0/contract/overrides/{id}' },
+  list_contract_servers: { method: 'GET', path: '/v0/contract/servers' },
+  get_contract_server: { method: 'GET', path: '/v0/contract/servers/{server}' },
+  list_whitelist_entries: { method: 'GET', path: '/v0/contract/whitelist' },
+  create_whitelist_entry: { method: 'POST', path: '/v0/contract/whitelist' },
+  remove_all_whitelist_entries: { method: 'DELETE', path: '/v0/contract/whitelist' },
+  get_whitelist_entry: { method: 'GET', path: '/v0/contract/whitelist/{id}' },
+  change_whitelist_entry: { method: 'PATCH', path: '/v0/contract/whitelist/{id}' },
+  remove_whitelist_entry: { method: 'DELETE', path: '/v0/contract/whitelist/{id}' },
+  list_servers: { method: 'GET', path: '/v0/servers' },
+  list_users: { method: 'GET', path: '/v0/users' },
+  create_proxy_token: { method: 'POST', path: '/v0/users/token' },
+} as const;
+
+/** What each operation is given and answers. */
+export interface Operations {
+  get_index: {
+    given: object;
+    answer: Index;
+  };
+  get_contract: {
+    given: object;
+    answer: Contract;
+  };
+  list_authlist_entries: {
+    given: { query: { ip?: string; user?: string } };
+    answer: AuthlistEntry[];
+  };
+  create_authlist_entry: {
+    given: { body: NewAuthlistEntry };
+    answer: AuthlistEntry;
+  };
+  remove_all_authlist_entries: {
+    given: object;
+    answer: undefined;
+  };
+  get_authlist_entry: {
+    given: { path: { id: number } };
+    answer: AuthlistEntry;
+  };
+  change_authlist_entry: {
+    given: { path: { id: number }; body: AuthlistEntryChanges };
+    answer: AuthlistEntry;
+  };
+  remove_authlist_entry: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  list_overrides: {
+    given: { query: { ip?: string; server?: string } };
+    answer: Override[];
+  };
+  create_override: {
+    given: { body: NewOverride };
+    answer: Override;
+  };
+  remove_all_overrides: {
+    given: object;
+    answer: undefined;
+  };
+  get_override: {
+    given: { path: { id: number } };
+    answer: Override;
+  };
+  change_override: {
+    given: { path: { id: number }; body: OverrideChanges };
+    answer: Override;
+  };
+  remove_override: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  list_contract_servers: {
+    given: { query: { detail?: string; server?: string } };
+    answer: ContractServer[];
+  };
+  get_contract_server: {
+    given: { path: { server: string }; query: { detail?: string } };
+    answer: ContractServer;
+  };
+  list_whitelist_entries: {
+    given: { query: { ip?: string; user?: string } };
+    answer: AuthlistEntry[];
+  };
+  create_whitelist_entry: {
+    given: { body: NewAuthlistEntry };
+    answer: AuthlistEntry;
+  };
+  remove_all_whitelist_entries: {
+    given: object;
+    answer: undefined;
+  };
+  get_whitelist_entry: {
+    given: { path: { id: number } };
+    answer: AuthlistEntry;
+  };
+  change_whitelist_entry: {
+    given: { path: { id: number }; body: AuthlistEntryChanges };
+    answer: AuthlistEntry;
+  };
+  remove_whitelist_entry: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  list_servers: {
+    given: { query: { detail?: string } };
+    answer: NetworkServer[];
+  };
+  list_users: {
+    given: object;
+    answer: User[];
+  };
+  create_proxy_token: {
+    given: { body: NewProxyToken };
+    answer: ProxyToken;
+  };
+}

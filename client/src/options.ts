@@ -1,0 +1,32 @@
+// What calls take besides what they are about.
+
+/** What every call takes. */
+export interface CallOptions {
+  /** Ends the call, also between two attempts; it then fails with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Instead of the client's own, for each attempt. */
+  timeoutSeconds?: number;
+  /** Instead of the client's own. */
+  retries?: number;
+}
+
+/** What creating takes besides. */
+export interface CreateOptions extends CallOptions {
+  /**
+   * The `Idempotency-Key`, instead of a random one: with a key that you keep, a program that starts
+   * again can repeat the call and gets the first answer. 1 to 255 visible ASCII characters.
+   */
+  idempotencyKey?: string;
+}
+
+/** What changing and removing take besides. */
+export interface ChangeOptions extends CallOptions {
+  /** Only if this is still the version: what `etagOf` says of the record; else PreconditionFailedError. */
+  ifMatch?: string;
+}
+
+/** How long a change may wait for the proxy machines. */
+export interface WaitOptions {
+  /** Answers when every live machine has applied the change, or after so many seconds. */
+  waitSeconds?: number;
+}

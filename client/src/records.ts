@@ -1,0 +1,56 @@
+// Records as they come back: lists that can be awaited or iterated, and the versions that they were read at.
+
+/** A list: `await` it for the array, or go through it with `for await`. */
+export interface Listing<Item> extends Promise<Item[]>, AsyncIterable<Item> {}
+
+/** The list that this call brings. */
+export function listing<Item>(call: () => Promise<Item[]>): Listing<Item> {
+  const items = call();
+  return Object.assign(items, {
+    async *[Symbol.asyncIterator]() {
+      yield* await items;
+    },
+  });
+}
+
+/**
+ * A filter by several values, as the interface wants it.
+ * Errors: TypeError for none at all, which asks for nothing, and which a server may take for "all".
+ */
+export function commaSeparated(
+  name: string,
+  values: readonly string[] | undefined,
+): string | undefined {
+  if (values?.length === 0) throw new TypeError(`${name}: expected at least one, or none given`);
+  return values?.join(',');
+}
+
+// Beside the records, so that they stay what was on the wire.
+const etags = new WeakMap<object, string>();
+
+export function keepEtag(record: object, etag: string | null): void {
+  if (etag !== null) etags.set(record, etag);
+}
+
+/**
+ * The version of a record, or of a whole list, as it was answered. As `ifMatch` it keeps a change
+ * from undoing another's. The status of a custom DNS entry is part of its version.
+ * Errors: TypeError for what has none: an element of a list, a copy, or a server that names none.
+ *
+ * @example
+ * ```ts
+ * const entry = await client.overrides.get(1);
+ * await client.overrides.change(entry.id, { ip: '203.0.113.9' }, { ifMatch: etagOf(entry) });
+ * try {
+ *   await client.overrides.remove(entry.id, { ifMatch: etagOf(entry) });
+ * } catch (error) {
+ *   console.log(error instanceof PreconditionFailedError); // true
+ * }
+ * ```
+ */
+export function etagOf(record: object): string {
+  const etag = etags.get(record);
+  // Without, the change would be made on no condition at all.
+  if (etag === undefined) throw new TypeError('record: has no version; read it by its id');
+  return etag;
+}

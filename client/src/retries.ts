@@ -1,0 +1,84 @@
+// What may be sent again, and after how long.
+import type { Refusal } from './answers.ts';
+
+const transientStatuses = [429, 502, 503, 504];
+
+/** What fails before a byte is sent. Browsers do not tell; there, a network error is always unclear. */
+const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
+
+/** Whether another attempt may fare better. */
+export function isTransient({ status }: Pick<Refusal, 'status'>): boolean {
+  return status === undefined || transientStatuses.includes(status);
+}
+
+/** Whether the server may have acted on the request that failed so. */
+export function isUnclear({ status, code }: Pick<Refusal, 'status' | 'code'>): boolean {
+  return status === undefined ? !neverConnected.includes(code ?? '') : status >= 500;
+}
+
+/**
+ * Whether a request may be sent again after an attempt that the server may have acted on.
+ * A PATCH may not: another's change in between would be lost. Nor may what has an If-Match: its own
+ * success would come back as 412. A POST may with a key by which the server knows it again.
+ */
+export function isRepeatable(
+  method: string,
+  ifMatch: string | undefined,
+  idempotencyKey: string | undefined,
+): boolean {
+  if (method === 'GET') return true;
+  if (method === 'DELETE') return ifMatch === undefined;
+  return method === 'POST' && idempotencyKey !== undefined;
+}
+
+const firstPauseSeconds = 0.5;
+const longestBackoffSeconds = 8;
+
+/**
+ * How long to wait after the attempt of this number (from 1): what the server asks for, and a
+ * random part of a span that doubles each time, so that many clients do not come back at once.
+ */
+export function pauseSeconds(
+  attempt: number,
+  retryAfterSeconds: number | undefined,
+  random: number,
+): number {
+  const span = Math.min(longestBackoffSeconds, firstPauseSeconds * 2 ** (attempt - 1));
+  return (retryAfterSeconds ?? 0) + random * span;
+}
+
+/**
+ * The seconds of `Retry-After`, which is a number or a date; undefined when absent or neither.
+ * A date is held against the answer's own `Date`, for the clocks may differ.
+ */
+export function readRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return undefined;
+  if (/^\d+$/.test(value)) return Number(value);
+  // Without this, Date.parse takes "-5" for a year.
+  const then = value.endsWith('GMT') ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(then)) return undefined;
+  const answeredAt = Date.parse(headers.get('date') ?? '');
+  const now = Number.isNaN(answeredAt) ? Date.now() : answeredAt;
+  return Math.max(0, (then - now) / 1000);
+}
+
+/** Resolves after so many seconds. Errors: the signal's reason, as soon as it is aborted. */
+export function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    };
+    const abort = () => {
+      end();
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      end();
+      resolve();
+    }, seconds * 1000);
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort);
+  });
+}

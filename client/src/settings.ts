@@ -1,0 +1,102 @@
+// What a client is told at its start, checked.
+
+export interface ExitwardOptions {
+  /** Where the service is, such as `https://api.example.com`; `/v0` is added. */
+  baseUrl: string;
+  /** The API token of the account. */
+  token: string;
+  /** The variant of the interface that the server is spoken to in; `current` when left out. */
+  variant?: 'current' | 'earlier';
+  /** How long one attempt may take, its answer included; 30 when left out. */
+  timeoutSeconds?: number;
+  /** How often a call is tried again; 3 when left out, 0 for never. */
+  retries?: number;
+  /** A server that asks for a longer pause (`Retry-After`) is not waited for; 30 when left out. */
+  longestPauseSeconds?: number;
+  /**
+   * Whether each POST carries an `Idempotency-Key`, and is tried again on the strength of it; `true`
+   * when left out. Exitward honours the key. Of a server that does not, set `false`: else a POST
+   * whose answer was lost may come back as 409, for what its own first attempt has made.
+   */
+  idempotencyKeys?: boolean;
+  /** Instead of the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+}
+
+export interface Settings {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  /** The header. */
+  authorization: string;
+  variant: 'current' | 'earlier';
+  timeoutSeconds: number;
+  retries: number;
+  longestPauseSeconds: number;
+  idempotencyKeys: boolean;
+  fetch: typeof globalThis.fetch;
+}
+
+/** Errors: TypeError, naming the option. */
+export function readSettings(options: ExitwardOptions): Settings {
+  const { variant = 'current', timeoutSeconds = 30, retries = 3 } = options;
+  const { longestPauseSeconds = 30, idempotencyKeys = true } = options;
+  if (variant !== 'current' && variant !== 'earlier') {
+    throw new TypeError(`variant: expected current or earlier, got ${JSON.stringify(variant)}`);
+  }
+  requireSpan('timeoutSeconds', timeoutSeconds);
+  requireSpan('longestPauseSeconds', longestPauseSeconds);
+  requireRetries(retries);
+  return {
+    baseUrl: readBaseUrl(options.baseUrl),
+    authorization: basic(options.token, variant),
+    variant,
+    timeoutSeconds,
+    retries,
+    longestPauseSeconds,
+    idempotencyKeys,
+    // Bound late and to nothing: a browser's fetch refuses to be called as a method.
+    fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+  };
+}
+
+/** Errors: TypeError for what a timer would take for "at once". */
+export function requireSpan(name: string, seconds: number): void {
+  if (!(seconds >= 0 && seconds <= 86_400)) {
+    throw new TypeError(`${name}: expected seconds, 86400 at most, got ${seconds}`);
+  }
+}
+
+export function requireRetries(retries: number): void {
+  if (!Number.isInteger(retries) || retries < 0) {
+    throw new TypeError(`retries: expected how often, 0 for never, got ${retries}`);
+  }
+}
+
+function readBaseUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(
+      `baseUrl: expected a URL such as https://api.example.com, got ${JSON.stringify(baseUrl)}`,
+    );
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    // Not shown: it may hold a password.
+    throw new TypeError('baseUrl: expected no user, password, query or fragment');
+  }
+  const path = url.pathname.replace(/\/+$/, '');
+  if (path.endsWith('/v0')) {
+    throw new TypeError(
+      `baseUrl: expected it without /v0, which is added, got ${JSON.stringify(baseUrl)}`,
+    );
+  }
+  return url.origin + path;
+}
+
+/** The token as the half of the Basic pair that the variant wants. */
+function basic(token: string, variant: Settings['variant']): string {
+  // A colon would end the username, and so the token of the earlier variant.
+  if (typeof token !== 'string' || !/^[!-9;-~]+$/.test(token)) {
+    throw new TypeError('token: expected an API token, visible ASCII characters without a colon');
+  }
+  return `Basic ${btoa(variant === 'current' ? `:${token}` : `${token}:`)}`;
+}

@@ -1,0 +1,167 @@
+// One call over HTTP: what is sent, how often, and how long it may take.
+import {
+  type Answer,
+  type Refusal,
+  type Request,
+  readRecord,
+  refusedBy,
+  unanswered,
+} from './answers.ts';
+import { type Operations, operations } from './openapi.ts';
+import type { ChangeOptions, CreateOptions, WaitOptions } from './options.ts';
+import { isRepeatable, isTransient, isUnclear, pause, pauseSeconds } from './retries.ts';
+import { requireRetries, requireSpan, type Settings } from './settings.ts';
+
+type Options = CreateOptions & ChangeOptions & WaitOptions;
+
+/** How long `Prefer: wait` may ask for. */
+const longestWaitSeconds = 30;
+
+export class Transport {
+  readonly #settings: Settings;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+  }
+
+  get variant(): Settings['variant'] {
+    return this.#settings.variant;
+  }
+
+  /** Errors: an ExitwardError, or the signal's reason. */
+  async call<Id extends keyof Operations>(
+    id: Id,
+    given: Operations[Id]['given'],
+    options: Options = {},
+  ): Promise<Operations[Id]['answer']> {
+    const { method, path } = operations[id];
+    const { retries = this.#settings.retries, signal } = options;
+    const idempotencyKey =
+      method === 'POST' ? (options.idempotencyKey ?? this.#newKey()) : undefined;
+    requireRetries(retries);
+    const isSafeAgain = isRepeatable(method, options.ifMatch, idempotencyKey);
+    const request = this.#request(method, path, given, { ...options, idempotencyKey });
+
+    let mayHaveActed = false;
+    for (let attempt = 1; ; attempt += 1) {
+      const outcome = await this.#attempt(request);
+      if ('text' in outcome) return readRecord(request, outcome) as Operations[Id]['answer'];
+      // What an attempt before this one removed is not there any more.
+      if (method === 'DELETE' && outcome.status === 404 && mayHaveActed) {
+        return undefined as Operations[Id]['answer'];
+      }
+      if (method !== 'GET' && isUnclear(outcome)) mayHaveActed = true;
+      const isLast =
+        attempt > retries ||
+        !isTransient(outcome) ||
+        (mayHaveActed && !isSafeAgain) ||
+        (outcome.retryAfterSeconds ?? 0) > this.#settings.longestPauseSeconds;
+      if (isLast) throw new outcome.Class(outcome.message, { ...outcome, mayHaveActed });
+      await pause(pauseSeconds(attempt, outcome.retryAfterSeconds, Math.random()), signal);
+    }
+  }
+
+  /** A new Idempotency-Key, if the server knows what it is. `randomUUID` is missing on plain-HTTP pages. */
+  #newKey(): string | undefined {
+    if (!this.#settings.idempotencyKeys) return undefined;
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  #request(
+    method: string,
+    path: string,
+    given: { path?: Given; query?: Given; body?: object },
+    options: Options,
+  ): Request {
+    const { ifMatch, idempotencyKey, waitSeconds = 0, signal } = options;
+    const { timeoutSeconds = this.#settings.timeoutSeconds } = options;
+    requireSpan('timeoutSeconds', timeoutSeconds);
+    requireSpan('waitSeconds', waitSeconds);
+    const wait = Math.min(longestWaitSeconds, Math.ceil(waitSeconds));
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      authorization: this.#settings.authorization,
+    };
+    if (given.body !== undefined) headers['content-type'] = 'application/json';
+    if (ifMatch !== undefined) headers['if-match'] = ifMatch;
+    if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+    if (wait > 0) headers.prefer = `wait=${wait}`;
+    return {
+      method,
+      url: `${this.#settings.baseUrl}${fillPath(path, given.path)}${queryText(given.query)}`,
+      headers,
+      body: given.body === undefined ? undefined : JSON.stringify(given.body),
+      timeoutSeconds: timeoutSeconds + wait,
+      signal,
+    };
+  }
+
+  /** Errors: the signal's reason. */
+  async #attempt(request: Request): Promise<Answer | Refusal> {
+    const { method, url, headers, body, timeoutSeconds, signal } = request;
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const abort = () => controller.abort();
+    signal?.addEventListener('abort', abort);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      abort();
+    }, timeoutSeconds * 1000);
+    try {
+      const response = await this.#settings.fetch(url, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        signal: controller.signal,
+        // A redirect would turn a POST into a GET.
+        redirect: 'manual',
+        // A browser is to add no cookies, and to open no login window after a 401.
+        credentials: 'omit',
+      });
+      const answer = {
+        status: response.status,
+        headers: response.headers,
+        text: await response.text(),
+      };
+      return response.ok ? answer : refusedBy(request, answer);
+    } catch (cause) {
+      signal?.throwIfAborted();
+      return unanswered(request, isLate, cause);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+}
+
+type Given = Record<string, string | number | undefined>;
+
+/**
+ * The path with its parameters filled in.
+ * Errors: TypeError for one that would lead to another path: an empty id would be the whole list.
+ */
+function fillPath(path: string, parameters: Given = {}): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = parameters[name];
+    const isFit =
+      name === 'id'
+        ? Number.isSafeInteger(value)
+        : typeof value === 'string' && !/^\.{0,2}$/.test(value);
+    if (!isFit) {
+      const expected = name === 'id' ? 'an integer' : 'a name';
+      throw new TypeError(`${name}: expected ${expected}, got ${JSON.stringify(value)}`);
+    }
+    return encodeURIComponent(String(value));
+  });
+}
+
+function queryText(query: Given = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text && `?${text}`;
+}

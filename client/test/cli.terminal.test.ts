@@ -1,0 +1,203 @@
+// exw as a person uses it: in a real terminal, made by tmux, with a shell in it.
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { BuiltAccount } from '../../server/test/builders.ts';
+import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { bin, CommandLine } from './cli_process.ts';
+
+const run = promisify(execFile);
+const styled = '\u001b';
+
+/** A terminal with a shell, where `exw` is the command line. */
+class Terminal {
+  readonly exw = new CommandLine();
+  readonly #socket = join(this.exw.folder, 'tmux');
+
+  async open(env: NodeJS.ProcessEnv = {}): Promise<void> {
+    const exw = this.exw.file('exw', `#!/bin/sh\nexec "${process.execPath}" "${bin}" "$@"\n`);
+    chmodSync(exw, 0o755);
+    const path = `${this.exw.folder}:${process.env.PATH}`;
+    const shell = { ...this.exw.env, ...env, PATH: path, PS1: '$ ', ENV: '' };
+    const variables = Object.entries(shell).map(([name, value]) => `${name}=${value}`);
+    const size = ['-x', '150', '-y', '40'];
+    await this.#tmux('new-session', '-d', ...size, 'env', ...variables, 'sh');
+    await this.shows(/^\$ $/m);
+  }
+
+  /** Types a text, and no Enter. */
+  async type(text: string): Promise<void> {
+    await this.#tmux('send-keys', '-l', text);
+  }
+  /** Presses keys, by tmux's names for them. */
+  async press(...keys: string[]): Promise<void> {
+    await this.#tmux('send-keys', ...keys);
+  }
+  /** Types a command on a screen that is empty, at once: what is seen is of this command. */
+  async enter(line: string): Promise<void> {
+    await this.#tmux('send-keys', '-R');
+    await this.type(`${line}; echo "code $?"`);
+    await this.press('Enter');
+  }
+  /** The screen, as a person sees it; with escapes, its styles too. */
+  async screen(...more: string[]): Promise<string> {
+    return (await this.#tmux('capture-pane', '-p', ...more)).stdout;
+  }
+  async shows(what: RegExp): Promise<void> {
+    await expect.poll(() => this.screen('-N'), { timeout: 10_000 }).toMatch(what);
+  }
+  async close(): Promise<void> {
+    await this.#tmux('kill-server');
+    this.exw.clean();
+  }
+
+  #tmux(...args: string[]) {
+    return run('tmux', ['-S', this.#socket, '-f', '/dev/null', ...args]);
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-terminal-'));
+let t: TestApp;
+let acme: BuiltAccount;
+let terminal: Terminal;
+
+beforeAll(async () => {
+  t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
+  t.clock.seconds = Math.floor(Date.now() / 1000);
+  await t.server('fra1');
+  acme = await t.account('acme', { servers: ['fra1'] });
+});
+afterAll(async () => {
+  await t?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => {
+  terminal = new Terminal();
+});
+afterEach(async () => {
+  await terminal.close();
+  await t.as(acme).delete('/contract/ip-authlist');
+});
+
+const loggedIn = () => ({ EXW_URL: t.base_url, EXW_TOKEN: acme.api_token });
+const listed = async () => (await t.as(acme).get('/contract/ip-authlist')).body.length as number;
+
+test('login asks for the token, and nobody sees it', async () => {
+  await terminal.open();
+  await terminal.enter(`exw login --url ${t.base_url}`);
+  await terminal.shows(/^Token: /m);
+  await terminal.type(acme.api_token);
+  await terminal.press('Enter');
+  await terminal.shows(/code 0/);
+  const screen = await terminal.screen('-S', '-');
+  expect(screen).toContain(`Token:\nYou are logged in to ${t.base_url} as acme.\ncode 0`);
+  expect(screen).not.toContain(acme.api_token.slice(0, 8));
+});
+
+test.each(['C-c', 'C-d'])(
+  '%s where the token is asked for leaves, and keeps nothing',
+  async (key) => {
+    await terminal.open();
+    await terminal.enter(`exw login --url ${t.base_url}`);
+    await terminal.shows(/^Token: /m);
+    await terminal.press(key);
+    await terminal.shows(/^Token: *\nexw: There is no token\. *\ncode 1/m);
+    expect(() => terminal.exw.readKept()).toThrow('ENOENT');
+    // The terminal is as it was: it echoes again.
+    await terminal.type('echo se""en');
+    await terminal.press('Enter');
+    await terminal.shows(/echo se""en *\nseen/);
+  },
+);
+
+test('lists are tables with a bold header, and with NO_COLOR plain ones', async () => {
+  await terminal.open(loggedIn());
+  await terminal.enter('exw exits');
+  await terminal.shows(/code 0/);
+  expect(await terminal.screen()).toMatch(
+    /^SERVER {2}HOSTNAME {15,}EXIT IP {2,}PORT {3}STATUS {3}CHECKED {2}CITY {7}COUNTRY\nfra1 {4}fra1\.exitward\.example {2}198/m,
+  );
+  expect(await terminal.screen('-e')).toContain(`${styled}[1mSERVER`);
+  await terminal.enter('NO_COLOR=1 exw exits');
+  await terminal.shows(/code 0/);
+  expect(await terminal.screen('-e')).not.toContain(styled);
+  await terminal.enter('exw authlist list');
+  await terminal.shows(/^none *\ncode 0/m);
+  await terminal.enter('exw exits | cat');
+  await terminal.shows(/code 0/);
+  expect(await terminal.screen()).not.toContain('HOSTNAME');
+});
+
+test('what destroys asks first, and only yes is yes', async () => {
+  await terminal.open(loggedIn());
+  for (const keys of [['n', 'Enter'], ['Enter'], ['C-c'], ['C-d']]) {
+    const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
+    await t.as(acme).post('/contract/ip-authlist', body);
+    await terminal.enter('exw authlist clear');
+    await terminal.shows(/This takes all addresses off the authlist\. Go on\? \[y\/N\]/);
+    await terminal.press(...keys);
+    await terminal.shows(/^exw: Nothing was changed\. *\ncode 1/m);
+    expect(await listed()).toBe(1);
+  }
+  await terminal.enter('exw authlist clear');
+  await terminal.shows(/Go on/);
+  await terminal.press('y', 'Enter');
+  await terminal.shows(/^The authlist is empty\. *\ncode 0/m);
+  expect(await listed()).toBe(0);
+});
+
+test('Ctrl-C ends authlist watch, which takes the address off', async () => {
+  await terminal.open(loggedIn());
+  await terminal.enter('exw authlist watch');
+  await terminal.shows(/127\.0\.0\.1 {2}alice/);
+  expect(await listed()).toBe(1);
+  await terminal.press('C-c');
+  await terminal.shows(/code 0/);
+  expect(await listed()).toBe(0);
+});
+
+/** A command that hears Ctrl-C and goes on, until a file tells it to end with 5. */
+function deafCommand(): { words: string; end(): void } {
+  const script = terminal.exw.file(
+    'command.mjs',
+    `import { existsSync } from 'node:fs';
+process.on('SIGINT', () => console.log('heard'));
+setInterval(() => existsSync(process.argv[1] + '.end') && process.exit(5), 50);
+console.log('ready');`,
+  );
+  return {
+    words: `${process.execPath} ${script}`,
+    end: () => void terminal.exw.file('command.mjs.end', ''),
+  };
+}
+
+test('Ctrl-C reaches the command of exw run, and exw ends after it', async () => {
+  await terminal.open(loggedIn());
+  const command = deafCommand();
+  await terminal.enter(`exw run -- ${command.words}`);
+  await terminal.shows(/^Through 198\.51\.100\.\d+ of fra1, as alice\. *\nready/m);
+  expect(await listed()).toBe(1);
+  await terminal.press('C-c');
+  await terminal.shows(/heard/);
+  expect(await listed()).toBe(1);
+  command.end();
+  await terminal.shows(/code 5/);
+  expect(await listed()).toBe(0);
+});
+
+test('exw does not send what the terminal sends already', async () => {
+  await terminal.open(loggedIn());
+  const command = deafCommand();
+  // In a session of its own the command does not hear the terminal.
+  await terminal.enter(`exw run -- setsid ${command.words}`);
+  await terminal.shows(/^ready/m);
+  await terminal.press('C-c');
+  await sleep(500);
+  command.end();
+  await terminal.shows(/code 5/);
+  expect(await terminal.screen()).not.toContain('heard');
+});

@@ -1,0 +1,126 @@
+// Every example in the docstrings and the README is compiled against the built package, run, and held to what it says.
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestApp } from '../../server/test/harness.ts';
+import * as client from '../src/index.ts';
+import { compile, installClient, runOnOwnNode } from './built.ts';
+
+interface Example {
+  /** File and line. */
+  place: string;
+  code: string;
+  /** What it says that it prints: the comments after console.log. */
+  prints: string[];
+}
+
+const root = join(import.meta.dirname, '..');
+
+/** The blocks of TypeScript in a file; those of a docstring without its asterisks. */
+function findExamples(path: string): Example[] {
+  const text = readFileSync(join(root, path), 'utf8');
+  return [...text.matchAll(/^( \* | {3}\* )?```ts\n([\s\S]*?)^\1```$/gm)].map((found) => {
+    const line = text.slice(0, found.index).split('\n').length;
+    const code = (found[2] ?? '').replace(/^ *\* ?/gm, '');
+    const logs = code.split('\n').filter((one) => one.includes('console.log('));
+    return {
+      place: `${path}:${line}`,
+      code,
+      prints: logs.map((one) => one.split('; // ')[1] ?? 'nothing was said'),
+    };
+  });
+}
+
+const examples = globSync(['src/**/*.ts', 'README.md'], { cwd: root }).sort().flatMap(findExamples);
+
+const address = 'https://api.example.com';
+const names = Object.keys(client).join(', ');
+/** What an example without imports may take as given: all names of the package, and a client. */
+const given = `import { ${names} } from '@exitward/client';
+const client = new Exitward({ baseUrl: '${address}', token: process.env.EXITWARD_TOKEN ?? '' });
+`;
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-examples-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A server with what the examples speak of: acme with alice, fra1 that no machine serves, ams1 that one does. */
+async function startExampleNetwork(database: string) {
+  const t = await startTestApp(`sqlite:${join(folder, database)}`);
+  // The examples read the real time.
+  t.clock.seconds = Math.floor(Date.now() / 1000);
+  await t.server('fra1', { exit_ips: ['192.0.2.1', '192.0.2.2'] });
+  await t.server('ams1', { city: 'Amsterdam', country: 'NL' });
+  const acme = await t.account('acme', { servers: ['fra1', 'ams1'] });
+  const override = { server: 'fra1', hostname: 'a.example', ip: '203.0.113.7' };
+  await t.as(acme).post('/contract/overrides', { ...override, expiry: t.now() + 3600 });
+  const node = await t.node('ams1');
+  await node.start();
+  let known = node.revision;
+  const acknowledging = setInterval(() => {
+    if (node.revision > known) void node.ack();
+    known = node.revision;
+  }, 20);
+  return {
+    env: { EXITWARD_URL: t.base_url, EXITWARD_TOKEN: acme.api_token },
+    stop: async () => {
+      clearInterval(acknowledging);
+      node.stop();
+      await t.stop();
+    },
+  };
+}
+
+describe('the examples', () => {
+  const fileOf = (index: number) => `example_${index}`;
+
+  beforeAll(async () => {
+    await installClient(folder);
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+    for (const [index, { code }] of examples.entries()) {
+      const whole = /^import /m.test(code) ? code : given + code;
+      writeFileSync(join(folder, `${fileOf(index)}.ts`), whole);
+    }
+  });
+
+  test('are found in each file that has something to show', () => {
+    const files = new Set(examples.map(({ place }) => place.split(':')[0]));
+    expect([...files]).toEqual([
+      'README.md',
+      'src/authlist.ts',
+      'src/client.ts',
+      'src/errors.ts',
+      'src/overrides.ts',
+      'src/proxy_url.ts',
+      'src/records.ts',
+      'src/servers.ts',
+      'src/users.ts',
+    ]);
+  });
+
+  test('compile, strictly, against the built package and its declarations', async () => {
+    const files = examples.map((_, index) => `${fileOf(index)}.ts`);
+    expect(await compile(folder, '--exactOptionalPropertyTypes', '--types', 'node', ...files)).toBe(
+      '',
+    );
+    // The control: what is wrong is seen.
+    writeFileSync(join(folder, 'wrong.ts'), `${given}await client.authlist.add({ user: 5 });`);
+    expect(await compile(folder, '--types', 'node', '--noEmit', 'wrong.ts')).toContain('TS2322');
+  });
+
+  test.each(examples.map((example, index) => ({ ...example, index })))(
+    '$place does what it says',
+    async ({ index, prints }) => {
+      const file = join(folder, `${fileOf(index)}.js`);
+      const network = await startExampleNetwork(`${index}.db`);
+      try {
+        const { EXITWARD_URL } = network.env;
+        writeFileSync(file, readFileSync(file, 'utf8').replaceAll(address, EXITWARD_URL));
+        const printed = await runOnOwnNode([file], { cwd: folder, env: network.env });
+        expect(printed.split('\n').slice(0, -1)).toEqual(prints);
+      } finally {
+        await network.stop();
+      }
+    },
+  );
+});

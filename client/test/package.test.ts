@@ -1,0 +1,131 @@
+// What is published: the types are those of the document, and the package works where it says it does.
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clientTypesFile, clientTypesText } from '../../scripts/client_types.ts';
+import type { Document } from '../../scripts/openapi/shapes.ts';
+import { startTestApp } from '../../server/test/harness.ts';
+import { compile, runOnOwnNode } from './built.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'exitward-package-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('client/src/openapi.ts', () => {
+  test('is what docs/openapi.json says now; `npm run client-types` writes it', () => {
+    expect(readFileSync(clientTypesFile, 'utf8')).toBe(clientTypesText());
+  });
+
+  test('follows the document', () => {
+    const document = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8')) as Document;
+    const { Override } = document.components.schemas;
+    Object.assign(Override?.properties ?? {}, { note: { type: 'string' } });
+    expect(clientTypesText(document)).toContain('  note?: string;\n');
+    Object.assign(Override?.properties ?? {}, { note: { type: 'nonsense' } });
+    expect(() => clientTypesText(document)).toThrow('the schema is not understood');
+  });
+});
+
+test('the library asks for nothing that browsers do not have', async () => {
+  const library = ['--noEmit', '--allowImportingTsExtensions', '--types', ''];
+  const browser = [...library, '--lib', 'es2022,dom'];
+  expect(await compile(root, ...browser, 'client/src/index.ts')).toBe('');
+  // The control: what only Node has is seen.
+  writeFileSync(join(folder, 'node_only.ts'), "process.stdout.write('x');");
+  expect(await compile(folder, ...browser, 'node_only.ts')).toContain("Cannot find name 'process'");
+});
+
+describe('the packed package', () => {
+  let files: string[];
+  let version: string;
+
+  beforeAll(async () => {
+    const pack = ['pack', '--workspace', 'client', '--json', '--pack-destination', folder];
+    const { stdout } = await run('npm', pack, { cwd: root });
+    const [packed] = JSON.parse(stdout) as [
+      { filename: string; version: string; files: Array<{ path: string }> },
+    ];
+    version = packed.version;
+    files = packed.files.map(({ path }) => path);
+    const target = join(folder, 'node_modules', '@exitward', 'client');
+    mkdirSync(target, { recursive: true });
+    await run('tar', ['-xzf', join(folder, packed.filename), '-C', target, '--strip-components=1']);
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  });
+
+  test('holds the code, its declarations, the command, the README and the licence, and nothing else', () => {
+    const kinds = files.map((path) => path.replace(/^dist\/(cli\/)?\w+\./, 'dist/*.'));
+    expect([...new Set(kinds)].sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'bin/exw.js',
+      'dist/*.d.ts',
+      'dist/*.js',
+      'package.json',
+    ]);
+    expect(files).toContain('dist/index.d.ts');
+  });
+
+  test('needs no other package', () => {
+    const text = readFileSync(join(folder, 'node_modules/@exitward/client/package.json'), 'utf8');
+    const { dependencies, peerDependencies } = JSON.parse(text) as Record<string, unknown>;
+    expect([dependencies, peerDependencies]).toEqual([undefined, undefined]);
+    const imported = files
+      .filter((path) => /\.(d\.ts|js)$/.test(path))
+      .flatMap((path) => {
+        const code = readFileSync(join(folder, 'node_modules/@exitward/client', path), 'utf8');
+        const found = code.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g);
+        return Array.from(found, ([, name = '']) => ({ path, name }));
+      })
+      .filter(({ name }) => name !== '@exitward/client');
+    expect(imported.length).toBeGreaterThan(10);
+    // The command is for Node alone; the library is not.
+    const isOwn = ({ path, name }: { path: string; name: string }) =>
+      /^dist\/\w+\./.test(path)
+        ? /^\.\/\w+\.js$/.test(name)
+        : /^(\.\.?\/\w+\.js|node:\w+)$/.test(name);
+    expect(imported.filter((one) => !isOwn(one))).toEqual([]);
+  });
+
+  test('is typed for Node and for browsers, without types of the other', async () => {
+    const code = `import { Exitward, type Override } from '@exitward/client';
+const client = new Exitward({ baseUrl: 'https://api.example.com', token: 'ewa_1' });
+export const find = async (): Promise<Override[]> => client.overrides.list();
+`;
+    writeFileSync(join(folder, 'typed.ts'), code);
+    for (const world of [
+      ['--types', 'node', '--lib', 'es2022'],
+      ['--types', '', '--lib', 'es2022,dom'],
+    ]) {
+      expect(
+        await compile(folder, '--noEmit', '--exactOptionalPropertyTypes', ...world, 'typed.ts'),
+      ).toBe('');
+    }
+  });
+
+  test("loads on the machine's own Node, the oldest that it is for or a newer one", async () => {
+    const code = `import { Exitward } from '@exitward/client';
+console.log(process.versions.node, typeof Exitward);`;
+    writeFileSync(join(folder, 'loads.mjs'), code);
+    const printed = await runOnOwnNode(['loads.mjs'], { cwd: folder });
+    expect(printed).toMatch(/^\d+\.\d+\.\d+ function\n$/);
+    expect(Number.parseInt(printed, 10)).toBeGreaterThanOrEqual(20);
+    expect(version).toMatch(/^\d+\.\d+\.\d+/);
+  });
+
+  test('brings the command exw, which runs there, too', async () => {
+    const exw = join(folder, 'node_modules/@exitward/client/bin/exw.js');
+    expect(statSync(exw).mode & 0o111).toBe(0o111);
+    expect(await runOnOwnNode([exw, '--version'], { cwd: folder })).toBe(`${version}\n`);
+    const t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
+    const { api_token } = await t.account('acme');
+    const env = { EXW_URL: t.base_url, EXW_TOKEN: api_token, HOME: folder };
+    const printed = await runOnOwnNode([exw, 'whoami', '--json'], { cwd: folder, env });
+    await t.stop();
+    expect(JSON.parse(printed)).toMatchObject({ contract: 'acme', token_from: 'EXW_TOKEN' });
+  });
+});

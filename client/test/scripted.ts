@@ -1,0 +1,67 @@
+// A server that does what a test tells it, answer by answer, and remembers what it was asked.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request, and when it came. */
+export interface Asked {
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+  at: number;
+}
+
+/** What becomes of one request: an answer, a connection that is cut, or silence. */
+export type Step =
+  | { status: number; headers?: Record<string, string>; body?: unknown; afterSeconds?: number }
+  | 'cut'
+  | 'cut in the answer'
+  | 'silence';
+
+export interface Scripted {
+  url: string;
+  asked: Asked[];
+  stop(): Promise<void>;
+}
+
+/** Answers the first request by the first step, and so on; the last step holds for all that follow. */
+export async function startScripted(...steps: Step[]): Promise<Scripted> {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const at = performance.now();
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    const { method = '', url = '', headers } = request;
+    asked.push({ method, url, headers, body, at });
+    act(steps[Math.min(asked.length, steps.length) - 1], response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function act(step: Step | undefined, response: ServerResponse): void {
+  if (step === undefined || step === 'silence') return;
+  if (step === 'cut') return void response.destroy();
+  if (step === 'cut in the answer') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+    response.write('[', () => response.destroy());
+    return;
+  }
+  const { status, headers = {}, body, afterSeconds = 0 } = step;
+  const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
+  setTimeout(() => {
+    response.writeHead(status, {
+      ...(typeof body === 'object' ? { 'content-type': 'application/json' } : {}),
+      ...headers,
+    });
+    response.end(text);
+  }, afterSeconds * 1000);
+}
