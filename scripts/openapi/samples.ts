@@ -1,6 +1,6 @@
 // Examples of requests and answers, made from the schemas and the examples of single fields.
+import { examples } from './examples.ts';
 import { mapValues, type NamedSchemas, type Schema } from './shapes.ts';
-import { examples } from './words.ts';
 
 /** An example value. `field` and `record` name what it is of; optional fields are left out when `sparse`. */
 export function sample(named: NamedSchemas, of: Schema, field = '', record = ''): unknown {

@@ -53,16 +53,19 @@ export const tagGroups: Record<string, Record<string, string>> = {
     'Operator: API tokens': 'The API tokens of an account.',
     'Operator: users': 'The users of an account.',
     'Operator: servers': 'Servers of the network and their exit IPs.',
+    'Operator: geo-IP': 'Where geo-IP providers see the exit IPs, and the feed that tells them.',
     'Operator: contract servers': 'Which servers are on which contract.',
     'Operator: port schemes': 'Which ports lead to the exit IPs, and with which service.',
     'Operator: authlist and custom DNS':
       "An account's lists, and undoing a removal of all entries.",
     'Operator: usage': 'Traffic by account, hour, day, server and user.',
-    'Operator: nodes': 'Agents on servers: invitations, lag, revocation.',
+    'Operator: nodes':
+      'Agents on servers: invitations, lag, revocation, and what one would do with a connection.',
     'Operator: operator tokens': 'Who may use this interface.',
   },
   'Node interface': {
-    Nodes: 'Join once with a code; then snapshot, change stream, acknowledgements and reports.',
+    Nodes:
+      'Join once with a code; then snapshot, change stream, acknowledgements, reports and answers.',
   },
 };
 
@@ -196,6 +199,15 @@ export const operationWords: Record<string, OperationWords> = {
   'post /node/usage': { id: 'node_report_usage', record: 'UsageOutcome', body: 'UsageBatch' },
   'post /node/health': { id: 'node_report_health', record: 'HealthOutcome', body: 'HealthReport' },
 
+  'post /node/answers': {
+    id: 'node_answer',
+    body: 'NodeAnswer',
+    statuses: {
+      404: 'No question of this id waits for this node: it was answered, is over, or this node is not live.',
+    },
+  },
+  'get /node/echo': { id: 'node_echo', record: 'SeenAddress' },
+
   'get /admin/status': { record: 'NetworkStatus' },
   'get /admin/audit': { record: 'AuditEntry' },
   'get /admin/tokens': { record: 'OperatorToken' },
@@ -205,9 +217,16 @@ export const operationWords: Record<string, OperationWords> = {
   'post /admin/servers': { record: 'ServerDetail', body: 'NewServer' },
   'get /admin/servers/{server}': { record: 'ServerDetail' },
   'patch /admin/servers/{server}': { record: 'ServerDetail', body: 'ServerChanges' },
+  'post /admin/servers/{server}/explain': {
+    id: 'admin_explain',
+    body: 'Connection',
+    record: 'Verdict',
+    statuses: { 503: 'No node of the server is live, or none answered in time.' },
+  },
   'put /admin/servers/{server}/exits/{ip}': { record: 'ServerDetail', body: 'ExitIpSettings' },
   'get /admin/accounts/{account}/authlist': { record: 'OperatorAuthlistEntry' },
   'get /admin/accounts/{account}/overrides': { record: 'OperatorOverride' },
+  'get /admin/accounts/{account}/overrides/{id}': { record: 'OverrideOnNodes' },
   'get /admin/authlist': { record: 'AuthlistClaim' },
   'get /admin/accounts/{account}/removals': { record: 'Removal' },
   'get /admin/usage': { record: 'AccountUsage' },
@@ -234,6 +253,13 @@ export const operationWords: Record<string, OperationWords> = {
   'delete /admin/accounts/{account}/authlist/{id}': { id: 'admin_remove_account_authlist_entry' },
   'delete /admin/accounts/{account}/overrides': { id: 'admin_remove_all_account_overrides' },
   'delete /admin/accounts/{account}/overrides/{id}': { id: 'admin_remove_account_override' },
+  'get /admin/geo': { id: 'admin_list_geo_statuses', record: 'GeoStatus' },
+  'post /admin/geo/check': {
+    id: 'admin_check_geo',
+    record: 'GeoCheck',
+    statuses: { 409: 'No geo-IP database is set.' },
+  },
+  'get /admin/geofeed.csv': { id: 'admin_get_geofeed', answers: 'text/csv; charset=utf-8' },
   'post /admin/inventory': {
     id: 'admin_import_inventory',
     body: 'Inventory',
@@ -245,6 +271,8 @@ export const operationWords: Record<string, OperationWords> = {
 export const nested: Record<string, Record<string, string>> = {
   NetworkServer: { location: 'Location' },
   ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
+  OverrideOnNodes: { nodes: 'EntryNode' },
+  NodeAnswer: { answer: 'NodeVerdict' },
 };
 
 /** Query parameters that are numbers on a wire that knows only text. */
@@ -300,70 +328,4 @@ export const refusals: Record<number, { name: string; description: string }> = {
     description:
       'Down for maintenance, overloaded, or the database does not answer; try again after `Retry-After` seconds.',
   },
-};
-
-/** Examples by field name, or by `Record.field`. */
-export const examples: Record<string, unknown> = {
-  account: 'acme',
-  action: 'override.create',
-  actor: 'acme/default',
-  actor_kind: 'account',
-  address: '203.0.113.7',
-  'AdminStatus.version': '0.1.0',
-  admin_token: 'ewo_…',
-  api_token: 'ewa_…',
-  at: 1_798_761_600,
-  base: 10_000,
-  checked_at: 1_798_761_600,
-  city: 'Frankfurt',
-  code: 'ewi_…',
-  country: 'DE',
-  created_at: 1_798_761_600,
-  current: 5_368_709_120,
-  display_name: 'Alice',
-  down: 1_048_576,
-  end: 1_801_440_000,
-  epoch: '0b5c2e1f',
-  expire: 3600,
-  expiry: 1_830_297_600,
-  hostname: 'fra1.exitward.example',
-  id: 1,
-  ip: '203.0.113.7',
-  last_30_days: 6_442_450_944,
-  last_used_at: 1_798_761_600,
-  latitude: 50.1155,
-  limit: 1_000_000_000_000,
-  limit_bytes: 1_000_000_000_000,
-  links: { contract: '/v0/contract', servers: '/v0/servers' },
-  list: 'authlist',
-  longitude: 8.6842,
-  message: 'expiry: 1790000000 is not in the future; expected epoch seconds after 1798761600.',
-  name: 'acme',
-  geostatus: { 'example-geo': { status: 'ok', status_time: 1_798_761_600 } },
-  plan: 'Team',
-  port_base: 4,
-  port_scheme: 'default',
-  port_schemes: ['default'],
-  provider: 'example-geo',
-  removal_id: 1,
-  request_id: 'k3v9x2ab-1f',
-  server: 'fra1',
-  service: 'proxy',
-  services: ['proxy', 'proxy-https', 'vpn-ikev2'],
-  start: 1_798_761_600,
-  status_time: 1_798_761_600,
-  target: 'overrides/12',
-  title: 'Frankfurt',
-  token: 'ewt_…',
-  token_lifetime_seconds: 31_536_000,
-  up: 65_536,
-  usage: 5_368_709_120,
-  user: 'alice',
-  version: '0.1.0',
-  'NewOverride.hostname': 'www.example.com',
-  'Override.hostname': 'www.example.com',
-  'OverrideChanges.ip': '198.51.100.20',
-  'ExitIp.ip': '198.51.100.10',
-  'User.name': 'alice',
-  'AccountToken.name': 'default',
 };

@@ -10,7 +10,8 @@ export type ChangeKind =
   | 'authlist'
   | 'authlist_cleared'
   | 'override'
-  | 'overrides_cleared';
+  | 'overrides_cleared'
+  | 'explain';
 
 export interface Change {
   kind: ChangeKind;
@@ -39,9 +40,13 @@ class Ledger {
   constructor(revision: number) {
     this.revision = revision;
   }
+  next(): number {
+    this.revision += 1;
+    return this.revision;
+  }
   /** The next revision, stamped on an account (0: the network), and on its contract where that changed. */
   stamp(account_id: number, contractToo: boolean): number {
-    this.revision += 1;
+    this.next();
     const contract_revision = contractToo
       ? this.revision
       : (this.stamps.get(account_id)?.contract_revision ?? 0);
@@ -71,13 +76,17 @@ function ledgerOf(tx: Transaction): Promise<Ledger> {
 }
 
 /**
- * Logs a change for the nodes, stamps its account (or the network), and answers its revision.
+ * Logs a change for the nodes, stamps its account (or the network) unless it is a question, which shows
+ * in nobody's answers, and answers its revision.
  * Revisions commit in their order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: Change): Promise<number> {
   tx.touched();
   const ledger = await ledgerOf(tx);
-  const revision = ledger.stamp(change.account_id ?? networkStamp, change.kind === 'contract');
+  const revision =
+    change.kind === 'explain'
+      ? ledger.next()
+      : ledger.stamp(change.account_id ?? networkStamp, change.kind === 'contract');
   ledger.logged.push({ revision, ...change, at: tx.now });
   return revision;
 }

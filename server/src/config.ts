@@ -1,6 +1,7 @@
 // Settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
 import { resolve } from 'node:path';
 import { type Network, parseNetworks } from './address.ts';
+import type { GeoipSource } from './geoip.ts';
 
 export interface ListenAddress {
   host: string;
@@ -29,6 +30,9 @@ export interface Config {
   rate_limit_per_minute: number;
   health_stale_seconds: number;
   node_lost_seconds: number;
+  /** In the order in which a provider's files are asked. */
+  geoip: GeoipSource[];
+  geofeed: 'public' | 'off';
   changes_kept_seconds: number;
   audit_kept_seconds: number;
   cache_bytes: number;
@@ -94,6 +98,12 @@ export function readConfig(env: Environment): Config {
   } catch (error) {
     faults.push(`EXITWARD_TRUSTED_PROXIES: ${(error as Error).message}`);
   }
+  const geoip: GeoipSource[] = [];
+  for (const pair of text('EXITWARD_GEOIP', '').split(',').filter(Boolean)) {
+    const [, provider, file] = /^\s*([A-Za-z0-9][A-Za-z0-9._-]{0,62})=(\S.*?)\s*$/.exec(pair) ?? [];
+    if (provider && file) geoip.push({ provider, file: resolve(file) });
+    else fault('EXITWARD_GEOIP', 'PROVIDER=FILE, or several separated by commas');
+  }
   const listen = address('EXITWARD_LISTEN', '127.0.0.1:8080');
   const admin_listen = address('EXITWARD_ADMIN_LISTEN', '127.0.0.1:8081');
   const node_listen = env.EXITWARD_NODE_LISTEN ? address('EXITWARD_NODE_LISTEN', '') : listen;
@@ -142,7 +152,9 @@ export function readConfig(env: Environment): Config {
     conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
     health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
-    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 60, 5),
+    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 60, 30),
+    geoip,
+    geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
     cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),

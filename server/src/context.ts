@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
+import type { Geoip } from './geoip.ts';
 import type { Caller } from './http/auth.ts';
 import type { AnswerCache } from './http/caching.ts';
 import type { Metrics } from './metrics.ts';
@@ -17,6 +18,7 @@ export interface Context {
   stamps: Stamps;
   cache: AnswerCache;
   metrics: Metrics;
+  geoip: Geoip;
   log: Logger;
   /** Remembers that an API token was used; written to the database now and then. */
   noteTokenUse: (caller: Caller) => void;

@@ -2,27 +2,30 @@
 import { markTokenUsed, sweepLimits } from './accounts/accounts.ts';
 import { removeOldAudit } from './audit.ts';
 import { sweepEntries } from './authlist/authlist.ts';
+import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { removeOldAnswers } from './http/idempotency.ts';
-import { pruneChanges, purgeInvites, sweepLostNodes } from './nodes/nodes.ts';
+import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
-import { sweepServerLimits } from './servers/servers.ts';
-import { removeOldBatches } from './usage/usage.ts';
+import { GeoWatch, sweepServerLimits } from './servers/servers.ts';
+import { removeOldJournals } from './usage/usage.ts';
 
 interface Job {
   name: string;
   every_seconds: number;
   /** Purges destroy: they are held back while the wall clock cannot be trusted. */
   purges: boolean;
+  /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
+  after_seconds?: (config: Config) => number;
   /** Does one batch; answers how many records it took. */
   run: (tx: Transaction, ctx: Context) => Promise<number>;
 }
 
 /** Small batches: a sweep never holds other writers up for long. */
 const batch = 500;
-const usage_batches_kept_seconds = 45 * 86_400;
+const usage_journals_kept_seconds = 45 * 86_400;
 
 export const jobs: readonly Job[] = [
   {
@@ -35,7 +38,9 @@ export const jobs: readonly Job[] = [
     name: 'lost nodes',
     every_seconds: 5,
     purges: false,
-    run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds),
+    // A node could not acknowledge while nobody was there to hear it.
+    after_seconds: (config) => config.node_lost_seconds,
+    run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds, batch),
   },
   { name: 'limits', every_seconds: 30, purges: false, run: (tx) => sweepLimits(tx, batch) },
   {
@@ -63,6 +68,12 @@ export const jobs: readonly Job[] = [
     run: (tx) => purgeInvites(tx, batch),
   },
   {
+    name: 'forget questions',
+    every_seconds: 30,
+    purges: false,
+    run: (tx) => purgeQuestions(tx, batch),
+  },
+  {
     name: 'purge removed entries',
     every_seconds: 600,
     purges: true,
@@ -75,10 +86,10 @@ export const jobs: readonly Job[] = [
     run: (tx) => removeOldAnswers(tx, batch),
   },
   {
-    name: 'purge usage batches',
+    name: 'purge usage journals',
     every_seconds: 600,
     purges: true,
-    run: (tx) => removeOldBatches(tx, tx.now - usage_batches_kept_seconds, batch),
+    run: (tx) => removeOldJournals(tx, tx.now - usage_journals_kept_seconds, batch),
   },
   {
     name: 'prune changes',
@@ -171,48 +182,89 @@ async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<nu
 /** Runs every job once; tests drive time with it. */
 export async function runAllJobs(ctx: Context): Promise<void> {
   for (const job of jobs) await runJob(ctx, job);
+  await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
+
+/** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
+const geo_seconds = 5;
 
 /** Starts the jobs, and the writing down of token use; answers what stops them. */
 export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() => Promise<void>> {
   const guard = await ClockGuard.watch(ctx);
-  let running: Promise<void> = Promise.resolve();
   let stopped = false;
-  const due = async (job: Job) => {
+  /** Since when each job has not failed, in steady seconds. */
+  const began = ctx.clock.steady();
+  const wellSince = new Map<string, number>();
+  const due = async (
+    { name, purges, after_seconds }: Pick<Job, 'name' | 'purges' | 'after_seconds'>,
+    work: () => Promise<number>,
+  ) => {
     if (stopped) return;
+    const up_seconds = ctx.clock.steady() - (wellSince.get(name) ?? began);
     try {
-      if (job.purges && !(await guard.trusts())) {
-        ctx.metrics.sweeps.inc({ job: job.name, outcome: 'held back' });
+      if (purges && !(await guard.trusts())) {
+        ctx.metrics.sweeps.inc({ job: name, outcome: 'held back' });
         return;
       }
-      const taken = await runJob(ctx, job, () => stopped);
-      ctx.metrics.sweeps.inc({ job: job.name, outcome: 'ok' });
-      if (taken > 0) ctx.metrics.swept.inc({ job: job.name }, taken);
+      if (after_seconds && up_seconds < after_seconds(ctx.config)) {
+        // Fails, and so begins to wait anew, while the database is away.
+        await newestTime(ctx);
+        ctx.metrics.sweeps.inc({ job: name, outcome: 'held back' });
+        return;
+      }
+      const taken = await work();
+      ctx.metrics.sweeps.inc({ job: name, outcome: 'ok' });
+      if (taken > 0) ctx.metrics.swept.inc({ job: name }, taken);
     } catch (error) {
-      ctx.metrics.sweeps.inc({ job: job.name, outcome: 'failed' });
-      ctx.log.warn({ job: job.name, err: error }, 'a sweep failed and will be tried again');
+      wellSince.set(name, ctx.clock.steady());
+      ctx.metrics.sweeps.inc({ job: name, outcome: 'failed' });
+      ctx.log.warn({ job: name, err: error }, 'a sweep failed and will be tried again');
     }
   };
-  // One after another, and each waits once only: a slow disk must not pile them up.
-  const every = (seconds: number, work: () => Promise<void>) => {
-    let waits = false;
-    return setInterval(() => {
-      if (waits) return;
-      waits = true;
-      running = running.then(work).finally(() => {
-        waits = false;
-      });
-    }, seconds * 1000);
-  };
-  const timers = jobs.map((job) => every(job.every_seconds, () => due(job)));
-  timers.push(every(60, () => tokenUse.writeDown(ctx)));
+  const sweeps = new Lane();
+  const timers = jobs.map((job) =>
+    sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
+  );
+  timers.push(sweeps.every(60, () => tokenUse.writeDown(ctx)));
+  // A check of a large network takes seconds, and no sweep is to wait for it.
+  const geoChecks = new Lane();
+  const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
+  const lookAtGeo = () => due({ name: 'geo status', purges: false }, () => geo.look(() => stopped));
+  if (ctx.config.geoip.length > 0) {
+    geoChecks.add(lookAtGeo);
+    timers.push(geoChecks.every(geo_seconds, lookAtGeo));
+  }
   for (const timer of timers) timer.unref();
   return async () => {
     stopped = true;
     for (const timer of timers) clearInterval(timer);
-    await running;
+    await Promise.all([sweeps.end(), geoChecks.end()]);
     await tokenUse.writeDown(ctx);
   };
+}
+
+/** Work that is done one after another; each waits once only: a slow disk must not pile it up. */
+class Lane {
+  #running: Promise<void> = Promise.resolve();
+
+  add(work: () => Promise<void>): Promise<void> {
+    this.#running = this.#running.then(work);
+    return this.#running;
+  }
+  every(seconds: number, work: () => Promise<void>): NodeJS.Timeout {
+    let waits = false;
+    return setInterval(() => {
+      if (waits) return;
+      waits = true;
+      void this.add(work).finally(() => {
+        waits = false;
+      });
+    }, seconds * 1000);
+  }
+  /** Resolves when all that was added is done. */
+  end(): Promise<void> {
+    return this.#running;
+  }
 }
 
 /** Ids of API tokens count per account and stay below this. */

@@ -11,6 +11,7 @@ import type { Context } from './context.ts';
 import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
+import { Geoip } from './geoip.ts';
 import { AnswerCache } from './http/caching.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs, TokenUse } from './jobs.ts';
@@ -96,16 +97,17 @@ export async function openStorage(
 }
 
 /** Everything that requests work with, on an open database. */
-export function createContext(
+export async function createContext(
   config: Config,
   db: Database,
   overrides: Overrides,
   metrics: Metrics,
   stopping: AbortSignal,
-): { ctx: Context; tokenUse: TokenUse } {
+): Promise<{ ctx: Context; tokenUse: TokenUse }> {
   const clock = overrides.clock ?? systemClock;
   const tokenUse = new TokenUse();
   const stamps = openStamps(db);
+  const log = overrides.log ?? openLog(config);
   const ctx: Context = {
     config,
     clock,
@@ -114,7 +116,8 @@ export function createContext(
     stamps,
     cache: new AnswerCache(stamps, clock, config.cache_bytes),
     metrics,
-    log: overrides.log ?? openLog(config),
+    geoip: await Geoip.open(config.geoip, log),
+    log,
     noteTokenUse: (caller) => tokenUse.note(caller, clock.now()),
     whenApplied: appliedWatch(db, () => clock.steady(), stopping),
   };
@@ -136,7 +139,7 @@ export async function serve(env: Environment, overrides: Overrides = {}): Promis
   };
   try {
     const stopping = new AbortController();
-    const { ctx, tokenUse } = createContext(config, db, overrides, metrics, stopping.signal);
+    const { ctx, tokenUse } = await createContext(config, db, overrides, metrics, stopping.signal);
     await ensureNetwork(ctx);
     await ensureOperatorToken(db, ctx.secrets, config.admin_token_file, starting);
     if (overrides.jobs !== false) closers.push(await startJobs(ctx, tokenUse));

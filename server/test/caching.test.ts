@@ -14,7 +14,7 @@ import {
   removeExitIp,
   requireServer,
   setContractServer,
-  setGeoStatus,
+  setGeoStatuses,
 } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -354,7 +354,7 @@ eachDatabase((database) => {
         make: (via) =>
           via.write(async (tx) => {
             const found = { status: geo(), status_time: tx.now, country: 'DE', distance_km: null };
-            await setGeoStatus(tx, { ip: '198.51.100.1', provider: 'maxmind', ...found });
+            await setGeoStatuses(tx, [{ ip: '198.51.100.1', provider: 'maxmind', ...found }]);
             await touch(tx, 0);
           }),
       },

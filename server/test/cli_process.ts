@@ -15,11 +15,13 @@ export interface Outcome {
 }
 
 /** Runs Node with these arguments and nothing of our environment but the path; resolves when it has ended. */
-export function runNode(args: string[], env: Environment): Promise<Outcome> {
+export function runNode(args: string[], env: Environment, input?: string): Promise<Outcome> {
   const child = spawn(process.execPath, args, {
     env: withPath(env),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
+  // One that reads nothing may have ended before all of it was taken.
+  child.stdin?.on('error', () => {}).end(input);
   return outcomeOf(child);
 }
 
@@ -63,6 +65,10 @@ export class CommandLine {
 
   run(...args: string[]): Promise<Outcome> {
     return runNode([bin, ...args], this.env);
+  }
+  /** Runs it with a text on standard input. */
+  runWith(input: string, ...args: string[]): Promise<Outcome> {
+    return runNode([bin, ...args], this.env, input);
   }
 
   /** Starts `exitward serve`; resolves when it says that it listens. */

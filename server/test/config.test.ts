@@ -1,5 +1,6 @@
 // The settings: pure, whole without any, every fault at once, and never a secret in a message.
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Environment, isLoopback, readConfig } from '../src/config.ts';
@@ -59,6 +60,20 @@ describe('readConfig', () => {
     expect(apart.node_listen).toEqual({ host: '127.0.0.1', port: 2 });
   });
 
+  test('takes geo-IP files by provider, several of one too, from the folder that it runs in', () => {
+    const EXITWARD_GEOIP = 'dbip=/geo/v4.mmdb, dbip=/geo/v6.mmdb,my-own.2=a=b.mmdb,';
+    expect(readConfig({ EXITWARD_GEOIP }).geoip).toEqual([
+      { provider: 'dbip', file: '/geo/v4.mmdb' },
+      { provider: 'dbip', file: '/geo/v6.mmdb' },
+      { provider: 'my-own.2', file: resolve('a=b.mmdb') },
+    ]);
+    for (const bad of ['dbip', 'dbip=', '=/geo/v4.mmdb', 'db ip=x', '__proto__=x', 'a=b,c']) {
+      expect(faultsOf({ EXITWARD_GEOIP: bad })).toEqual([
+        `EXITWARD_GEOIP: ${JSON.stringify(bad)} is not valid; expected PROVIDER=FILE, or several separated by commas.`,
+      ]);
+    }
+  });
+
   test('serves no metrics when they are off', () => {
     expect(readConfig({ EXITWARD_METRICS_LISTEN: 'off' }).metrics_listen).toBe(undefined);
   });
@@ -77,6 +92,8 @@ describe('readConfig', () => {
       EXITWARD_API_TOKENS: 'never',
       EXITWARD_MAX_OVERRIDES: '0',
       EXITWARD_NODE_LOST_SECONDS: '1e3',
+      EXITWARD_GEOIP: 'dbip=/geo/city.mmdb,/geo/asn.mmdb',
+      EXITWARD_GEOFEED: 'yes',
       EXITWARD_CACHE_BYTES: '-1',
       EXITWARD_STOP_SECONDS: '9999999',
       EXITWARD_LOG_LEVEL: 'INFO',

@@ -19,7 +19,7 @@ const spellings: Record<string, (path: string) => string> = {
   'with a query': (path) => `${path}?a=b`,
 };
 
-/** Open to anyone: health for the machines, documentation for people, joining by a one-time code. */
+/** Open to anyone: health for the machines, documentation for people, joining by a one-time code, one's own address. */
 const open = [
   '/healthz',
   '/readyz',
@@ -27,6 +27,7 @@ const open = [
   '/docs/openapi.json',
   '/docs/reference.js',
   '/node/join',
+  '/node/echo',
 ];
 
 function statusOf(base: string, method: string, path: string): Promise<number> {

@@ -259,8 +259,8 @@ class Reporter {
   }
 
   async settle(db: Database): Promise<void> {
-    const rows = await db.all<{ seq: number }>('select seq from usage_batches');
-    const there = new Set(rows.map(({ seq }) => seq));
+    const last = await db.one<{ seq: number }>('select seq from usage_journals');
+    const there = new Set(Array.from({ length: last?.seq ?? 0 }, (_, before) => before + 1));
     const known = new Map(this.#batches);
     if (this.#asked) known.set(this.#asked.seq, this.#asked.bytes);
     for (const seq of this.#batches.keys()) {

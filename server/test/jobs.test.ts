@@ -4,6 +4,7 @@ import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
 import { ClockGuard, jobs, runAllJobs, startJobs, TokenUse } from '../src/jobs.ts';
+import { sweepLostNodes } from '../src/nodes/nodes.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -198,6 +199,72 @@ eachDatabase((database) => {
       expect(await t.running.ctx.metrics.text()).toContain(
         `exitward_swept_records_total{job="expired authlist"} ${entries}`,
       );
+    });
+  });
+
+  describe('lost nodes', () => {
+    const stored = (id: number) =>
+      t.running.ctx.db.one<{ live: number }>('select live from nodes where id = $1', [id]);
+
+    /** A node that acknowledged, and was then silent for ten minutes. */
+    async function silentNode(server: string): Promise<number> {
+      await t.server(server);
+      const node = await t.node(server);
+      await node.snapshot();
+      await node.ack();
+      t.clock.advance(600);
+      return node.id;
+    }
+
+    test('are lost only when this process could have heard them for as long, and its database answered', async () => {
+      const id = await silentNode('silent');
+      const { ctx } = t.running;
+      const clock = new TwoClocks(t.now());
+      let isAway = false;
+      const away = async () => {
+        throw new Error('the database is away');
+      };
+      const db = new Proxy(ctx.db, {
+        get(target, name) {
+          if (isAway && (name === 'one' || name === 'write')) return away;
+          const value = Reflect.get(target, name) as unknown;
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      const outcomes = async () => {
+        const { values } = await ctx.metrics.sweeps.get();
+        const ours = values.filter(({ labels }) => labels.job === 'lost nodes');
+        return ours.reduce((sum, { value }) => sum + value, 0);
+      };
+      vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+      const stop = await startJobs({ ...ctx, clock, db }, new TokenUse());
+      /** Lets these seconds pass and the job take its turn; answers whether the node is still live. */
+      const liveAfter = async (seconds: number) => {
+        clock.pass(seconds);
+        const before = await outcomes();
+        vi.advanceTimersByTime(5000);
+        await vi.waitFor(async () => expect(await outcomes()).toBe(before + 1), 5000);
+        return (await stored(id))?.live;
+      };
+      try {
+        expect(await liveAfter(ctx.config.node_lost_seconds - 1)).toBe(1);
+        isAway = true;
+        expect(await liveAfter(0)).toBe(1);
+        isAway = false;
+        expect(await liveAfter(ctx.config.node_lost_seconds - 1)).toBe(1);
+        expect(await liveAfter(1)).toBe(0);
+      } finally {
+        await stop();
+        vi.useRealTimers();
+      }
+    });
+
+    test('are lost a batch at a time', async () => {
+      await runAllJobs(t.running.ctx);
+      const ids = [await silentNode('many1'), await silentNode('many2'), await silentNode('many3')];
+      expect(await t.write((tx) => sweepLostNodes(tx, 60, 2))).toBe(2);
+      expect(await t.write((tx) => sweepLostNodes(tx, 60, 2))).toBe(1);
+      for (const id of ids) expect(await stored(id)).toEqual({ live: 0 });
     });
   });
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
+import { removeEntryAnyway } from '../src/authlist/authlist.ts';
 import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import {
@@ -15,7 +16,7 @@ import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/us
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
-import { TestNode } from './node.ts';
+import { type StreamEvent, TestNode } from './node.ts';
 
 const day = 86_400;
 
@@ -612,6 +613,37 @@ eachDatabase((database) => {
       await node.until((one) => one.heard('authlist').length === 1);
       node.stop();
     });
+
+    it.each(['that catches up', 'that follows'])(
+      'a node %s is never past a change of an account while it holds what was before it',
+      async (how) => {
+        const { server, built, node, caller } = await scene();
+        const other = await t.account(`stays${++names}`, { servers: [server] });
+        const expiry = t.now() + 1000;
+        const entry = { user: 'alice', ip: `192.0.2.${names % 250}`, expiry };
+        const { body } = await caller.post('/contract/ip-authlist', entry);
+        await node.start();
+        if (how === 'that catches up') node.stop();
+        const before = node.events.length;
+        // Within one transaction, so that a stream that follows reads all of it at once.
+        await t.write(async (tx) => {
+          await removeEntryAnyway(tx, built.account.id, body.id);
+          const alice = await requireUserNamed(tx, other.account.id, 'alice');
+          await changeUser(tx, alice, { active: false });
+          await removeContractServer(tx, built.account, await requireServer(tx, server));
+        });
+        if (how === 'that catches up') await node.follow();
+        const gone = ({ records }: StreamEvent) =>
+          records.some(({ kind, account }) => kind === 'account' && account === built.account.id);
+        await node.until(({ events }) => events.filter(gone).length >= 2);
+        const kinds = node.events
+          .slice(before)
+          .filter(({ event }) => event === 'change')
+          .map((event) => (gone(event) ? 'gone' : event.records[0]?.kind));
+        expect(kinds).toEqual(['gone', 'user', 'gone']);
+        node.stop();
+      },
+    );
   });
 
   describe('usage', () => {
@@ -645,6 +677,53 @@ eachDatabase((database) => {
       expect(await usageOf(built)).toBe(300);
       await t.pass(40 * day);
       expect((await send(node, 1, [row(built)])).body.counted).toBe(false);
+    });
+
+    it('a batch whose number is not above the last one counted counts nothing, and one row stands for all', async () => {
+      const { built, node } = await scene();
+      for (const [seq, counted] of [
+        [5, true],
+        [4, false],
+        [5, false],
+        [9, true],
+        [8, false],
+      ] as const) {
+        expect([seq, (await send(node, seq, [row(built)])).body.counted]).toEqual([seq, counted]);
+      }
+      expect(await usageOf(built)).toBe(200);
+      const rows = await t.running.ctx.db.all(
+        'select boot, seq from usage_journals where node_id = $1',
+        [node.id],
+      );
+      expect(rows).toEqual([{ boot: 'boot', seq: 9 }]);
+    });
+
+    it('of a thousand users in one batch those that exist count', async () => {
+      const { built, node } = await scene();
+      const other = await scene();
+      await t.write((tx) =>
+        tx.insertMany(
+          'users',
+          Array.from({ length: 1300 }, (_, at) => ({
+            account_id: built.account.id,
+            id: 1000 + at,
+            name: `user${at}`,
+            display_name: '',
+            active: 1,
+            proxy: 1,
+            billing: 0,
+            admin: 0,
+            token_version: 1,
+          })),
+        ),
+      );
+      const rows = Array.from({ length: 1300 }, (_, at) => row(built, { user: 1000 + at }));
+      rows.splice(700, 0, row(built, { user: 999 }), row(other.built, { user: 1 }));
+      expect((await send(node, 1, [...rows, ...rows])).body).toEqual({
+        counted: true,
+        left_out: [700, 701, 2002, 2003],
+      });
+      expect(await usageOf(built)).toBe(2 * 1300 * 100);
     });
 
     it('batches of two nodes are two, whatever their numbers', async () => {
@@ -760,48 +839,6 @@ eachDatabase((database) => {
       await turn(true);
       await t.pass(30);
       expect(contractOf(await node.snapshot(), built).blocked).toBe(true);
-    });
-  });
-
-  describe('health', () => {
-    const report = async (node: TestNode, exit_ips: object[]) => {
-      const answer = await node.send('POST', '/health', { exit_ips });
-      return [answer.status, ((await answer.json()) as { known?: number }).known];
-    };
-    const shown = async (built: BuiltAccount) =>
-      (await t.as(built).get('/contract/servers')).body[0].ips.map(
-        ({ status, status_time }: Record<string, unknown>) => [status, status_time],
-      );
-
-    it('only of own exit IPs, in any spelling, never from the future, and the newest stands', async () => {
-      const { built, node } = await scene();
-      const other = await scene();
-      const ip = `198.18.${names - 1}.1`;
-      const check = (more: object = {}) => ({ ip, status: 'ok', checked_at: t.now() - 5, ...more });
-      expect(
-        await report(node, [check(), check({ ip: `198.18.${names}.1` }), check({ ip: 'x' })]),
-      ).toEqual([200, 1]);
-      expect(await shown(built)).toEqual([
-        ['ok', t.now() - 5],
-        ['unknown', 0],
-      ]);
-      expect(await shown(other.built)).toEqual([
-        ['unknown', 0],
-        ['unknown', 0],
-      ]);
-      expect(await report(node, [check({ status: 'crit', checked_at: t.now() - 6 })])).toEqual([
-        200, 0,
-      ]);
-      expect(
-        await report(node, [
-          check({ ip: `::ffff:${ip}`, status: 'warn', checked_at: t.now() + 900 }),
-        ]),
-      ).toEqual([200, 1]);
-      expect(await shown(built)).toEqual([
-        ['warn', t.now()],
-        ['unknown', 0],
-      ]);
-      expect((await report(node, [check({ status: 'fine' })]))[0]).toBe(400);
     });
   });
 

@@ -1,6 +1,4 @@
 // What nodes cost at most: the log that is read for them, streams and snapshots that nobody reads.
-import { createServer, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
@@ -9,30 +7,9 @@ import * as store from '../src/nodes/store.ts';
 import { changeServer, removeContractServer, requireServer } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
+import { unreadAnswer } from './unread_answer.ts';
 
 const megabyte = 1024 * 1024;
-
-/** An answer of which the other side reads nothing until told to. */
-async function unreadAnswer() {
-  let give = (_response: ServerResponse) => {};
-  const answered = new Promise<ServerResponse>((resolve) => {
-    give = resolve;
-  });
-  const server = createServer((_request, response) => give(response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  socket.on('error', () => {});
-  socket.pause();
-  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
-  return {
-    response: await answered,
-    read: () => socket.resume(),
-    stop: () => {
-      socket.destroy();
-      server.close();
-    },
-  };
-}
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 300));
 
@@ -102,35 +79,71 @@ eachDatabase((database) => {
     expect(JSON.stringify(plan)).toContain('changes_of_account');
   });
 
-  it('a node that reads nothing of its stream is not live by it, and is once it reads', async () => {
-    const { node, row } = await scene();
+  it('a stream that is open, and read, keeps no node live: it has to acknowledge what it is told', async () => {
+    const { node } = await scene();
     const { db } = t.running.ctx;
+    const stored = async () => (await store.findById(db, node.id)) as store.NodeRow;
+    await node.snapshot();
+    await node.ack();
     const feed = new Feed(t.running.ctx);
     const answer = await unreadAnswer();
+    answer.read();
     try {
-      const { epoch, revision } = await store.position(db);
-      answer.response.write(Buffer.alloc(12 * megabyte));
-      const joined = (await store.findById(db, node.id)) as store.NodeRow;
-      feed.open({ ...joined, server_id: row.id }, answer.response, epoch, revision);
+      feed.open(await stored(), answer.response, node.epoch, node.revision);
       await soon();
-      await feed.beat();
-      t.clock.advance(30);
-      await feed.beat();
-      expect((await store.findById(db, node.id))?.seen_at).toBeLessThan(t.now());
-      answer.read();
+      for (const seconds of [30, 31]) {
+        await t.pass(seconds);
+        await feed.beat();
+      }
       await soon();
-      await feed.beat();
-      expect((await store.findById(db, node.id))?.seen_at).toBe(t.now());
+      expect(answer.text().match(/event: position/g)).toHaveLength(3);
+      expect(await stored()).toMatchObject({ live: 0, seen_at: t.now() - 61 });
+      await node.ack();
+      expect(await stored()).toMatchObject({ live: 1, seen_at: t.now() });
     } finally {
       feed.close();
       answer.stop();
     }
   });
 
-  it('a stream with too much unread is cut, and counts no more', async () => {
+  it('a node that acknowledges in time stays live, and what it said before costs no new revision', async () => {
     const { node } = await scene();
     const { db } = t.running.ctx;
+    await node.snapshot();
+    await node.ack();
+    const before = await store.position(db);
+    for (let times = 0; times < 4; times += 1) {
+      await t.pass(60);
+      expect(await node.ack()).toBe(204);
+      expect(await store.findById(db, node.id)).toMatchObject({ live: 1, seen_at: t.now() });
+    }
+    expect(await store.position(db)).toEqual(before);
+    await t.pass(61);
+    expect((await store.findById(db, node.id))?.live).toBe(0);
+  });
+
+  it('a heartbeat ends the stream of a node that was revoked unheard', async () => {
+    const { node } = await scene();
+    const { db } = t.running.ctx;
+    await node.snapshot();
     const feed = new Feed(t.running.ctx);
+    const answer = await unreadAnswer();
+    try {
+      const joined = (await store.findById(db, node.id)) as store.NodeRow;
+      feed.open(joined, answer.response, node.epoch, node.revision);
+      await t.write((tx) => store.update(tx, { ...joined, revoked_at: tx.now }));
+      await feed.beat();
+      expect(answer.response.destroyed).toBe(true);
+    } finally {
+      feed.close();
+      answer.stop();
+    }
+  });
+
+  it('a stream of which nothing is read is cut, and counts no more', async () => {
+    const { node } = await scene();
+    const { db } = t.running.ctx;
+    const feed = new Feed(t.running.ctx, { stalled_seconds: 0.1 });
     const answer = await unreadAnswer();
     try {
       const { epoch, revision } = await store.position(db);
@@ -185,7 +198,7 @@ eachDatabase((database) => {
     const unread = snapshots.open(row.id);
     const failed = new Promise<Error>((resolve) => unread.once('error', resolve));
     expect(() => snapshots.open(row.id)).toThrow(/Too many snapshots/);
-    expect((await failed).message).toBe('The node does not read its snapshot.');
+    expect((await failed).message).toBe('The node does not read what it asked for.');
     await soon();
     const read = snapshots.open(row.id);
     let text = '';

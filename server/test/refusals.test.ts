@@ -194,7 +194,7 @@ eachDatabase((database) => {
       ] as const;
       for (const [url, prefix, all] of served) {
         const guarded = all.filter(
-          (route) => route.url.startsWith(prefix) && route.url !== '/node/join',
+          ({ url: path }) => path.startsWith(prefix) && !/^\/node\/(join|echo)$/.test(path),
         );
         expect(guarded.length).toBeGreaterThan(prefix === '/node' ? 4 : 0);
         for (const route of guarded) {

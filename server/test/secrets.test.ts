@@ -126,6 +126,7 @@ eachDatabase((database) => {
       keep('proxy token', proxy.body.token);
       const again = await account.post('/users/token', { user: 'alice' }, kept);
       expect(again.body.token).toBe(proxy.body.token);
+      await explain(new Caller(`${node_url}/node`, { authorization: `Bearer ${node_token}` }));
       await failing(account.post('/users/token', { user: 'nobody' }), 409);
       const reader = new Caller(`${base_url}/v0`, { authorization: basic(read_only) });
       await failing(reader.post('/users/token', { user: 'alice' }), 403);
@@ -151,6 +152,22 @@ eachDatabase((database) => {
       await account.get(`/${api_token}`);
       await operator.get(`/accounts/${api_token}`);
       await node.get(`/node/join?code=${code}`);
+    }
+
+    /** An operator asks about a connection that shows the proxy token, rightly and wrongly; a node answers. */
+    async function explain(node: Caller): Promise<void> {
+      const head = (await node.get('/snapshot')).text.split('\n')[0] as string;
+      const { epoch, revision } = JSON.parse(head);
+      expect((await node.post('/acks', { epoch, revision })).status).toBe(204);
+      const path = '/servers/fra1/explain';
+      const token = secrets.get('proxy token');
+      const connection = { from: '192.0.2.1', port: 10_001, host: 'a.example', token };
+      await failing(server.operator.post(path, connection), 400);
+      const asked = server.operator.post(path, { ...connection, user: 'alice' });
+      const allowed = { verdict: 'allow', status: 200, reason: 'token', message: 'ok', revision };
+      const answer = () => node.post('/answers', { id: 1, answer: allowed });
+      while ((await answer()).status === 404) await new Promise((again) => setTimeout(again, 20));
+      expect((await asked).body).toMatchObject({ verdict: 'allow', node: 'fra1-node' });
     }
 
     test('control: a secret is found in whatever way it is written', () => {

@@ -7,7 +7,7 @@ import {
   requireServer,
   type Service,
   setContractServer,
-  setGeoStatus,
+  setGeoStatuses,
 } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -254,14 +254,16 @@ eachDatabase((database) => {
           ['maxmind', 'ok'],
           ['dbip', 'crit'],
         ] as const) {
-          await setGeoStatus(tx, {
-            ip: '192.0.2.2',
-            provider,
-            status,
-            status_time: 1_799_999_000,
-            country: 'DE',
-            distance_km: 10,
-          });
+          await setGeoStatuses(tx, [
+            {
+              ip: '192.0.2.2',
+              provider,
+              status,
+              status_time: 1_799_999_000,
+              country: 'DE',
+              distance_km: 10,
+            },
+          ]);
         }
         await touch(tx, 0);
       });

@@ -21,6 +21,10 @@ export class AdminApi {
   get<T>(path: string): Promise<T> {
     return this.#send('GET', path) as Promise<T>;
   }
+  /** A document as it is. */
+  async getText(path: string): Promise<string> {
+    return (await this.#request('GET', path)).text();
+  }
   post<T>(path: string, body?: unknown): Promise<T> {
     return this.#send('POST', path, body) as Promise<T>;
   }

@@ -64,15 +64,66 @@ export const authlistNoun: Noun = {
   ],
 };
 
+const overrideColumns: Column[] = [
+  ['id', 'id'],
+  ['server', 'server'],
+  ['hostname', 'hostname'],
+  ['ip', 'ip'],
+  ['status', 'status'],
+  ['expiry', 'expiry', 'time'],
+];
+
+interface EntryOnNodes {
+  server: string;
+  status: 'pending' | 'active' | 'expiring' | 'expired';
+  on_contract: boolean;
+  nodes: Array<{ name: string; live: boolean; applied: boolean }>;
+}
+
+/** How far the entry is: which nodes count (the live ones; all where none is), and which it waits for. */
+export function progressOf({ server, status, on_contract, nodes }: EntryOnNodes): string {
+  if (nodes.length === 0) return `no node has joined for ${server}`;
+  if (!on_contract) return `on no node: ${server} is not on the contract`;
+  const live = nodes.filter((node) => node.live);
+  const counted = live.length > 0 ? live : nodes;
+  const names = (some: typeof nodes) => some.map(({ name }) => name).join(', ');
+  const waiting = names(counted.filter((node) => !node.applied));
+  const lost = live.length > 0 ? names(nodes.filter((node) => !node.live)) : '';
+  const [done, all] = [counted.filter((node) => node.applied).length, counted.length];
+  return [
+    `${status === 'pending' || status === 'active' ? 'active' : 'ended'} on ${done} of ${all}`,
+    ...(waiting ? [`, waiting for ${waiting}`] : []),
+    ...(live.length === 0 ? [`; no node of ${server} is live`] : []),
+    ...(lost ? [`; not live, and not waited for: ${lost}`] : []),
+  ].join('');
+}
+
+const show: Verb = {
+  usage: 'show <account> <id>',
+  summary: 'show an entry with the nodes that have applied it, and those that it waits for',
+  run: async (given, api) => {
+    const value = await api.get<EntryOnNodes>(
+      `/accounts/${given.part('account')}/overrides/${given.part('id')}`,
+    );
+    const shown = { ...value, progress: progressOf(value) };
+    const nodes: Column[] = [
+      ['node', 'name'],
+      ['live', 'live'],
+      ['applied', 'applied'],
+      ['revision', 'applied_revision'],
+    ];
+    return {
+      value,
+      parts: [
+        { record: shown, columns: [...overrideColumns, ['nodes', 'progress']] },
+        { rows: value.nodes, columns: nodes },
+      ],
+    };
+  },
+};
+
 export const overrideNoun: Noun = {
   name: 'override',
   summary: 'custom DNS entries of accounts',
-  verbs: verbs('overrides', [
-    ['id', 'id'],
-    ['server', 'server'],
-    ['hostname', 'hostname'],
-    ['ip', 'ip'],
-    ['status', 'status'],
-    ['expiry', 'expiry', 'time'],
-  ]),
+  verbs: [...verbs('overrides', overrideColumns), show],
 };

@@ -6,6 +6,8 @@ import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
 import { type Noun, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
+import { explainVerb } from './explain.ts';
+import { geoNoun } from './geo.ts';
 import { Given } from './given.ts';
 import { inventoryNoun } from './inventory.ts';
 import { authlistNoun, overrideNoun } from './lists.ts';
@@ -25,6 +27,7 @@ const nouns: Noun[] = [
   serverNoun,
   exitNoun,
   inventoryNoun,
+  geoNoun,
   contractNoun,
   nodeNoun,
   portSchemeNoun,
@@ -34,7 +37,7 @@ const nouns: Noun[] = [
   maintenanceNoun,
   operatorTokenNoun,
 ];
-const verbs: Verb[] = [statusVerb, usageVerb, auditVerb];
+const verbs: Verb[] = [statusVerb, usageVerb, auditVerb, explainVerb];
 
 const environmentHelp = `
 Commands talk to a running server:

@@ -8,8 +8,9 @@ type Row = Record<string, unknown>;
 export const statusVerb: Verb = {
   usage: 'status',
   summary: 'how the network and the server stand',
-  run: async (_given, api) =>
-    record(await api.get<Row>('/status'), [
+  run: async (_given, api) => {
+    const value = await api.get<Row & { geoip: Row[] }>('/status');
+    const shown = record(value, [
       ['version', 'version'],
       ['time', 'now', 'time'],
       ['maintenance', 'maintenance'],
@@ -22,8 +23,19 @@ export const statusVerb: Verb = {
       ['nodes', 'nodes.all'],
       ['nodes live', 'nodes.live'],
       ['nodes lagging', 'nodes.lagging'],
-    ]),
+    ]);
+    if (value.geoip.length === 0) return shown;
+    return { ...shown, parts: [...shown.parts, { rows: value.geoip, columns: geoipColumns }] };
+  },
 };
+
+const geoipColumns: Column[] = [
+  ['geo-IP provider', 'provider'],
+  ['file', 'file'],
+  ['type', 'type'],
+  ['built', 'built_at', 'time'],
+  ['fault', 'fault'],
+];
 
 const bytes: Column[] = [
   ['from clients', 'up', 'bytes'],

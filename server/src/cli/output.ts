@@ -10,7 +10,9 @@ export type Column = readonly [title: string, path: string, kind?: Kind];
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
   | { record: Row; columns: readonly Column[] }
-  | { text: string };
+  | { text: string }
+  /** Printed as it is, to the last byte. */
+  | { document: string };
 
 export interface Shown {
   /** For `--json`. */
@@ -49,6 +51,7 @@ export function print(shown: Shown, json: boolean): void {
 
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
 export function textOf(part: Part, forPeople: boolean): string {
+  if ('document' in part) return part.document;
   if ('text' in part) return `${part.text}\n`;
   if ('record' in part) {
     const lines = part.columns.map((column) => [column[0], cell(part.record, column, forPeople)]);

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Database, Engine } from './database.ts';
 import { network } from './migrations/0001_network.ts';
+import { questionsAndHealth } from './migrations/0002_questions_and_health.ts';
+import { usageJournals } from './migrations/0003_usage_journals.ts';
 
 interface Migration {
   id: number;
@@ -10,7 +12,11 @@ interface Migration {
 }
 
 /** In order, imported by hand: what runs is what stands here. */
-const migrations: Migration[] = [{ id: 1, name: 'network', statements: network }];
+const migrations: Migration[] = [
+  { id: 1, name: 'network', statements: network },
+  { id: 2, name: 'questions_and_health', statements: questionsAndHealth },
+  { id: 3, name: 'usage_journals', statements: usageJournals },
+];
 
 /**
  * Runs the migrations that are missing, each in a transaction of its own, and answers their names.

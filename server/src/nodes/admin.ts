@@ -15,6 +15,8 @@ import {
   Timestamp,
 } from '../http/fields.ts';
 import { requireServerOfBody } from '../servers/servers.ts';
+import { explainAdminRoutes } from './admin_explain.ts';
+import { overrideNodesAdminRoutes } from './admin_overrides.ts';
 import {
   createInvite,
   listInvites,
@@ -32,9 +34,9 @@ const NodeRecord = Strict({
   server: Type.String({ description: 'The server that it serves.' }),
   name: Type.String({ description: 'What the machine calls itself.' }),
   version: Type.String({ description: 'Version of its agent.' }),
-  live: Type.Boolean({ description: 'Whether it was heard of lately.' }),
+  live: Type.Boolean({ description: 'Whether it acknowledged lately.' }),
   joined_at: Timestamp('When it joined.'),
-  seen_at: Timestamp('When it was last heard of.'),
+  seen_at: Timestamp('When it last acknowledged.'),
   applied_revision: Integer('Every change up to it is applied.'),
   lag: Integer(
     `Changes that concern its server and are not applied; ${mostLagCounted} stands for that many or more.`,
@@ -60,6 +62,8 @@ const OpenInvite = Strict({
 
 export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
   const tags = ['Operator: nodes'];
+  explainAdminRoutes(app, ctx);
+  overrideNodesAdminRoutes(app, ctx);
 
   app.get(
     '/admin/nodes',

@@ -1,9 +1,10 @@
 // The change stream: one reader of the log per process hands each change to the streams that need it.
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { LoggedChange } from '../changes.ts';
 import type { Context } from '../context.ts';
-import type { Actor } from '../db/database.ts';
-import { type Node, noteConnected } from './nodes.ts';
+import type { Node } from './nodes.ts';
+import { mostStalled_seconds, untilRead } from './reading.ts';
 import { type NodeRecord, recordsOfChange } from './records.ts';
 import * as store from './store.ts';
 
@@ -11,58 +12,73 @@ const page = 500;
 /** One page of a stream that catches up looks at no more of the log than this. */
 const mostRevisionsScanned = 20_000;
 const heartbeat_seconds = 15;
-/** A node that does not read is cut off; it resumes where it was. */
-const mostUnsentBytes = 16 * 1024 * 1024;
+/** A node with more of the log to read than this takes a snapshot: that is less. */
+const mostChangesBehind = 50_000;
+const retry_seconds = 1;
+/** A stream that would hold more than this unread is sent the rest at the pace of its node. */
+const mostUnreadBytes = 1024 * 1024;
+const pieceBytes = 64 * 1024;
 
 /** One node's open stream. */
 class Stream {
   readonly node: Node;
   readonly #response: ServerResponse;
   readonly #epoch: string;
+  readonly #stalled_seconds: number;
   /** The last revision sent. */
   sent: number;
-  /** Still reading the log by itself; `missed` says that a live change passed meanwhile. */
+  /** Reading the log by itself; `missed` says that a live change passed meanwhile. */
   catchingUp = true;
   missed = false;
-  /** Something went out since the last look. */
-  #flushed = false;
 
-  constructor(node: Node, response: ServerResponse, epoch: string, revision: number) {
+  constructor(
+    node: Node,
+    response: ServerResponse,
+    { epoch, revision }: store.Position,
+    stalled_seconds: number,
+  ) {
     this.node = node;
     this.#response = response;
     this.#epoch = epoch;
+    this.#stalled_seconds = stalled_seconds;
     this.sent = revision;
   }
   get open(): boolean {
     return !this.#response.destroyed && !this.#response.writableEnded;
   }
-  /** Sends the records of one revision as one event, so that they are applied together. */
-  send(revision: number, records: NodeRecord[]): void {
-    if (revision <= this.sent) return;
+  /** Sends the records of one revision as it is made; false, and nothing is sent, where the node reads too little. */
+  sendLive(revision: number, records: NodeRecord[]): boolean {
+    if (revision <= this.sent || !this.open) return true;
+    const event = this.#eventOf(revision, records);
+    if (this.#response.writableLength + event.length > mostUnreadBytes) return false;
     this.sent = revision;
-    this.#write(
+    this.#response.write(event);
+    return true;
+  }
+  /** The same as fast as the node reads, however long it is. Errors: when it reads nothing. */
+  async sendPaced(revision: number, records: NodeRecord[]): Promise<void> {
+    if (revision <= this.sent) return;
+    const event = this.#eventOf(revision, records);
+    for (let at = 0; at < event.length && this.open; at += pieceBytes) {
+      await this.untilRead();
+      if (this.open) this.#response.write(event.subarray(at, at + pieceBytes));
+    }
+    this.sent = revision;
+  }
+  async untilRead(): Promise<void> {
+    if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalled_seconds);
+  }
+  /** One event for all records of a revision, so that they are applied together. */
+  #eventOf(revision: number, records: NodeRecord[]): Buffer {
+    return Buffer.from(
       `id: ${this.#epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
     );
   }
-  /** Tells how far the log is, so that an idle node acknowledges that too. */
+  /** Tells how far the log is; an idle node acknowledges that too, and is live by it. */
   position(revision: number): void {
     if (revision > this.sent) this.sent = revision;
-    this.#write(`id: ${this.#epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`);
-  }
-  #write(text: string): void {
-    if (!this.open) return;
-    if (this.#response.writableLength > mostUnsentBytes) this.cut();
-    else {
-      this.#response.write(text, (error) => {
-        if (!error) this.#flushed = true;
-      });
-    }
-  }
-  /** True when the other side took something since the last call, or has nothing left to take. */
-  reads(): boolean {
-    const reads = this.#flushed || this.#response.writableLength === 0;
-    this.#flushed = false;
-    return reads;
+    const event = `id: ${this.#epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
+    if (this.open) this.#response.write(event);
   }
   /** Ends it after what is under way. */
   close(): void {
@@ -74,10 +90,16 @@ class Stream {
   }
 }
 
-const system: Actor = { kind: 'system', name: 'change stream', address: '', request_id: '' };
+/** A server that needs a change of an account. */
+interface Concerned {
+  server_id: number;
+  /** The account is not on it any more: a later change says so. */
+  has_left: boolean;
+}
 
 export class Feed {
   readonly #ctx: Context;
+  readonly #stalled_seconds: number;
   readonly #streams = new Map<number, Set<Stream>>();
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
@@ -85,9 +107,13 @@ export class Feed {
   #handedOut: number | undefined;
   #reading = false;
   #readAgain = false;
+  #retry: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  constructor(ctx: Context) {
+  /** A stream that catches up, and of which nothing is read for `stalled_seconds`, is cut. */
+  constructor(ctx: Context, { stalled_seconds = mostStalled_seconds } = {}) {
     this.#ctx = ctx;
+    this.#stalled_seconds = stalled_seconds;
     this.#stopListening = ctx.db.listen(() => this.#wake());
     this.#heartbeat = setInterval(() => void this.beat(), heartbeat_seconds * 1000);
     this.#heartbeat.unref();
@@ -99,20 +125,29 @@ export class Feed {
   }
 
   /**
-   * Whether the log still tells what came after `revision`. Where it does not (pruned, or another
-   * history since a backup was restored) a node must take a new snapshot.
+   * Whether the log still tells what came after `revision`, and that is not too much. Where it does
+   * not (pruned, or another history since a backup was restored) a node must take a new snapshot.
    */
   async reaches(epoch: string, revision: number): Promise<boolean> {
-    const now = await store.position(this.#ctx.db);
-    const oldest = await store.oldestChange(this.#ctx.db);
+    const { db } = this.#ctx;
+    const now = await store.position(db);
     if (epoch !== now.epoch || revision > now.revision) return false;
     this.#handedOut ??= now.revision;
-    return oldest === undefined ? revision === now.revision : revision + 1 >= oldest;
+    if (!(await this.#tellsAll(revision, now.revision))) return false;
+    // Most revisions are no changes for nodes: where there are too many, count those.
+    if (now.revision - revision <= mostChangesBehind) return true;
+    return !(await store.hasMoreChanges(db, revision, mostChangesBehind));
+  }
+
+  /** Whether nothing was pruned of what came after a revision. */
+  async #tellsAll(after: number, newest: number): Promise<boolean> {
+    const oldest = await store.oldestChange(this.#ctx.db);
+    return oldest === undefined ? after === newest : after + 1 >= oldest;
   }
 
   /** Streams to a node what comes after `revision`; the response's head is written already. */
   open(node: Node, response: ServerResponse, epoch: string, revision: number): void {
-    const stream = new Stream(node, response, epoch, revision);
+    const stream = new Stream(node, response, { epoch, revision }, this.#stalled_seconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
     this.#streams.set(node.server_id, others.add(stream));
     response.on('close', () => {
@@ -121,15 +156,14 @@ export class Feed {
         this.#streams.delete(node.server_id);
       }
     });
-    void this.#catchUp(stream).catch((error) => {
-      this.#ctx.log.error({ err: error }, 'a change stream ended');
-      stream.close();
-    });
+    this.#startCatchingUp(stream);
   }
 
   /** Ends all streams; nodes connect again elsewhere, or when the server is back. */
   close(): void {
+    this.#isClosed = true;
     this.#stopListening();
+    clearTimeout(this.#retry);
     clearInterval(this.#heartbeat);
     for (const stream of this.#all()) stream.close();
   }
@@ -138,18 +172,37 @@ export class Feed {
     return Array.from(this.#streams.values()).flatMap((streams) => Array.from(streams));
   }
 
+  /** Sends what is in the log after what was sent, at the pace of the node; then it is handed changes live. */
+  #startCatchingUp(stream: Stream): void {
+    stream.catchingUp = true;
+    void this.#catchUp(stream).catch((error) => {
+      this.#ctx.log.warn({ err: error, node: stream.node.name }, 'a change stream was cut');
+      stream.cut();
+    });
+  }
+
   async #catchUp(stream: Stream): Promise<void> {
     const { server_id } = stream.node;
     let from = stream.sent;
-    while (stream.open) {
+    for (;;) {
+      await stream.untilRead();
+      if (!stream.open) return;
       stream.missed = false;
       const { revision } = await store.position(this.#ctx.db);
       const to = Math.max(from, Math.min(from + mostRevisionsScanned, revision));
       const changes = await store.changesOfServer(this.#ctx.db, server_id, from, to, page);
-      for (const change of changes)
-        stream.send(change.revision, await this.#records(change, server_id));
+      // Looked at behind the page: what it lacks was pruned before. The node connects again, and hears 409.
+      if (to > from && !(await this.#tellsAll(from, revision))) return stream.close();
+      for (const change of changes) {
+        if (!stream.open) return;
+        await stream.sendPaced(change.revision, await this.#records(change, server_id));
+      }
       from = changes.length === page ? (changes.at(-1)?.revision ?? to) : to;
-      if (changes.length > 0 || to < revision || stream.missed) continue;
+      if (changes.length > 0 || to < revision || stream.missed) {
+        // SQLite answers without a turn of the event loop: nothing would leave before the end.
+        await setImmediate();
+        continue;
+      }
       // Nothing came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
       stream.position(revision);
@@ -159,18 +212,24 @@ export class Feed {
 
   #records(change: LoggedChange, server_id: number): Promise<NodeRecord[]> {
     const { db, secrets, clock } = this.#ctx;
-    return recordsOfChange(db, change, server_id, secrets.publicKeys(), clock.now());
+    return recordsOfChange(db, change, server_id, secrets, clock.now());
   }
 
   #wake(): void {
-    if (this.#handedOut === undefined) return;
+    if (this.#handedOut === undefined || this.#isClosed) return;
     if (this.#reading) {
       this.#readAgain = true;
       return;
     }
     this.#reading = true;
     void this.#handOut()
-      .catch((error) => this.#ctx.log.warn({ err: error }, 'the change log could not be read'))
+      .catch((error) => {
+        this.#ctx.log.warn({ err: error }, 'the change log could not be read');
+        // There may be no commit for long that would wake it.
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => this.#wake(), retry_seconds * 1000);
+        this.#retry.unref();
+      })
       .finally(() => {
         this.#reading = false;
         if (this.#readAgain) {
@@ -187,69 +246,70 @@ export class Feed {
       const serversOf = await this.#serversOf(changes);
       const serversChanged = new Set<number>();
       for (const change of changes) {
-        const server_ids = this.#concerned(change, serversOf);
-        await this.#handOutOne(change, server_ids);
+        const servers = this.#concerned(change, serversOf);
+        await this.#handOutOne(change, servers);
         this.#handedOut = change.revision;
-        if (change.kind === 'server') for (const id of server_ids) serversChanged.add(id);
+        if (change.kind === 'server') for (const one of servers) serversChanged.add(one.server_id);
       }
-      for (const server_id of serversChanged) await this.#cutRevoked(server_id);
+      for (const server_id of serversChanged) {
+        await this.#cutRevoked(Array.from(this.#streams.get(server_id) ?? []));
+      }
+      if (changes.length === page) await setImmediate();
     }
   }
 
-  async #serversOf(changes: LoggedChange[]): Promise<Map<number, number[]>> {
+  async #serversOf(changes: LoggedChange[]): Promise<Map<number, Concerned[]>> {
     const accounts = changes.filter(
       (change) => change.server_id === null && change.account_id !== null,
     );
     const ids = Array.from(new Set(accounts.map((change) => change.account_id as number)));
     if (ids.length === 0 || this.#streams.size === 0) return new Map();
-    const rows = await store.serversOfAccounts(this.#ctx.db, ids);
-    const servers = new Map<number, number[]>();
-    for (const { account_id, server_id } of rows) {
-      const known = servers.get(account_id);
-      if (known) known.push(server_id);
-      else servers.set(account_id, [server_id]);
-    }
-    return servers;
+    const rows = await store.serversOfAccounts(this.#ctx.db, ids, this.#handedOut ?? 0);
+    return Map.groupBy(
+      rows.map(({ has_left, ...row }) => ({ ...row, has_left: has_left === 1 })),
+      (row) => row.account_id,
+    );
   }
 
   /** The servers with open streams that need a change. */
-  #concerned(change: LoggedChange, serversOf: Map<number, number[]>): number[] {
+  #concerned(change: LoggedChange, serversOf: Map<number, Concerned[]>): Concerned[] {
+    const named = (server_id: number) => ({ server_id, has_left: false });
     const all =
       change.server_id !== null
-        ? [change.server_id]
+        ? [named(change.server_id)]
         : change.account_id !== null
           ? (serversOf.get(change.account_id) ?? [])
-          : Array.from(this.#streams.keys());
-    return all.filter((server_id) => this.#streams.has(server_id));
+          : Array.from(this.#streams.keys(), named);
+    return all.filter(({ server_id }) => this.#streams.has(server_id));
   }
 
-  async #handOutOne(change: LoggedChange, server_ids: number[]): Promise<void> {
+  async #handOutOne(change: LoggedChange, servers: Concerned[]): Promise<void> {
     // Users and addresses look the same to every server: read once for all of them.
     const same =
       change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
     let shared: NodeRecord[] | undefined;
-    for (const server_id of server_ids) {
+    for (const { server_id, has_left } of servers) {
       const streams = this.#streams.get(server_id);
       if (!streams) continue;
-      const records = shared ?? (await this.#records(change, server_id));
-      if (same) shared = records;
+      // What happens to an account that is about to leave is its leaving.
+      const records = has_left
+        ? await this.#records({ ...change, kind: 'account' }, server_id)
+        : (shared ?? (await this.#records(change, server_id)));
+      if (same && !has_left) shared = records;
       for (const stream of streams) {
         if (stream.catchingUp) stream.missed = true;
-        else stream.send(change.revision, records);
+        else if (!stream.sendLive(change.revision, records)) this.#startCatchingUp(stream);
       }
     }
   }
 
-  /** A revocation is a change of the server: ends the streams of its nodes that are revoked. */
-  async #cutRevoked(server_id: number): Promise<void> {
-    const nodes = await store.ofServer(this.#ctx.db, server_id);
-    const ids = new Set(nodes.map((node) => node.id));
-    for (const stream of this.#streams.get(server_id) ?? []) {
-      if (!ids.has(stream.node.id)) stream.cut();
-    }
+  /** Ends those of these streams whose nodes are revoked. A revocation is a change of the server. */
+  async #cutRevoked(streams: Stream[]): Promise<void> {
+    const ids = await store.currentIds(this.#ctx.db);
+    for (const stream of streams) if (!ids.has(stream.node.id)) stream.cut();
   }
 
-  /** Tells nodes how far the log is, marks those that read as live, and ends the streams of revoked ones. */
+  /** Tells nodes how far the log is, and ends the streams of revoked ones. */
   async beat(): Promise<void> {
     for (const streams of this.#streams.values()) {
       for (const stream of streams) if (!stream.open) streams.delete(stream);
@@ -257,15 +317,13 @@ export class Feed {
     const streams = this.#all();
     if (streams.length === 0) return;
     try {
-      const reading = streams.filter((stream) => stream.reads());
-      const ids = Array.from(new Set(reading.map((stream) => stream.node.id)));
-      const gone = await this.#ctx.db.write(system, (tx) => noteConnected(tx, ids));
+      await this.#cutRevoked(streams);
       for (const stream of streams) {
-        if (gone.includes(stream.node.id)) stream.cut();
-        else if (!stream.catchingUp) stream.position(this.#handedOut ?? 0);
+        if (!stream.catchingUp) stream.position(this.#handedOut ?? 0);
       }
     } catch (error) {
-      this.#ctx.log.warn({ err: error }, 'nodes could not be marked as live');
+      // Without positions nodes connect again, perhaps to a process that reaches the database.
+      this.#ctx.log.warn({ err: error }, 'nodes were not told how far the log is');
     }
   }
 }

@@ -14,13 +14,24 @@ import {
 } from '../servers/servers.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
-import { listUsers } from '../users/users.ts';
 import * as store from './store.ts';
+import { untilFound } from './waiting.ts';
 
+export { reportHealth } from './health.ts';
+export type { Answer } from './questions.ts';
+export {
+  answer_seconds,
+  answerQuestion,
+  askNodes,
+  awaitAnswer,
+  forgetQuestion,
+  purgeQuestions,
+} from './questions.ts';
 export type { NodeRow as Node } from './store.ts';
 export {
   all as listNodes,
   lag as nodeLag,
+  ofServer as nodesOfServer,
   openInvites as listInvites,
   position as networkPosition,
   pruneChanges,
@@ -158,8 +169,8 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
 }
 
 /**
- * Keeps what a node has applied: all changes of `epoch` up to `revision`. A node that starts again
- * from an older state says so here, and its entries are pending again: that is the truth.
+ * Keeps what a node has applied: all changes of `epoch` up to `revision`; it is live by saying so. A node
+ * that starts again from an older state says so here, and its entries are pending again: that is the truth.
  * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
  */
 export async function acknowledge(
@@ -181,28 +192,19 @@ export async function acknowledge(
   await refreshApplied(tx, node.server_id);
 }
 
-/** Remembers that these nodes are connected. Answers those that may not be any more. */
-export async function noteConnected(tx: Transaction, node_ids: number[]): Promise<number[]> {
-  const gone: number[] = [];
-  for (const id of node_ids) {
-    const node = await store.findById(tx, id);
-    if (!node || node.revoked_at !== null) {
-      gone.push(id);
-      continue;
-    }
-    await store.update(tx, { ...node, live: 1, seen_at: tx.now });
-    if (node.live === 0) await refreshApplied(tx, node.server_id);
-  }
-  return gone;
-}
-
-/** Nodes that were not heard of for `lost_seconds` no longer hold their server's entries back. Answers how many. */
-export async function sweepLostNodes(tx: Transaction, lost_seconds: number): Promise<number> {
-  const nodes = await store.lost(tx, tx.now - lost_seconds);
-  for (const node of nodes) {
-    await store.update(tx, { ...node, live: 0 });
-    await refreshApplied(tx, node.server_id);
-  }
+/**
+ * Nodes that acknowledged nothing for `lost_seconds` no longer hold their server's entries back, a batch
+ * at a time. Answers how many.
+ */
+export async function sweepLostNodes(
+  tx: Transaction,
+  lost_seconds: number,
+  most: number,
+): Promise<number> {
+  const nodes = await store.lost(tx, tx.now - lost_seconds, most);
+  for (const node of nodes) await store.update(tx, { ...node, live: 0 });
+  const servers = new Set(nodes.map((node) => node.server_id));
+  for (const server_id of servers) await refreshApplied(tx, server_id);
   return nodes.length;
 }
 
@@ -235,7 +237,7 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
 }
 
 export interface UsageReport {
-  /** One run of the agent's journal; with `seq` it names the batch for ever. */
+  /** One run of the agent's journal; `seq` rises in it with every batch. */
   boot: string;
   seq: number;
   rows: Array<{ account: number; user: number; at: number; up: number; down: number }>;
@@ -244,8 +246,8 @@ export interface UsageReport {
 const oldest_usage_seconds = 40 * 86_400;
 
 /**
- * Counts a batch of measured traffic once, however often it is sent: the batch's number and its
- * counters go in one transaction. Rows of accounts or users that the server does not serve are
+ * Counts a batch of measured traffic once, however often it is sent: the journal's last number and
+ * the counters go in one transaction. Rows of accounts or users that the server does not serve are
  * left out and told. Limits act at once. Errors: 400 for a row that is too old.
  */
 export async function reportUsage(
@@ -262,14 +264,21 @@ export async function reportUsage(
   if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
     return { counted: false, left_out: [] };
   const named = Array.from(new Set(report.rows.map((row) => row.account)));
-  const users = new Map<number, Set<number>>();
-  for (const id of await store.served(tx, node.server_id, named)) {
-    users.set(id, new Set((await listUsers(tx, id)).map((user) => user.id)));
+  const served = await store.served(tx, node.server_id, named);
+  const users = new Map<string, store.UserNamed>();
+  for (const { account, user } of report.rows) {
+    if (served.has(account))
+      users.set(`${account} ${user}`, { account_id: account, user_id: user });
   }
+  const known = new Set(
+    (await store.existingUsers(tx, Array.from(users.values()))).map(
+      ({ account_id, user_id }) => `${account_id} ${user_id}`,
+    ),
+  );
   const buckets: UsageBucket[] = [];
   const left_out: number[] = [];
   for (const [at, row] of report.rows.entries()) {
-    if (!users.get(row.account)?.has(row.user)) {
+    if (!known.has(`${row.account} ${row.user}`)) {
       left_out.push(at);
       continue;
     }
@@ -312,31 +321,9 @@ export function appliedWatch(
   revision: number,
   wait_seconds: number,
 ) => Promise<void> {
-  const waiting = new Set<() => void>();
-  const wakeAll = () => {
-    for (const wake of waiting) wake();
-  };
-  db.listen(wakeAll);
-  stopping.addEventListener('abort', wakeAll);
   return async (account_id, server_id, revision, wait_seconds) => {
-    const until = steady() + wait_seconds;
-    for (;;) {
-      let wake = () => {};
-      // Listening before looking: a commit in between is not missed.
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      waiting.add(wake);
-      try {
-        if (!(await store.isBehind(db, account_id, server_id ?? 0, revision))) return;
-        const left = until - steady();
-        if (left <= 0 || stopping.aborted) return;
-        const timer = setTimeout(wake, left * 1000);
-        await woken;
-        clearTimeout(timer);
-      } finally {
-        waiting.delete(wake);
-      }
-    }
+    const look = async () =>
+      (await store.isBehind(db, account_id, server_id ?? 0, revision)) ? undefined : true;
+    await untilFound(db, look, { steady, wait_seconds, stopping });
   };
 }

@@ -1,10 +1,11 @@
 // What a node is sent: every record as `{kind, account, id, value}`, where a null value means gone.
+import { setImmediate } from 'node:timers/promises';
 import { type Account, listPortSchemes, requireAccount } from '../accounts/accounts.ts';
 import { type AuthlistRow, authlistPage, findAuthlistRow } from '../authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../changes.ts';
 import type { Reader } from '../db/database.ts';
 import { findOverrideRow, type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
-import type { PublicKey } from '../secrets.ts';
+import type { PublicKey, Secrets } from '../secrets.ts';
 import {
   exitIpsOfServer,
   findContractServer,
@@ -12,6 +13,7 @@ import {
   portSchemesOfServer,
 } from '../servers/servers.ts';
 import { findUser, listUsers, type User } from '../users/users.ts';
+import { findQuestion } from './questions.ts';
 
 export interface NodeRecord {
   kind: ChangeKind;
@@ -120,12 +122,15 @@ export async function recordsOfChange(
   db: Reader,
   change: LoggedChange,
   server_id: number,
-  keys: PublicKey[],
+  secrets: Secrets,
   now: number,
 ): Promise<NodeRecord[]> {
   const { kind, account_id: account, record_id: id } = change;
   if (kind === 'server') return [await serverRecord(db, server_id)];
-  if (kind === 'keys') return [keysRecord(keys)];
+  if (kind === 'keys') return [keysRecord(secrets.publicKeys())];
+  if (kind === 'explain' && id !== null) {
+    return [{ kind, id, value: (await findQuestion(db, secrets, id)) ?? null }];
+  }
   if (account === null) return [];
   if (kind === 'contract') return [await contractRecord(db, account, server_id)];
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
@@ -135,7 +140,11 @@ export async function recordsOfChange(
     const gone: NodeRecord = { kind: 'account', account, value: null };
     if (!(await findContractServer(db, account, server_id))) return [gone];
     const records = [gone];
-    for await (const record of accountRecords(db, account, server_id, now)) records.push(record);
+    for await (const record of accountRecords(db, account, server_id, now)) {
+      records.push(record);
+      // An account may be large, and others are to be served meanwhile.
+      if (records.length % page === 0) await setImmediate();
+    }
     return records;
   }
   if (id === null) return [];

@@ -1,5 +1,4 @@
-// /node: what agents call. Join once, then snapshot, change stream, acknowledgements, usage, health.
-
+// /node: what agents call. Join once, then snapshot, change stream, acknowledgements, reports, answers.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../address.ts';
@@ -14,16 +13,20 @@ import {
   Integer,
   largeBodyLimit,
   NoContent,
+  OneOf,
   Strict,
   Text,
 } from '../http/fields.ts';
-import { type HealthStatus, recordHealth } from '../servers/servers.ts';
+import type { HealthStatus } from '../servers/servers.ts';
 import { Feed } from './feed.ts';
 import {
+  type Answer,
   acknowledge,
+  answerQuestion,
   authenticateNode,
   joinNode,
   type Node,
+  reportHealth,
   reportUsage,
   type UsageReport,
 } from './nodes.ts';
@@ -46,7 +49,7 @@ const Ack = Strict({
 });
 const UsageBatch = Strict({
   boot: Text("One run of the agent's journal.", 64),
-  seq: Integer('Number of the batch in that run.'),
+  seq: Integer('Number of the batch in that run; above that of the one before.'),
   rows: Type.Array(
     Strict({
       account: Integer('Account id.', 1),
@@ -68,6 +71,27 @@ const Health = Strict({
     { maxItems: 1000 },
   ),
 });
+const Answered = Strict({
+  id: Integer('Id of the question, from its record.', 1),
+  answer: Strict({
+    verdict: OneOf(
+      ['allow', 'challenge', 'deny'],
+      'Let through, asked for credentials, or turned away.',
+    ),
+    status: Integer('The HTTP status that the client would get.', 100, 599),
+    reason: Type.String({
+      pattern: '^[a-z][a-z0-9_]{0,63}$',
+      description: 'One word: how the user was known (`authlist`, `token`), or why not.',
+    }),
+    message: Text('What the client would be told.', 1000),
+    rule: Type.Optional(Text('The record or rule that decided.', 1000)),
+    account: Type.Optional(Text('Name of the account that the connection belongs to.')),
+    user: Type.Optional(Text('Name of its user.')),
+    exit_ip: Type.Optional(Text('The address that it would leave from.', 64)),
+    dial: Type.Optional(Text('What it would connect to.', 300)),
+    revision: Integer('What the node has applied.'),
+  }),
+});
 const FromQuery = Strict({
   since: Type.Optional(
     Text('`EPOCH:REVISION` to resume after; the Last-Event-ID header wins.', 100),
@@ -75,6 +99,8 @@ const FromQuery = Strict({
 });
 
 const tags = ['Nodes'];
+/** A code is the credential of the one, and the other tells callers only what they are seen as. */
+const withoutToken = ['/node/join', '/node/echo'];
 
 export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   const feed = new Feed(ctx);
@@ -83,7 +109,8 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   app.addHook('preClose', async () => feed.close());
   app.decorateRequest('node', null as never);
   app.addHook('onRequest', async (request) => {
-    if (!isUnder('/node', request) || request.routeOptions.url === '/node/join') return;
+    if (!isUnder('/node', request)) return;
+    if (withoutToken.includes(request.routeOptions.url ?? '')) return;
     const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
     request.node = await authenticateNode(ctx.db, ctx.secrets, token);
     const { allow } = request.routeOptions.config;
@@ -125,6 +152,30 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
         .code(201)
         .type(jsonType)
         .send(JSON.stringify({ node: node.id, server: server.name, token }));
+    },
+  );
+
+  app.get(
+    '/node/echo',
+    {
+      schema: {
+        summary: 'The address that the request came from',
+        description: 'Agents ask through their own ports: is this what the world sees of an exit?',
+        tags,
+        security: [],
+        querystring: EmptyQuery,
+        response: {
+          200: Type.Object({ address: Type.String({ description: 'IPv4 or IPv6 address.' }) }),
+          ...errors(400),
+        },
+      },
+    },
+    async (request, reply) => {
+      const address = canonicalAddress(request.ip) ?? request.ip;
+      return reply
+        .type(jsonType)
+        .header('cache-control', 'no-store')
+        .send(JSON.stringify({ address }));
     },
   );
 
@@ -187,7 +238,7 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       };
       if (!(await feed.reaches(epoch, revision))) {
         throw conflict(
-          'The log of changes no longer reaches back to this revision; take a new snapshot.',
+          'The log of changes does not reach back to this revision, or tells too much since; take a new snapshot.',
         );
       }
       reply.hijack();
@@ -229,7 +280,9 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
         body: UsageBatch,
         response: {
           200: Type.Object({
-            counted: Type.Boolean({ description: 'False when this batch was counted before.' }),
+            counted: Type.Boolean({
+              description: 'False when this batch, or a later one of its run, was counted before.',
+            }),
             left_out: Type.Array(
               Integer('Index of a row whose account or user this server does not serve.'),
             ),
@@ -267,9 +320,27 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
           status: status as HealthStatus,
           status_time: Math.min(checked_at, tx.now),
         }));
-        return recordHealth(tx, request.node.server_id, reports);
+        return reportHealth(tx, request.node, reports, ctx.config.health_stale_seconds);
       });
       return reply.type(jsonType).send(JSON.stringify({ known }));
+    },
+  );
+
+  app.post<{ Body: { id: number; answer: Answer } }>(
+    '/node/answers',
+    {
+      schema: {
+        summary: "Answer an operator's question; the first answer counts",
+        tags,
+        querystring: EmptyQuery,
+        body: Answered,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const { id, answer } = request.body;
+      await ctx.db.write(actorOf(request), (tx) => answerQuestion(tx, request.node.id, id, answer));
+      return reply.code(204).send();
     },
   );
 }

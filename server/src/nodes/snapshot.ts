@@ -1,10 +1,10 @@
 // Snapshots: all that a server needs as of one moment, a few at a time, and none that nobody reads.
-import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { Context } from '../context.ts';
 import { unavailable } from '../errors.ts';
 import { accountsOfServer } from '../servers/servers.ts';
 import { networkPosition } from './nodes.ts';
+import { mostStalled_seconds, untilRead } from './reading.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';
 
 export class Snapshots {
@@ -14,7 +14,7 @@ export class Snapshots {
   #running = 0;
 
   /** At most `most` at once; one of which nothing is read for `stalled_seconds` is given up. */
-  constructor(ctx: Context, { most = 8, stalled_seconds = 30 } = {}) {
+  constructor(ctx: Context, { most = 8, stalled_seconds = mostStalled_seconds } = {}) {
     this.#ctx = ctx;
     this.#most = most;
     this.#stalled_seconds = stalled_seconds;
@@ -42,8 +42,8 @@ export class Snapshots {
       let records = 0;
       const write = async (line: unknown) => {
         records += 1;
-        if (!lines.write(`${JSON.stringify(line)}\n`) && !lines.destroyed) {
-          await this.#drained(lines);
+        if (!lines.write(`${JSON.stringify(line)}\n`)) {
+          await untilRead(lines, this.#stalled_seconds);
         }
         if (lines.destroyed) throw new Error('The node went away during its snapshot.');
       };
@@ -58,21 +58,5 @@ export class Snapshots {
       await write({ kind: 'end', records: records - 1 });
     });
     lines.end();
-  }
-
-  async #drained(lines: PassThrough): Promise<void> {
-    const over = new AbortController();
-    const timer = setTimeout(() => over.abort(), this.#stalled_seconds * 1000);
-    try {
-      // The one that loses is taken off again: a snapshot waits many times.
-      const { signal } = over;
-      await Promise.race([once(lines, 'drain', { signal }), once(lines, 'close', { signal })]);
-    } catch (error) {
-      if (!over.signal.aborted) throw error;
-      throw new Error('The node does not read its snapshot.');
-    } finally {
-      clearTimeout(timer);
-      over.abort();
-    }
   }
 }

@@ -10,7 +10,7 @@ export interface NodeRow {
   version: string;
   /** Every change up to this revision is applied. */
   applied_revision: number;
-  /** 1 while the node was heard of lately. */
+  /** 1 while the node acknowledged lately; 0 once it is revoked. */
   live: number;
   joined_at: number;
   seen_at: number;
@@ -37,6 +37,19 @@ export async function oldestChange(db: Reader): Promise<number | undefined> {
   return row?.revision;
 }
 
+/** Whether more than so many changes come after a revision. */
+export async function hasMoreChanges(
+  db: Reader,
+  revision: number,
+  changes: number,
+): Promise<boolean> {
+  const row = await db.one(
+    'select revision from changes where revision > $1 order by revision limit 1 offset $2',
+    [revision, changes],
+  );
+  return row !== undefined;
+}
+
 export function changesAfter(db: Reader, revision: number, most: number): Promise<LoggedChange[]> {
   return db.all('select * from changes where revision > $1 order by revision limit $2', [
     revision,
@@ -47,7 +60,13 @@ export function changesAfter(db: Reader, revision: number, most: number): Promis
 const concerns = `(server_id = $1 or (server_id is null and (account_id is null
   or account_id in (select account_id from contract_servers where server_id = $1))))`;
 
-/** The next changes in after < revision <= to that concern a server. */
+const onServer = 'select account_id from contract_servers where server_id = $1';
+
+/**
+ * The next changes in after < revision <= to that concern a server. A change of an account that has
+ * left the server since counts as the account's leaving: until the node hears of that it must not
+ * think that it has seen all before.
+ */
 export function changesOfServer(
   db: Reader,
   server_id: number,
@@ -56,7 +75,13 @@ export function changesOfServer(
   most: number,
 ): Promise<LoggedChange[]> {
   return db.all(
-    `select * from changes where revision > $2 and revision <= $3 and ${concerns}
+    `select revision, at, account_id, server_id, record_id,
+       case when server_id is null and account_id is not null and account_id not in (${onServer})
+         then 'account' else kind end as kind
+     from changes where revision > $2 and revision <= $3 and (server_id = $1
+       or (server_id is null and (account_id is null or account_id in (${onServer})
+         or account_id in (select account_id from changes
+           where server_id = $1 and kind = 'account' and revision > $2))))
      order by revision limit $4`,
     [server_id, after, to, most],
   );
@@ -77,6 +102,30 @@ export function accountsChanged(
 }
 
 const mostPlaces = 1000;
+
+export interface UserNamed {
+  account_id: number;
+  user_id: number;
+}
+
+/** Those of the users that exist; each is named once. */
+export async function existingUsers(db: Reader, named: UserNamed[]): Promise<UserNamed[]> {
+  const found: UserNamed[] = [];
+  const most = mostPlaces / 2;
+  for (let at = 0; at < named.length; at += most) {
+    const some = named.slice(at, at + most);
+    const rows = some.map(
+      (_, index) => `(cast($${2 * index + 1} as bigint), cast($${2 * index + 2} as bigint))`,
+    );
+    found.push(
+      ...(await db.all<UserNamed>(
+        `select account_id, id as user_id from users where (account_id, id) in (values ${rows})`,
+        some.flatMap(({ account_id, user_id }) => [account_id, user_id]),
+      )),
+    );
+  }
+  return found;
+}
 
 /** Those of the accounts that the server served lately: on the contract, or the log tells of them. */
 export async function served(
@@ -99,15 +148,22 @@ export async function served(
   return found;
 }
 
-/** Which servers serve these accounts. */
+/** The servers of these accounts, and those that they have left after a revision. */
 export function serversOfAccounts(
   db: Reader,
   account_ids: number[],
-): Promise<Array<{ account_id: number; server_id: number }>> {
-  const places = account_ids.map((_, at) => `$${at + 1}`);
+  after: number,
+): Promise<Array<{ account_id: number; server_id: number; has_left: number }>> {
+  const places = account_ids.map((_, at) => `$${at + 2}`);
   return db.all(
-    `select account_id, server_id from contract_servers where account_id in (${places})`,
-    account_ids,
+    `select account_id, server_id, 0 as has_left from contract_servers
+       where account_id in (${places})
+     union
+     select account_id, server_id, 1 from changes c
+       where account_id in (${places}) and server_id is not null and kind = 'account'
+         and revision > $1 and not exists (select 1 from contract_servers s
+           where s.account_id = c.account_id and s.server_id = c.server_id)`,
+    [after, ...account_ids],
   );
 }
 
@@ -188,8 +244,17 @@ export function all(db: Reader): Promise<Array<NodeRow & { server: string }>> {
   );
 }
 
+/** The nodes of a server that are not revoked. */
 export function ofServer(db: Reader, server_id: number): Promise<NodeRow[]> {
-  return db.all('select * from nodes where server_id = $1 and revoked_at is null', [server_id]);
+  return db.all('select * from nodes where server_id = $1 and revoked_at is null order by id', [
+    server_id,
+  ]);
+}
+
+/** The ids of all nodes that are not revoked. */
+export async function currentIds(db: Reader): Promise<Set<number>> {
+  const rows = await db.all<{ id: number }>('select id from nodes where revoked_at is null');
+  return new Set(rows.map(({ id }) => id));
 }
 
 export function update(tx: Transaction, row: NodeRow): Promise<number> {
@@ -200,14 +265,15 @@ export function update(tx: Transaction, row: NodeRow): Promise<number> {
   );
 }
 
-export function lost(db: Reader, not_since: number): Promise<NodeRow[]> {
-  return db.all('select * from nodes where live = 1 and revoked_at is null and seen_at < $1', [
-    not_since,
-  ]);
+export function lost(db: Reader, not_since: number, most: number): Promise<NodeRow[]> {
+  return db.all(
+    'select * from nodes where live = 1 and revoked_at is null and seen_at < $1 order by id limit $2',
+    [not_since, most],
+  );
 }
 
 /**
- * How many changes that concern a server come after a revision. `most` stands for that many or more,
+ * How many changes that concern a server come after a revision; questions are none. `most` stands for that many or more,
  * and for a revision that lies more than `most` back in the whole log: no more of it is read.
  */
 export async function lag(
@@ -219,7 +285,8 @@ export async function lag(
   const newest = (await position(db)).revision;
   if (newest - revision > most) return most;
   const row = await db.one<{ lag: number }>(
-    `select count(*) as lag from changes where revision > $2 and revision <= $3 and ${concerns}`,
+    `select count(*) as lag from changes where revision > $2 and revision <= $3
+       and kind <> 'explain' and ${concerns}`,
     [server_id, revision, newest],
   );
   return Number(row?.lag ?? 0);
@@ -239,4 +306,90 @@ export async function isBehind(
     [account_id, server_id, revision],
   );
   return row !== undefined;
+}
+
+export interface QuestionRow {
+  id: number;
+  server_id: number;
+  /** The question, sealed; null once it is answered. */
+  sealed: string | null;
+  /** JSON. */
+  answer: string | null;
+  /** The name of the node. */
+  answered_by: string | null;
+  asked_at: number;
+}
+
+export function insertQuestion(tx: Transaction, row: QuestionRow): Promise<void> {
+  return tx.insertMany('node_questions', [{ ...row }]);
+}
+
+export function findQuestion(db: Reader, id: number): Promise<QuestionRow | undefined> {
+  return db.one('select * from node_questions where id = $1', [id]);
+}
+
+/** False when the question is not open, or the node is not a live one of its server. */
+export async function answerQuestion(
+  tx: Transaction,
+  node_id: number,
+  id: number,
+  answer: string,
+): Promise<boolean> {
+  const rows = await tx.put(
+    `update node_questions set sealed = null, answer = $3,
+       answered_by = (select name from nodes where id = $2)
+     where id = $1 and answer is null
+       and server_id = (select server_id from nodes where id = $2 and live = 1)
+     returning id`,
+    [id, node_id, answer],
+  );
+  return rows.length > 0;
+}
+
+export function removeQuestion(tx: Transaction, id: number): Promise<number> {
+  return tx.run('delete from node_questions where id = $1', [id]);
+}
+
+export function purgeQuestions(
+  tx: Transaction,
+  asked_until: number,
+  most: number,
+): Promise<number> {
+  return tx.run(
+    'delete from node_questions where id in (select id from node_questions where asked_at <= $1 limit $2)',
+    [asked_until, most],
+  );
+}
+
+export interface HealthReport {
+  ip: string;
+  status: 'ok' | 'warn' | 'crit' | 'unknown';
+  status_time: number;
+}
+
+/** Keeps a node's last report; false when it is an older one, or the address is not its server's. */
+export async function putHealth(
+  tx: Transaction,
+  node: NodeRow,
+  { ip, status, status_time }: HealthReport,
+): Promise<boolean> {
+  const rows = await tx.put(
+    `insert into node_health (node_id, ip, status, status_time)
+     select n.id, e.ip, $3, $4 from nodes n join exit_ips e on e.server_id = n.server_id
+     where n.id = $1 and e.ip = $2
+     on conflict (node_id, ip) do update set status = excluded.status, status_time = excluded.status_time
+       where node_health.status_time <= excluded.status_time
+     returning ip`,
+    [node.id, ip, status, status_time],
+  );
+  return rows.length > 0;
+}
+
+/** The last reports of a server's live nodes, and of this one, as far as they came after `since`. */
+export function healthSaid(db: Reader, node: NodeRow, since: number): Promise<HealthReport[]> {
+  return db.all(
+    `select h.ip, h.status, h.status_time from node_health h join nodes n on n.id = h.node_id
+     where n.server_id = $1 and (n.live = 1 or n.id = $2) and h.status_time > $3`,
+    [node.server_id, node.id, since],
+  );
 }

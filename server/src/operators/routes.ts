@@ -47,6 +47,18 @@ const Status = Strict({
     live: Integer('Those heard of lately.'),
     lagging: Integer('Those that have not applied every change that concerns their server.'),
   }),
+  geoip: Type.Array(
+    Strict({
+      provider: Type.String({ description: 'Third-party geo-IP provider.' }),
+      file: Type.String({ description: 'Its file on this server.' }),
+      type: Type.String({ description: 'What the file calls itself.' }),
+      built_at: Timestamp('When the provider built it.'),
+      fault: Type.Union([Type.String(), Type.Null()], {
+        description: 'Why the last good one stays in use; null when all is well.',
+      }),
+    }),
+    { description: 'The geo-IP databases of this server.' },
+  ),
 });
 
 const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
@@ -108,7 +120,10 @@ function addNetworkRoutes(app: FastifyInstance, ctx: Context): void {
         response: { 200: Status, ...errors(400, 401) },
       },
     },
-    async (_request, reply) => sendJson(reply, await networkStatus(ctx.db, ctx.clock.now())),
+    async (_request, reply) => {
+      const status = await networkStatus(ctx.db, ctx.clock.now());
+      return sendJson(reply, { ...status, geoip: ctx.geoip.files() });
+    },
   );
 
   app.get(

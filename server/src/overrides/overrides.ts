@@ -46,6 +46,14 @@ export function statusOf(override: store.Override, now: number): OverrideStatus 
   return applied ? 'expiring' : 'expired';
 }
 
+/** The change that a node must have applied to be where the entry is now; undefined: none tells it yet. */
+export function lastChangeOf(override: store.Override, now: number): number | undefined {
+  const { contract_revision, revision, removed_revision } = override;
+  if (removed_revision !== null) return removed_revision;
+  if (contract_revision === null || now >= override.expiry) return undefined;
+  return Math.max(revision, contract_revision);
+}
+
 /** Epoch seconds from which time alone changes an entry's answer: its expiry, then its purge. */
 export function nextChangeAt(override: store.Override, now: number): number {
   return now < override.expiry ? override.expiry : override.expiry + retention_seconds;

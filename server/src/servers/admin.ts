@@ -8,6 +8,7 @@ import { parseHostname } from '../hostname.ts';
 import { operatorWrite, requireChange, sendCreated, sendJson, sendNothing } from '../http/admin.ts';
 import { EmptyQuery, errors, Integer, NoContent, Strict, Timestamp } from '../http/fields.ts';
 import { contractServerAdminRoutes } from './admin_contract.ts';
+import { geoAdminRoutes } from './admin_geo.ts';
 import { inventoryAdminRoutes } from './admin_inventory.ts';
 import { exitFields, serverFields } from './fields.ts';
 import { presentStatus } from './routes.ts';
@@ -116,6 +117,7 @@ export function serverAdminRoutes(app: FastifyInstance, ctx: Context): void {
   addServerRoutes(app, ctx);
   addExitRoutes(app, ctx);
   inventoryAdminRoutes(app, ctx);
+  geoAdminRoutes(app, ctx);
   contractServerAdminRoutes(app, ctx);
 }
 

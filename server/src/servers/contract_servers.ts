@@ -5,6 +5,7 @@ import { recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import { last30Days, nextHour, periodAt, periodUsage } from '../usage/usage.ts';
+import { type GeoStatusRow, geoStatusesOfContract, geoStatusesOfServer } from './geo_store.ts';
 import * as store from './store.ts';
 
 /**
@@ -127,7 +128,7 @@ export interface Detail {
 export interface ContractServer {
   server: store.ServerRow;
   exit_ips: store.ExitIpRow[];
-  geo_statuses: store.GeoStatusRow[];
+  geo_statuses: GeoStatusRow[];
   usage: { own_limit_bytes: number | null; current: number; last_30_days: number };
 }
 
@@ -152,8 +153,8 @@ export async function listContractServers(
   const geo = !detail.geostatus
     ? []
     : only
-      ? await store.geoStatusesOfServer(db, only.id)
-      : await store.geoStatusesOfContract(db, account_id);
+      ? await geoStatusesOfServer(db, only.id)
+      : await geoStatusesOfContract(db, account_id);
   const exitsOf = Map.groupBy(exits, (exit) => exit.server_id);
   const geoOf = Map.groupBy(geo, (status) => status.ip);
   const period = periodAt(account.start, now);

@@ -7,6 +7,7 @@ import { badRequest } from '../errors.ts';
 import { answer } from '../http/answers.ts';
 import type { Variant } from '../http/auth.ts';
 import { errors, Integer, Location, Strict, Timestamp, words } from '../http/fields.ts';
+import { geofeedRoutes } from './routes_geofeed.ts';
 import {
   type ContractServer,
   type Detail,
@@ -202,6 +203,7 @@ function firstStale(servers: ContractServer[], stale_seconds: number, now: numbe
 }
 
 export function serverRoutes(app: FastifyInstance, ctx: Context): void {
+  if (ctx.config.geofeed === 'public') geofeedRoutes(app, ctx);
   const stale_seconds = ctx.config.health_stale_seconds;
 
   async function contractServers(

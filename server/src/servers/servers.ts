@@ -14,6 +14,8 @@ export {
   setContractServer,
   sweepServerLimits,
 } from './contract_servers.ts';
+export { GeoWatch } from './geo.ts';
+export { geoStatusesOfServer, setGeoStatuses } from './geo_store.ts';
 export type { ExitIpRow, ServerRow as Server } from './store.ts';
 export {
   accountsOf as accountsOfServer,
@@ -22,11 +24,9 @@ export {
   exitIpsOfServer,
   findById as findServer,
   findContractServer,
-  geoStatusesOfServer,
   ofContract as serversOfContract,
   schemeNames as listServerPortSchemes,
   setApplied as setAppliedRevision,
-  setGeoStatus,
 } from './store.ts';
 
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
@@ -195,8 +195,9 @@ export async function removeServer(tx: Transaction, server: store.ServerRow): Pr
   });
 }
 
-/** Tells the server's nodes, and everybody who looks at the network. */
+/** Tells the server's nodes, and everybody who looks at the network or at its inventory alone. */
 export async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
+  await nextId(tx, 0, 'inventory');
   await recordChange(tx, { kind: 'server', account_id: null, server_id, record_id: null });
 }
 

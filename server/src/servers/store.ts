@@ -25,15 +25,6 @@ export interface ExitIpRow {
   status_time: number;
 }
 
-export interface GeoStatusRow {
-  ip: string;
-  provider: string;
-  status: string;
-  status_time: number;
-  country: string | null;
-  distance_km: number | null;
-}
-
 export interface ContractServerRow {
   account_id: number;
   server_id: number;
@@ -105,22 +96,6 @@ export function exitIpsOfContract(db: Reader, account_id: number): Promise<ExitI
 
 export function exitIps(db: Reader): Promise<ExitIpRow[]> {
   return db.all('select * from exit_ips order by server_id, port_base');
-}
-
-export function geoStatusesOfServer(db: Reader, server_id: number): Promise<GeoStatusRow[]> {
-  return db.all(
-    `select g.* from exit_ips e join geo_statuses g on g.ip = e.ip
-     where e.server_id = $1 order by g.provider`,
-    [server_id],
-  );
-}
-
-export function geoStatusesOfContract(db: Reader, account_id: number): Promise<GeoStatusRow[]> {
-  return db.all(
-    `select g.* from contract_servers c join exit_ips e on e.server_id = c.server_id
-     join geo_statuses g on g.ip = e.ip where c.account_id = $1 order by g.provider`,
-    [account_id],
-  );
 }
 
 /** False when the name or the hostname is taken. */
@@ -242,15 +217,6 @@ export function setHealth(
     `update exit_ips set status = $3, status_time = $4
      where server_id = $1 and ip = $2 and status_time <= $4`,
     [server_id, ip, status, status_time],
-  );
-}
-
-export function setGeoStatus(tx: Transaction, row: GeoStatusRow): Promise<void> {
-  return tx.insertMany(
-    'geo_statuses',
-    [{ ...row }],
-    `on conflict (ip, provider) do update set status = excluded.status, status_time = excluded.status_time,
-       country = excluded.country, distance_km = excluded.distance_km`,
   );
 }
 

@@ -82,7 +82,7 @@ export async function hasUsage(db: Reader, account_id: number): Promise<boolean>
   );
 }
 
-/** True when this batch is new: the row is what makes sending it again harmless. */
+/** True when this batch is above all of its journal before: the row is what makes sending it again harmless. */
 export async function claimBatch(
   tx: Transaction,
   node_id: number,
@@ -90,7 +90,10 @@ export async function claimBatch(
   seq: number,
 ): Promise<boolean> {
   const rows = await tx.put(
-    'insert into usage_batches (node_id, boot, seq, at) values ($1, $2, $3, $4) on conflict do nothing returning seq',
+    `insert into usage_journals (node_id, boot, seq, at) values ($1, $2, $3, $4)
+     on conflict (node_id, boot) do update set seq = excluded.seq, at = excluded.at
+       where usage_journals.seq < excluded.seq
+     returning seq`,
     [node_id, boot, seq, tx.now],
   );
   return rows.length > 0;
@@ -132,14 +135,14 @@ export function report(
   );
 }
 
-export function removeOldBatches(
+export function removeOldJournals(
   tx: Transaction,
   older_than: number,
   most: number,
 ): Promise<number> {
   return tx.run(
-    `delete from usage_batches where (node_id, boot, seq) in
-     (select node_id, boot, seq from usage_batches where at < $1 limit $2)`,
+    `delete from usage_journals where (node_id, boot) in
+     (select node_id, boot from usage_journals where at < $1 limit $2)`,
     [older_than, most],
   );
 }

@@ -5,7 +5,7 @@ import * as store from './store.ts';
 
 export { hourOf, periodAt } from './periods.ts';
 export type { UsageBucket } from './store.ts';
-export { claimBatch, hasUsage, removeOldBatches, report as reportUsage } from './store.ts';
+export { claimBatch, hasUsage, removeOldJournals, report as reportUsage } from './store.ts';
 
 const window_hours = 720;
 

@@ -1,0 +1,159 @@
+// Writes client/src/openapi.ts from docs/openapi.json: npm run client-types
+import { readFileSync, writeFileSync } from 'node:fs';
+import { argv, stdout } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import type {
+  Answer,
+  Document,
+  Operation,
+  Parameter,
+  Reference,
+  Schema,
+} from './openapi/shapes.ts';
+
+/** The one committed file. */
+export const clientTypesFile = new URL('../client/src/openapi.ts', import.meta.url);
+
+const documentFile = new URL('../docs/openapi.json', import.meta.url);
+
+/** The records and the operations of the account API, as TypeScript; formatted as Biome would. */
+export function clientTypesText(
+  document = JSON.parse(readFileSync(documentFile, 'utf8')) as Document,
+): string {
+  const operations = accountOperations(document);
+  const records = recordsOf(
+    document,
+    operations.map(({ operation }) => operation),
+  );
+  return [
+    '// The records and operations of the account API: written by `npm run client-types` from docs/openapi.json.',
+    ...records.map(([name, schema]) => recordText(name, schema)),
+    `/** Method and path of each operation. */\nexport const operations = {\n${operations
+      .map(({ id, method, path }) => `  ${id}: { method: '${method}', path: '${path}' },\n`)
+      .join('')}} as const;`,
+    `/** What each operation is given and answers. */\nexport interface Operations {\n${operations
+      .map(({ id, path, operation }) => operationText(id, path, operation, document))
+      .join('')}}\n`,
+  ].join('\n\n');
+}
+
+interface Named {
+  id: string;
+  method: string;
+  path: string;
+  operation: Operation;
+}
+
+function accountOperations({ paths }: Document): Named[] {
+  return Object.entries(paths)
+    .filter(([path]) => path === '/v0' || path.startsWith('/v0/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        id: operation.operationId ?? '',
+        method: method.toUpperCase(),
+        path,
+        operation,
+      })),
+    );
+}
+
+/** The named schemas that these operations speak of, directly or within one another, by name. */
+function recordsOf(document: Document, operations: Operation[]): Array<[string, Schema]> {
+  const found = new Map<string, Schema>();
+  const look = (value: unknown): void => {
+    const names = JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g);
+    for (const [, name = ''] of names) {
+      const schema = document.components.schemas[name];
+      if (!schema || found.has(name)) continue;
+      found.set(name, schema);
+      look(schema);
+    }
+  };
+  look(operations);
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+function recordText(name: string, schema: Schema): string {
+  return `${comment(schema, '')}export interface ${name} ${fieldsText(schema, '')}`;
+}
+
+/** The fields of an object, in braces. */
+function fieldsText({ properties = {}, required = [] }: Schema, indent: string): string {
+  const inner = `${indent}  `;
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const mark = required.includes(name) ? '' : '?';
+    return `${comment(schema, inner)}${inner}${name}${mark}: ${typeText(schema, inner)};\n`;
+  });
+  return `{\n${fields.join('')}${indent}}`;
+}
+
+function comment({ description }: Schema, indent: string): string {
+  return description ? `${indent}/** ${description} */\n` : '';
+}
+
+/** Errors: for a schema that is written in a way not met so far. */
+function typeText(schema: Schema, indent: string): string {
+  const { $ref, type, items, properties, anyOf, additionalProperties } = schema;
+  if ($ref) return $ref.slice('#/components/schemas/'.length);
+  if (schema.enum) return schema.enum.map(literal).join(' | ');
+  if ('const' in schema) return literal(schema.const);
+  if (anyOf) return anyOf.map((one) => typeText(one, indent)).join(' | ');
+  if (type === 'array' && items) return `${typeText(items, indent)}[]`;
+  if (properties) return fieldsText(schema, indent);
+  if (type === 'object' && typeof additionalProperties === 'object') {
+    const inner = `${indent}  `;
+    return `{\n${inner}[name: string]: ${typeText(additionalProperties as Schema, inner)};\n${indent}}`;
+  }
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'string' || type === 'boolean') return type;
+  if (type === undefined) return 'unknown';
+  throw new Error(`the schema is not understood: ${JSON.stringify(schema)}`);
+}
+
+function literal(value: unknown): string {
+  return typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
+}
+
+function operationText(
+  id: string,
+  path: string,
+  { parameters = [], requestBody, responses }: Operation,
+  document: Document,
+): string {
+  const known = parameters.map((one) => resolve(one, document));
+  const body = requestBody?.content['application/json']?.schema;
+  const given = [
+    parametersText('path', known),
+    parametersText('query', known),
+    body ? `body: ${typeText(body, '')}` : '',
+  ].filter((part) => part !== '');
+  const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
+  if (!answer) throw new Error(`${path}: ${id} never succeeds`);
+  const schema = (answer as Answer).content?.['application/json']?.schema;
+  return [
+    `  ${id}: {\n`,
+    `    given: ${given.length > 0 ? `{ ${given.join('; ')} }` : 'object'};\n`,
+    `    answer: ${schema ? typeText(schema, '    ') : 'undefined'};\n`,
+    '  };\n',
+  ].join('');
+}
+
+function resolve(parameter: Parameter | Reference, { components }: Document): Parameter {
+  if (!('$ref' in parameter)) return parameter;
+  const found = components.parameters[parameter.$ref.slice('#/components/parameters/'.length)];
+  if (!found) throw new Error(`${parameter.$ref} is not there`);
+  return found;
+}
+
+/** The parameters of the path or the query, as one field; nothing when there are none. */
+function parametersText(where: 'path' | 'query', parameters: Parameter[]): string {
+  const fields = parameters
+    .filter((one) => one.in === where)
+    .map(({ name, required, schema }) => `${name}${required ? '' : '?'}: ${typeText(schema, '')}`);
+  return fields.length > 0 ? `${where}: { ${fields.join('; ')} }` : '';
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(clientTypesFile, clientTypesText());
+  stdout.write(`${fileURLToPath(clientTypesFile)}\n`);
+}

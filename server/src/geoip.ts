@@ -1,0 +1,252 @@
+// Geo-IP databases, MMDB files that the operator names: read, checked, asked, and taken anew when they change.
+import { readFile, stat } from 'node:fs/promises';
+import { Reader, type Response } from 'maxmind';
+import type { Logger } from 'pino';
+
+/** A file of a provider; a provider may have several, say one for each IP version. */
+export interface GeoipSource {
+  provider: string;
+  file: string;
+}
+
+export interface Place {
+  latitude: number;
+  longitude: number;
+}
+
+/** What a provider has on an address. */
+export interface Found {
+  /** ISO 3166-1 alpha-2, upper case. */
+  country: string;
+  /** Undefined when the record tells no more than the country. */
+  place: Place | undefined;
+}
+
+/** Within so many kilometres a place counts as the right one. */
+export const near_km = 250;
+
+/** Where a file stands, for the operator. */
+export interface GeoipFile extends GeoipSource {
+  /** As the file calls itself, such as GeoLite2-City. */
+  type: string;
+  /** When its maker built it, epoch seconds. */
+  built_at: number;
+  /** Why what is in the file now is not used, or not whole; null when all is well. */
+  fault: string | null;
+}
+
+type Mmdb = Reader<Response>;
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+/** What stands for no country, or for one that is not known. */
+const nowhere = ['XX', 'ZZ'];
+
+/**
+ * Reads a record by its shape: nested as in GeoLite2 (`country.iso_code`, `location.latitude`), or flat
+ * (`country_code` or `country`, `latitude` or `lat`). Undefined when it names no country.
+ */
+export function readRecord(record: unknown): Found | undefined {
+  if (!isFields(record)) return undefined;
+  const { country, country_code } = record;
+  const code = isFields(country) ? country.iso_code : (country_code ?? country);
+  if (typeof code !== 'string' || !/^[A-Za-z]{2}$/.test(code)) return undefined;
+  const upper = code.toUpperCase();
+  return nowhere.includes(upper) ? undefined : { country: upper, place: placeOf(record) };
+}
+
+function placeOf(record: Fields): Place | undefined {
+  const at = isFields(record.location) ? record.location : record;
+  const latitude = degrees(at.latitude ?? at.lat, 90);
+  const longitude = degrees(at.longitude ?? at.lng, 180);
+  if (latitude === undefined || longitude === undefined) return undefined;
+  // The middle of a country, with its size as the radius, or no city where others have one.
+  if (typeof at.accuracy_radius === 'number' && at.accuracy_radius > near_km) return undefined;
+  if (record.city === '') return undefined;
+  return { latitude, longitude };
+}
+
+function degrees(value: unknown, most: number): number | undefined {
+  // Some flat files write numbers as text.
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof number === 'number' && Math.abs(number) <= most ? number : undefined;
+}
+
+const metadataMark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
+const gzipMark = Buffer.from([0x1f, 0x8b]);
+const separator_bytes = 16;
+
+/**
+ * A reader of these bytes. Errors: an Error that says what is wrong with them. A file that is half
+ * written or half overwritten is recognised: the metadata at its end must fit the search tree at its start.
+ */
+function readMmdb(bytes: Buffer): Mmdb {
+  if (bytes.subarray(0, 2).equals(gzipMark)) throw new Error('is compressed; unpack it first');
+  const end = bytes.lastIndexOf(metadataMark);
+  if (end < 0) throw new Error('is no MMDB file, or not a whole one');
+  let [records, countries] = [0, 0];
+  let reader: Mmdb;
+  try {
+    reader = new Reader(bytes);
+    const { searchTreeSize, ipVersion } = reader.metadata;
+    const separator = bytes.subarray(searchTreeSize, searchTreeSize + separator_bytes);
+    if (!(searchTreeSize + separator_bytes <= end) || separator.some((byte) => byte !== 0)) {
+      throw new Error('the search tree has another size');
+    }
+    for (const ip of probes(ipVersion)) {
+      const record = reader.get(ip);
+      if (record !== null) records += 1;
+      if (readRecord(record)) countries += 1;
+    }
+  } catch (error) {
+    throw new Error(`is damaged (${(error as Error).message})`);
+  }
+  if (records > 0 && countries === 0) {
+    throw new Error(`names no countries (it is of type ${reader.metadata.databaseType})`);
+  }
+  return reader;
+}
+
+/** Addresses from all over, so that damage and files of another kind show at once. */
+function* probes(ipVersion: number): Generator<string> {
+  for (let part = 1; part < 224; part++) {
+    yield `${part}.${part}.1.1`;
+    if (ipVersion === 6) yield `2${part.toString(16).padStart(3, '0')}:${part}::1`;
+  }
+}
+
+class GeoipDatabase {
+  readonly source: GeoipSource;
+  fault: string | null = null;
+  #reader: Mmdb | undefined;
+  /** The signature of what is in use or was refused, and the one that the last look found. */
+  #judged = '';
+  #seen = '';
+
+  constructor(source: GeoipSource) {
+    this.source = source;
+  }
+
+  /**
+   * Takes the file if it has changed; answers whether it did. What is being written waits until two
+   * looks in a row find the same, unless `at_once`. When it is not usable, `fault` says why, and the last
+   * good one stays.
+   */
+  async look(at_once: boolean): Promise<boolean> {
+    try {
+      const signature = await this.#signature();
+      if (signature === this.#judged) return false;
+      const isStill = at_once || signature === this.#seen;
+      this.#seen = signature;
+      if (!isStill) return false;
+      const bytes = await readFile(this.source.file);
+      if ((await this.#signature()) !== signature) return false;
+      this.#judged = signature;
+      this.#reader = readMmdb(bytes);
+      this.fault = null;
+      return true;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      // When it can be read again, it is looked at again.
+      if (code) this.#judged = '';
+      this.fault = code ? `cannot be read (${code})` : message;
+      return false;
+    }
+  }
+
+  /** Changes whenever the file is replaced or written to. */
+  async #signature(): Promise<string> {
+    const { ino, size, mtimeMs } = await stat(this.source.file);
+    return `${ino} ${size} ${mtimeMs}`;
+  }
+
+  /** Errors: whatever the reader makes of damaged data. */
+  find(ip: string): Found | undefined {
+    // Of an IPv6 address the reader would look up the first 32 bits in a file for IPv4.
+    if (this.#reader?.metadata.ipVersion === 4 && ip.includes(':')) return undefined;
+    return readRecord(this.#reader?.get(ip));
+  }
+
+  get isOpen(): boolean {
+    return this.#reader !== undefined;
+  }
+
+  describe(): GeoipFile {
+    const { databaseType = '', buildEpoch } = this.#reader?.metadata ?? {};
+    const built_at = Math.floor((buildEpoch?.getTime() ?? 0) / 1000);
+    return { ...this.source, type: databaseType, built_at, fault: this.fault };
+  }
+
+  /** As a sentence. */
+  get complaint(): string {
+    const { provider, file } = this.source;
+    return `EXITWARD_GEOIP: ${file} of ${provider} ${this.fault ?? 'is being written to'}.`;
+  }
+}
+
+/** All databases of the settings. They stay in memory: an exit IP that is added is looked up at once. */
+export class Geoip {
+  /** Each once, in the order of the settings. */
+  readonly providers: string[];
+  /** Rises when a file was taken anew: what was looked up before is out of date. */
+  generation = 1;
+  readonly #databases: GeoipDatabase[];
+  readonly #log: Logger;
+
+  private constructor(databases: GeoipDatabase[], log: Logger) {
+    this.#databases = databases;
+    this.#log = log;
+    this.providers = Array.from(new Set(databases.map(({ source }) => source.provider)));
+  }
+
+  /** Errors: an Error with a sentence for each file that cannot be used, a line each. */
+  static async open(sources: readonly GeoipSource[], log: Logger): Promise<Geoip> {
+    const databases = sources.map((source) => new GeoipDatabase(source));
+    await Promise.all(databases.map((database) => database.look(true)));
+    const unusable = databases.filter(({ isOpen }) => !isOpen);
+    if (unusable.length > 0) throw new Error(unusable.map((one) => one.complaint).join('\n'));
+    return new Geoip(databases, log);
+  }
+
+  /**
+   * Looks for changed files. One that is being written is taken at the second look that finds it at rest;
+   * `at_once` does not wait for that. A file that cannot be used is logged once, and the last good one stays.
+   */
+  async refresh({ at_once = false } = {}): Promise<void> {
+    for (const database of this.#databases) {
+      const { fault } = database;
+      if (await database.look(at_once)) {
+        this.generation += 1;
+        this.#log.info(database.describe(), 'a geo-IP file was taken anew');
+      } else if (database.fault !== fault) {
+        this.#log.error(`${database.complaint} The last good one stays in use.`);
+      }
+    }
+  }
+
+  /**
+   * What a provider has on an address: of its first file that has something. `unreadable` when the record
+   * is damaged, which the file's fault then says.
+   */
+  find(provider: string, ip: string): Found | undefined | 'unreadable' {
+    for (const database of this.#databases) {
+      if (database.source.provider !== provider) continue;
+      try {
+        const found = database.find(ip);
+        if (found) return found;
+      } catch (error) {
+        if (database.fault === null)
+          this.#log.error({ err: error, ip }, 'a geo-IP record is damaged');
+        database.fault ??= `holds a damaged record for ${ip}`;
+        return 'unreadable';
+      }
+    }
+    return undefined;
+  }
+
+  /** How each file stands. */
+  files(): GeoipFile[] {
+    return this.#databases.map((database) => database.describe());
+  }
+}

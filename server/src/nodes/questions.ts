@@ -1,0 +1,129 @@
+// Questions to the nodes of a server: what would one of them do with such a connection, and by which rule?
+import { nextId, recordChange } from '../changes.ts';
+import type { Database, Reader, Transaction } from '../db/database.ts';
+import { notFound, unavailable } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Server } from '../servers/servers.ts';
+import * as store from './store.ts';
+import { untilFound } from './waiting.ts';
+
+/** A connection, as a proxy sees it come in. */
+export interface Question {
+  from: string;
+  /** The port of the proxy that it comes in on. */
+  port: number;
+  method: string;
+  host: string;
+  destination_port: number;
+  user?: string;
+  token?: string;
+}
+
+/** What a node would do with it. */
+export interface Answer {
+  verdict: 'allow' | 'challenge' | 'deny';
+  status: number;
+  reason: string;
+  message: string;
+  rule?: string;
+  account?: string;
+  user?: string;
+  exit_ip?: string;
+  dial?: string;
+  /** What the node had applied when it answered. */
+  revision: number;
+}
+
+/** How long an operator waits for an answer. */
+export const answer_seconds = 5;
+const kept_seconds = 60;
+
+const contextOf = (id: number) => `question ${id}`;
+
+/**
+ * Asks the nodes of a server, by their stream: after all changes that were made before. Answers the
+ * question's id. No audit: nothing is changed, and the question may hold a token. Errors: 503 when none
+ * of the server's nodes is live.
+ */
+export async function askNodes(
+  tx: Transaction,
+  secrets: Secrets,
+  server: Server,
+  question: Question,
+): Promise<number> {
+  const nodes = await store.ofServer(tx, server.id);
+  if (!nodes.some((node) => node.live === 1)) {
+    throw unavailable(`No node of ${server.name} is live, so none can answer.`);
+  }
+  const id = await nextId(tx, 0, 'questions');
+  await store.insertQuestion(tx, {
+    id,
+    server_id: server.id,
+    sealed: secrets.seal(JSON.stringify(question), contextOf(id)),
+    answer: null,
+    answered_by: null,
+    asked_at: tx.now,
+  });
+  await recordChange(tx, {
+    kind: 'explain',
+    account_id: null,
+    server_id: server.id,
+    record_id: id,
+  });
+  return id;
+}
+
+/** A question that still waits for its answer; none that was sealed with a key that is gone: nobody can ask it. */
+export async function findQuestion(
+  db: Reader,
+  secrets: Secrets,
+  id: number,
+): Promise<Question | undefined> {
+  const row = await store.findQuestion(db, id);
+  if (!row?.sealed) return undefined;
+  let question: string;
+  try {
+    question = secrets.unseal(row.sealed, contextOf(id));
+  } catch {
+    return undefined;
+  }
+  return JSON.parse(question) as Question;
+}
+
+/** The first answer counts. Errors: 404 for a question that is over, or not for this node. */
+export async function answerQuestion(
+  tx: Transaction,
+  node_id: number,
+  id: number,
+  answer: Answer,
+): Promise<void> {
+  if (!(await store.answerQuestion(tx, node_id, id, JSON.stringify(answer)))) {
+    throw notFound(
+      `There is no open question ${id} for this node: it was answered, is over, or this node is not live.`,
+    );
+  }
+}
+
+/** Waits for the answer, and which node gave it; undefined when none came in time. */
+export function awaitAnswer(
+  db: Database,
+  steady: () => number,
+  id: number,
+): Promise<{ node: string; answer: Answer } | undefined> {
+  const look = async () => {
+    const { answer, answered_by } = (await store.findQuestion(db, id)) ?? {};
+    if (!answer || !answered_by) return undefined;
+    return { node: answered_by, answer: JSON.parse(answer) as Answer };
+  };
+  return untilFound(db, look, { steady, wait_seconds: answer_seconds });
+}
+
+/** Whoever asked has the answer, or waits no longer. */
+export function forgetQuestion(tx: Transaction, id: number): Promise<number> {
+  return store.removeQuestion(tx, id);
+}
+
+/** Forgets questions that nobody waits for any more, as their process ended; a batch at a time. */
+export function purgeQuestions(tx: Transaction, most: number): Promise<number> {
+  return store.purgeQuestions(tx, tx.now - kept_seconds, most);
+}

@@ -1,0 +1,39 @@
+// Waiting for what a commit brings, by whichever process of the network.
+import type { Database } from '../db/database.ts';
+
+interface Patience {
+  steady: () => number;
+  wait_seconds: number;
+  /** When it is aborted nobody waits any more. */
+  stopping?: AbortSignal;
+}
+
+/** What `look` finds, now or after a commit; undefined when the seconds were over first. */
+export async function untilFound<T>(
+  db: Database,
+  look: () => Promise<T | undefined>,
+  { steady, wait_seconds, stopping }: Patience,
+): Promise<T | undefined> {
+  const until = steady() + wait_seconds;
+  let wake = () => {};
+  const wakeUp = () => wake();
+  const stopListening = db.listen(wakeUp);
+  stopping?.addEventListener('abort', wakeUp);
+  try {
+    for (;;) {
+      // Listening before looking: a commit in between is not missed.
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const found = await look();
+      const left = until - steady();
+      if (found !== undefined || left <= 0 || stopping?.aborted) return found;
+      const timer = setTimeout(wake, left * 1000);
+      await woken;
+      clearTimeout(timer);
+    }
+  } finally {
+    stopListening();
+    stopping?.removeEventListener('abort', wakeUp);
+  }
+}

@@ -1,0 +1,93 @@
+// The SQL of geo-IP statuses and of the geofeed.
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface GeoStatusRow {
+  ip: string;
+  provider: string;
+  status: string;
+  /** When it was computed. */
+  status_time: number;
+  /** Where the provider sees the IP. */
+  country: string | null;
+  /** How far that is from the server; null where the provider knows no place. */
+  distance_km: number | null;
+}
+
+export interface PlacedExitIp {
+  ip: string;
+  city: string;
+  country: string;
+  latitude: number;
+  longitude: number;
+}
+
+/** Exit IPs with their server's place, in the order of the text of their addresses. */
+export function exitsAfter(db: Reader, after: string, most: number): Promise<PlacedExitIp[]> {
+  return db.all(
+    `select e.ip, s.city, s.country, s.latitude, s.longitude
+     from exit_ips e join servers s on s.id = e.server_id where e.ip > $1 order by e.ip limit $2`,
+    [after, most],
+  );
+}
+
+/** Statuses of the addresses above `after`, up to `last`. */
+export function statusesBetween(db: Reader, after: string, last: string): Promise<GeoStatusRow[]> {
+  return db.all('select * from geo_statuses where ip > $1 and ip <= $2', [after, last]);
+}
+
+export interface ListedGeoStatus extends GeoStatusRow {
+  server: string;
+}
+
+/** By address and provider, from after this one on; of one server or with one status where that is given. */
+export function listed(
+  db: Reader,
+  { server, status }: { server: string | undefined; status: string | undefined },
+  after: { ip: string; provider: string },
+  most: number,
+): Promise<ListedGeoStatus[]> {
+  return db.all(
+    `select s.name as server, g.* from geo_statuses g
+     join exit_ips e on e.ip = g.ip join servers s on s.id = e.server_id
+     where (g.ip, g.provider) > ($1, $2) and s.name = coalesce($3, s.name) and g.status = coalesce($4, g.status)
+     order by g.ip, g.provider limit $5`,
+    [after.ip, after.provider, server ?? null, status ?? null, most],
+  );
+}
+
+export function geoStatusesOfServer(db: Reader, server_id: number): Promise<GeoStatusRow[]> {
+  return db.all(
+    `select g.* from exit_ips e join geo_statuses g on g.ip = e.ip
+     where e.server_id = $1 order by g.provider`,
+    [server_id],
+  );
+}
+
+export function geoStatusesOfContract(db: Reader, account_id: number): Promise<GeoStatusRow[]> {
+  return db.all(
+    `select g.* from contract_servers c join exit_ips e on e.server_id = c.server_id
+     join geo_statuses g on g.ip = e.ip where c.account_id = $1 order by g.provider`,
+    [account_id],
+  );
+}
+
+export function setGeoStatuses(tx: Transaction, rows: readonly GeoStatusRow[]): Promise<void> {
+  return tx.insertMany(
+    'geo_statuses',
+    rows.map((row) => ({ ...row })),
+    `on conflict (ip, provider) do update set status = excluded.status, status_time = excluded.status_time,
+       country = excluded.country, distance_km = excluded.distance_km`,
+  );
+}
+
+export function removeGeoStatus(tx: Transaction, ip: string, provider: string): Promise<number> {
+  return tx.run('delete from geo_statuses where ip = $1 and provider = $2', [ip, provider]);
+}
+
+/** Rises with each change of a server or its exit IPs. */
+export async function inventoryNumber(db: Reader): Promise<number> {
+  const row = await db.one<{ last: number }>(
+    "select last from counters where account_id = 0 and list = 'inventory'",
+  );
+  return row?.last ?? 0;
+}

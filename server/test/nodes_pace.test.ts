@@ -1,0 +1,328 @@
+// How fast nodes are told: each at the pace at which it reads, whatever it missed, and nothing is lost by a fault.
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { ChangeKind } from '../src/changes.ts';
+import type { Database, Transaction } from '../src/db/database.ts';
+import { Feed } from '../src/nodes/feed.ts';
+import type { NodeRecord } from '../src/nodes/records.ts';
+import * as store from '../src/nodes/store.ts';
+import { requireServer } from '../src/servers/servers.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+import { unreadAnswer } from './unread_answer.ts';
+
+const megabyte = 1024 * 1024;
+/** The name of the first user, so that a change of it is long. */
+const longName = 'x'.repeat(20_000);
+const patience = { timeout: 20_000, interval: 200 };
+
+interface Event {
+  revision: number;
+  event: string;
+  records: NodeRecord[];
+}
+
+/** The events of a stream, as far as they are whole. */
+function eventsOf(text: string): Event[] {
+  return text
+    .slice(text.indexOf('id: '))
+    .split('\n\n')
+    .slice(0, -1)
+    .map((block) => {
+      const [id = '', event = '', data = ''] = block
+        .split('\n')
+        .map((line) => line.slice(line.indexOf(': ') + 2));
+      const records = event === 'change' ? (JSON.parse(data) as NodeRecord[]) : [];
+      return { revision: Number(id.split(':')[1]), event, records };
+    });
+}
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t.stop());
+
+  async function scene() {
+    const server = `srv${++names}`;
+    await t.server(server);
+    const built = await t.account(`account${names}`, { servers: [server] });
+    await t.write((tx) =>
+      tx.run('update users set name = $1 where account_id = $2 and id = 1', [
+        longName,
+        built.account.id,
+      ]),
+    );
+    const node = await t.node(server);
+    const row = await requireServer(t.running.ctx.db, server);
+    await node.snapshot();
+    return { server, built, node, row };
+  }
+
+  /** Logs so many changes, of the server itself when nothing else is said; answers the last revision. */
+  const logChanges = (
+    server_id: number,
+    count: number,
+    of: { kind: ChangeKind; account_id?: number; record_id?: number } = { kind: 'server' },
+  ) =>
+    t.write(async (tx: Transaction) => {
+      const { revision } = await store.position(tx);
+      for (let at = 0; at < count; at += 1000) {
+        await tx.insertMany(
+          'changes',
+          Array.from({ length: Math.min(1000, count - at) }, (_, index) => ({
+            revision: revision + at + index + 1,
+            account_id: of.account_id ?? null,
+            server_id,
+            kind: of.kind,
+            record_id: of.record_id ?? null,
+            at: tx.now,
+          })),
+        );
+      }
+      await tx.run('update network set revision = $1', [revision + count]);
+      tx.touched();
+      return revision + count;
+    });
+
+  const longUser = ({ account }: BuiltAccount) =>
+    ({ kind: 'user', account_id: account.id, record_id: 1 }) as const;
+
+  /** A stream to a node that reads when it is told to. */
+  async function stream(
+    node: { id: number; epoch: string; revision: number },
+    ctx = t.running.ctx,
+    stalled_seconds = 30,
+  ) {
+    const feed = new Feed(ctx, { stalled_seconds });
+    const answer = await unreadAnswer();
+    await feed.reaches(node.epoch, node.revision);
+    feed.open(
+      (await store.findById(t.running.ctx.db, node.id)) as store.NodeRow,
+      answer.response,
+      node.epoch,
+      node.revision,
+    );
+    return {
+      ...answer,
+      events: () => eventsOf(answer.text()),
+      stop: () => {
+        feed.close();
+        answer.stop();
+      },
+    };
+  }
+
+  const revisionsAfter = (revision: number, count: number) =>
+    Array.from({ length: count }, (_, at) => revision + at + 1);
+  const changed = (events: Event[]) =>
+    events.filter(({ event }) => event === 'change').map(({ revision }) => revision);
+
+  it('a node far behind is sent everything at its own pace, with little of it in memory', async () => {
+    const { node, row, built } = await scene();
+    const before = (await store.position(t.running.ctx.db)).revision;
+    const changes = 1000;
+    const last = await logChanges(row.id, changes, longUser(built));
+    const told = await stream(node);
+    try {
+      await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(told.response.writableLength).toBeLessThan(megabyte);
+      told.read();
+      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      expect(told.text().length).toBeGreaterThan(16 * megabyte);
+      expect(changed(told.events())).toEqual(revisionsAfter(before, changes));
+      expect(told.events().at(-1)).toMatchObject({ event: 'position', revision: last });
+    } finally {
+      told.stop();
+    }
+  });
+
+  it('while a node catches up, others have their turn after each page', async () => {
+    const { node, row } = await scene();
+    const pages = 40;
+    await logChanges(row.id, pages * 500, { kind: 'explain', record_id: 999_999 });
+    let turns = 0;
+    let counting = true;
+    const count = () => {
+      turns += 1;
+      if (counting) setImmediate(count);
+    };
+    const told = await stream(node);
+    try {
+      told.read();
+      count();
+      const position = told.response.write.bind(told.response);
+      await new Promise<void>((resolve) => {
+        told.response.write = ((piece: string) => {
+          if (String(piece).includes('event: position')) resolve();
+          return position(piece);
+        }) as typeof told.response.write;
+      });
+      expect(turns).toBeGreaterThanOrEqual(pages);
+    } finally {
+      counting = false;
+      told.stop();
+    }
+  });
+
+  it('a node that reads slower than changes are made falls behind, and hears each of them once and in order', async () => {
+    const { node, row, built } = await scene();
+    const told = await stream(node);
+    try {
+      told.read();
+      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      told.pause();
+      const before = (await store.position(t.running.ctx.db)).revision;
+      const changes = 1200;
+      for (let at = 0; at < 4; at += 1) {
+        await logChanges(row.id, changes / 4, longUser(built));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(told.response.destroyed).toBe(false);
+      expect(told.response.writableLength).toBeLessThan(2 * megabyte);
+      told.read();
+      await vi.waitFor(
+        () => expect(changed(told.events())).toEqual(revisionsAfter(before, changes)),
+        patience,
+      );
+      // It is told at once again.
+      const last = await logChanges(row.id, 1);
+      await vi.waitFor(() => expect(changed(told.events()).at(-1)).toBe(last), patience);
+    } finally {
+      told.stop();
+    }
+  });
+
+  it('one event may be far longer than what waits unread: it is sent in pieces, and whole', async () => {
+    const { node, row, built } = await scene();
+    const users = 50_000;
+    const name = 'x'.repeat(400);
+    await t.write(async (tx) => {
+      for (let at = 0; at < users; at += 1000) {
+        await tx.insertMany(
+          'users',
+          Array.from({ length: 1000 }, (_, index) => ({
+            account_id: built.account.id,
+            id: 100 + at + index,
+            name: `${name}${at + index}\u{1f680}`,
+            display_name: '',
+            active: 1,
+            proxy: 1,
+            billing: 0,
+            admin: 0,
+            token_version: 1,
+          })),
+        );
+      }
+    });
+    const told = await stream(node);
+    try {
+      told.read();
+      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      told.pause();
+      const account = { kind: 'account', account_id: built.account.id } as const;
+      const last = await logChanges(row.id, 1, account);
+      await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);
+      expect(told.response.writableLength).toBeLessThan(megabyte);
+      told.read();
+      await vi.waitFor(
+        () => expect(told.text().match(/event: position/g)?.length).toBe(2),
+        patience,
+      );
+      const [event] = told
+        .events()
+        .filter(({ revision, event }) => revision === last && event === 'change');
+      expect(event?.records).toHaveLength(users + 3);
+      expect(event?.records.at(-1)?.value).toMatchObject({ name: `${name}${users - 1}\u{1f680}` });
+    } finally {
+      told.stop();
+    }
+  });
+
+  it('a stream ends when what its node has yet to hear is pruned: it connects again, and gets 409', async () => {
+    const { node, row, built } = await scene();
+    const last = await logChanges(row.id, 3000, longUser(built));
+    const told = await stream(node);
+    try {
+      await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);
+      await t.write((tx) => tx.run('delete from changes where revision < $1', [last - 10]));
+      told.read();
+      await vi.waitFor(() => expect(told.isOver()).toBe(true), patience);
+      expect(told.text()).not.toContain('event: position');
+      const heard = changed(told.events());
+      expect(heard).toEqual(revisionsAfter(heard[0] as number, heard.length).map((one) => one - 1));
+      node.revision = heard.at(-1) as number;
+      await expect(node.follow()).rejects.toThrow(/409/);
+    } finally {
+      told.stop();
+    }
+  });
+
+  it('a node with more than 50,000 changes to hear takes a snapshot; revisions that are no changes do not count', async () => {
+    const { node, row } = await scene();
+    const from = node.revision;
+    await t.write((tx) => tx.run('update network set revision = revision + 100000'));
+    const first = await logChanges(999_999, 50_000);
+    await node.follow();
+    await node.until((one) => one.revision >= first);
+    node.stop();
+    node.revision = from;
+    await logChanges(row.id, 1);
+    await expect(node.follow()).rejects.toThrow(/409/);
+  });
+
+  it('a question that cannot be opened any more is over, and holds nothing else back', async () => {
+    const { node, row } = await scene();
+    await node.follow();
+    await t.write((tx) =>
+      store.insertQuestion(tx, {
+        id: 1_000_000 + names,
+        server_id: row.id,
+        sealed: 'A'.repeat(80),
+        answer: null,
+        answered_by: null,
+        asked_at: tx.now,
+      }),
+    );
+    await logChanges(row.id, 1, { kind: 'explain', record_id: 1_000_000 + names });
+    await logChanges(row.id, 1);
+    await node.until((one) => one.heard('server').length === 1);
+    expect(node.heard('explain')).toEqual([
+      { kind: 'explain', id: 1_000_000 + names, value: null },
+    ]);
+    node.stop();
+  });
+
+  it('changes that could not be read are handed out a moment later, without another commit', async () => {
+    const { node, row } = await scene();
+    const { ctx } = t.running;
+    let isAway = false;
+    const db = new Proxy(ctx.db, {
+      get(target, name) {
+        if (name === 'all' && isAway) {
+          return async () => {
+            throw new Error('the database is away');
+          };
+        }
+        const value = Reflect.get(target, name) as unknown;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    }) as Database;
+    const told = await stream(node, { ...ctx, db });
+    try {
+      told.read();
+      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      isAway = true;
+      const last = await logChanges(row.id, 1);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      isAway = false;
+      await vi.waitFor(() => expect(changed(told.events())).toEqual([last]), patience);
+    } finally {
+      told.stop();
+    }
+  });
+});
