@@ -109,7 +109,7 @@ describe('docs/openapi.json', () => {
     );
     for (const { path, security } of operations) {
       const scheme =
-        path === '/node/join'
+        path === '/node/join' || path === '/node/echo'
           ? undefined
           : path.startsWith('/v0')
             ? 'api_token'

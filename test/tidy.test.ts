@@ -42,10 +42,14 @@ const httpFiles = /^(routes|admin|fields)(_\w+)?\.ts$/;
 const httpMayImport = ['accounts/accounts.ts', 'operators/operators.ts'];
 const httpPackages = /^(fastify|@fastify\/.*|fastify-.*)$/;
 
-const readsEnvironment = ['server/src/config.ts'];
-const readsClock = ['server/src/clock.ts'];
+/** The agent's engines: they know the agent, not each other, and only these know them. */
+const engines = ['squid', 'embedded'];
+const knowEngines = ['main.ts', 'cli.ts', 'guarding.ts'];
+
+const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
+const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts'];
 /** How long something took is no point in time. */
-const measuresTime = /^server\/src\/(http\/.*|metrics\.ts)$/;
+const measuresTime = /^(server\/src\/(http\/.*|metrics\.ts)|agent\/src\/.*)$/;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 const longest = 400;
@@ -79,24 +83,30 @@ function findLines(file: File, pattern: RegExp, what: string): string[] {
     .flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}: ${what}`] : []));
 }
 
-const inServer = (files: File[]) => files.filter(({ path }) => /^server\/src\/.*\.ts$/.test(path));
+/** The sources of what is published. */
+const inPrograms = (files: File[]) =>
+  files.filter(({ path }) => /^(server|agent)\/src\/.*\.ts$/.test(path));
 
 interface Import {
+  program: 'server' | 'agent';
+  /** From the program's src. */
   file: string;
   line: number;
-  /** A package, or a path from server/src. */
+  /** A package, or a path from the program's src. */
   target: string;
   isOurs: boolean;
 }
 
-/** What a file of server/src imports, in any of the ways to write it. */
+/** What a source file imports, in any of the ways to write it. */
 function findImports({ path, text }: File): Import[] {
-  const file = path.slice('server/src/'.length);
+  const program = path.startsWith('agent/') ? 'agent' : 'server';
+  const file = path.slice(`${program}/src/`.length);
   const written = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
   return [...text.matchAll(written)].map((match) => {
     const name = match[2] ?? '';
     const isOurs = name.startsWith('.');
     return {
+      program,
       file,
       line: text.slice(0, match.index).split('\n').length,
       target: isOurs ? posix.join(dirname(file), name) : name,
@@ -112,7 +122,22 @@ const isHttp = (path: string) =>
   path.startsWith('http/') || (roomOf(path) !== undefined && httpFiles.test(basename(path)));
 
 /** What is wrong with this import, if anything. */
-function judgeImport({ file, target, isOurs }: Import): string | undefined {
+function judgeImport(one: Import): string | undefined {
+  if (one.isOurs ? one.target.startsWith('../') : /^@?exitward\b/.test(one.target)) {
+    return 'server and agent know nothing of each other, nor of what is not shipped with them';
+  }
+  return one.program === 'agent' ? judgeAgentImport(one) : judgeServerImport(one);
+}
+
+const engineOf = (path: string) => engines.find((engine) => path.startsWith(`${engine}/`));
+
+function judgeAgentImport({ file, target }: Import): string | undefined {
+  const [from, to] = [engineOf(file), engineOf(target)];
+  if (!to || from === to || knowEngines.includes(file)) return undefined;
+  return from ? 'engines know nothing of each other' : 'only what starts the engines knows them';
+}
+
+function judgeServerImport({ file, target, isOurs }: Import): string | undefined {
   const [from, to] = [roomOf(file), roomOf(target)];
   if (!isOurs) {
     if (from && !isHttp(file) && httpPackages.test(target)) return 'rules and SQL know no HTTP';
@@ -147,10 +172,14 @@ function judgeImport({ file, target, isOurs }: Import): string | undefined {
 
 // ---- The rules ----------------------------------------------------------------------------
 
-/** A sample file of the server. */
+/** A sample file of the server, or of the agent. */
 const source = (path: string, ...lines: string[]): File => ({
   path: `server/src/${path}`,
   text: ['// A sample.', ...lines].join('\n'),
+});
+const agentSource = (path: string, ...lines: string[]): File => ({
+  ...source(path, ...lines),
+  path: `agent/src/${path}`,
 });
 // Written in two pieces, so that this file does not break its own rules.
 const dotSkip = `${'test'}.${'skip'}('later', () => {});`;
@@ -160,12 +189,12 @@ const rules: Rule[] = [
   {
     name: 'imports point one way',
     check: (files) =>
-      inServer(files)
+      inPrograms(files)
         .flatMap(findImports)
         .flatMap((one) => {
           const fault = judgeImport(one);
           return fault
-            ? [`server/src/${one.file}:${one.line}: imports ${one.target}: ${fault}`]
+            ? [`${one.program}/src/${one.file}:${one.line}: imports ${one.target}: ${fault}`]
             : [];
         }),
     bad: [
@@ -185,6 +214,14 @@ const rules: Rule[] = [
       source('db/sqlite.ts', "const late = await import('../http/fields.ts');"),
       source('clock.ts', "import './usage/usage.ts';"),
       source('http/caching.ts', "import { find } from '../users/users.ts';"),
+      source('app.ts', "import { decide } from '../../agent/src/policy/decide.ts';"),
+      source('db/sqlite.ts', "import { url } from '../../test/databases.ts';"),
+      agentSource('link.ts', "import type { Node } from '../../server/src/nodes/nodes.ts';"),
+      agentSource('squid/conf.ts', "import { find } from '../../../server/src/address.ts';"),
+      agentSource('link.ts', "import { serve } from 'exitward';"),
+      agentSource('squid/conf.ts', "import { tunnel } from '../embedded/tunnel.ts';"),
+      agentSource('embedded/dial.ts', "import { sockets } from '../squid/sockets.ts';"),
+      agentSource('link.ts', "const { start } = await import('./squid/engine.ts');"),
     ],
     good: [
       source('main.ts', "import { app } from './app.ts';"),
@@ -195,20 +232,49 @@ const rules: Rule[] = [
       source('users/users.ts', "import { find } from '../accounts/accounts.ts';"),
       source('users/users.ts', "import * as store from './store.ts';"),
       source('users/admin_tokens.ts', "import { present } from './admin.ts';"),
+      agentSource('squid/conf.ts', "import { decide } from '../decide.ts';"),
+      agentSource('squid/engine.ts', "import { conf } from './conf.ts';"),
+      agentSource('main.ts', "const { start } = await import('./embedded/engine.ts');"),
+    ],
+  },
+  {
+    name: 'the client library imports nothing but its own files',
+    check: (files) =>
+      files
+        .filter(({ path }) => /^client\/src\/\w+\.ts$/.test(path))
+        .flatMap((file) =>
+          findLines(
+            file,
+            /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])(?!\.\/\w+\.ts\1)/,
+            'the library is of one piece',
+          ),
+        ),
+    bad: [
+      { path: 'client/src/users.ts', text: "import { isIP } from 'node:net';" },
+      { path: 'client/src/users.ts', text: "import type { A } from '../../server/src/app.ts';" },
+      { path: 'client/src/users.ts', text: "const late = await import('./cli/main.ts');" },
+    ],
+    good: [
+      { path: 'client/src/users.ts', text: "import { listing } from './records.ts';" },
+      { path: 'client/src/cli/main.ts', text: "import { argv } from 'node:process';" },
     ],
   },
   {
     name: 'the environment is read in one place',
     check: (files) =>
-      inServer(files)
+      inPrograms(files)
         .filter(({ path }) => !readsEnvironment.includes(path))
         .flatMap((file) => findLines(file, /\bprocess\.env\b/, 'reads the environment')),
-    bad: [source('jobs.ts', 'const { HOME } = process.env;')],
+    bad: [
+      source('jobs.ts', 'const { HOME } = process.env;'),
+      agentSource('squid/conf.ts', 'const { HOME } = process.env;'),
+    ],
+    good: [agentSource('config.ts', 'const { HOME } = process.env;')],
   },
   {
     name: 'the clock is read in one place',
     check: (files) =>
-      inServer(files)
+      inPrograms(files)
         .filter(({ path }) => !readsClock.includes(path))
         .flatMap((file) => {
           const moment =
@@ -225,19 +291,24 @@ const rules: Rule[] = [
       source('jobs.ts', 'const today = new Date();'),
       source('http/answers.ts', 'const today = new Date( );'),
       source('usage/usage.ts', 'const start = performance.now();'),
+      agentSource('link.ts', 'const now = Date.now();'),
     ],
     good: [
+      agentSource('replica.ts', 'const start = performance.now();'),
       source('http/answers.ts', 'const start = performance.now();'),
       source('usage/usage.ts', 'const day = new Date(now * 1000);'),
     ],
   },
   {
-    name: 'each file of the server opens with a sentence that says what it is for',
+    name: 'each source file opens with a sentence that says what it is for',
     check: (files) =>
-      inServer(files)
+      inPrograms(files)
         .filter(({ text }) => !/^(\/\/|\/\*\*?) ?\S+ \S+/.test(text))
         .map(({ path }) => `${path}:1: opens without a comment`),
-    bad: [{ path: 'server/src/jobs.ts', text: "import { app } from './app.ts';\n// Late." }],
+    bad: [
+      { path: 'server/src/jobs.ts', text: "import { app } from './app.ts';\n// Late." },
+      { path: 'agent/src/link/link.ts', text: 'export const link = 1;' },
+    ],
   },
   {
     name: 'no file or folder has a name that says nothing',
@@ -265,22 +336,24 @@ const rules: Rule[] = [
   {
     name: 'every setting is documented, and every documented setting exists',
     check: (files) => {
-      const settings = (path: string) => {
-        const lines = files.find((file) => file.path === path)?.text.split('\n') ?? [];
+      const settings = (...paths: string[]) => {
+        const lines = files
+          .filter(({ path }) => paths.includes(path))
+          .flatMap(({ path, text }) =>
+            text.split('\n').map((line, index) => ({ line, place: `${path}:${index + 1}` })),
+          );
         return new Map(
           lines
-            .flatMap((line, index) =>
-              [...line.matchAll(/EXITWARD_[A-Z0-9_]*[A-Z0-9]/g)].map((found) => ({
-                name: found[0],
-                place: `${path}:${index + 1}`,
-              })),
+            .flatMap(({ line, place }) =>
+              [...line.matchAll(/EXITWARD_[A-Z0-9_]*[A-Z0-9]/g)].map(([name]) => ({ name, place })),
             )
             .reverse()
             .map(({ name, place }) => [name, place]),
         );
       };
-      const [code, docs] = ['server/src/config.ts', 'docs/configuration.md'].map(settings);
-      const missing = (these = new Map<string, string>(), those = new Map<string, string>()) =>
+      const code = settings('server/src/config.ts', 'agent/src/config.ts', 'demo/node.ts');
+      const docs = settings('docs/configuration.md');
+      const missing = (these: Map<string, string>, those: Map<string, string>) =>
         [...these].filter(([name]) => !those.has(name));
       return [
         ...missing(code, docs).map(
@@ -291,6 +364,7 @@ const rules: Rule[] = [
     },
     bad: [
       source('config.ts', "text('EXITWARD_SECRET_WISH', '')"),
+      agentSource('config.ts', "text('EXITWARD_AGENT_SECRET_WISH', '')"),
       { path: 'docs/configuration.md', text: '`EXITWARD_FORGOTTEN`' },
     ],
   },
@@ -318,7 +392,13 @@ const project = readProject();
 
 test('the project was found', () => {
   const paths = project.map(({ path }) => path);
-  for (const one of ['package-lock.json', '.ci/run', 'server/src/config.ts', 'test/tidy.test.ts']) {
+  for (const one of [
+    'package-lock.json',
+    '.ci/run',
+    'server/src/config.ts',
+    'agent/src/config.ts',
+    'test/tidy.test.ts',
+  ]) {
     expect(paths).toContain(one);
   }
   expect(paths.filter((path) => /(^|\/)(node_modules|vendor|data)\//.test(path))).toEqual([]);

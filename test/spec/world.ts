@@ -5,7 +5,7 @@ import {
   recordHealth,
   requireServer,
   setContractServer,
-  setGeoStatus,
+  setGeoStatuses,
 } from '../../server/src/servers/servers.ts';
 import { recordUsage } from '../../server/src/usage/usage.ts';
 import { changeUser } from '../../server/src/users/users.ts';
@@ -83,13 +83,15 @@ export async function buildWorld(database_url: string): Promise<World> {
       ['dbip', 'crit'],
     ] as const) {
       const place = { country: 'DE', distance_km: null };
-      await setGeoStatus(tx, {
-        ip: '198.51.100.1',
-        provider,
-        status,
-        status_time: begin - 30,
-        ...place,
-      });
+      await setGeoStatuses(tx, [
+        {
+          ip: '198.51.100.1',
+          provider,
+          status,
+          status_time: begin - 30,
+          ...place,
+        },
+      ]);
     }
     await touch(tx, 0);
     const account_id = acme.account.id;

@@ -1,0 +1,270 @@
+// The control plane of the simulation: the real rooms on a real SQLite database, without sockets and timers.
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Position } from '../../agent/src/policy/records.ts';
+import type { Batch } from '../../agent/src/usage/ledger.ts';
+import { createPortScheme } from '../../server/src/accounts/accounts.ts';
+import type { Clock } from '../../server/src/clock.ts';
+import { type Config, readConfig } from '../../server/src/config.ts';
+import type { Context } from '../../server/src/context.ts';
+import type { Actor, Database, Transaction } from '../../server/src/db/database.ts';
+import { restoreSqlite } from '../../server/src/db/restore.ts';
+import { openSqlite } from '../../server/src/db/sqlite.ts';
+import { conflict } from '../../server/src/errors.ts';
+import { jobs } from '../../server/src/jobs.ts';
+import { createContext, openStorage } from '../../server/src/main.ts';
+import { Metrics } from '../../server/src/metrics.ts';
+import { ensureNetwork } from '../../server/src/network.ts';
+import { Feed } from '../../server/src/nodes/feed.ts';
+import {
+  acknowledge,
+  authenticateNode,
+  createInvite,
+  joinNode,
+  reportUsage,
+} from '../../server/src/nodes/nodes.ts';
+import { Snapshots } from '../../server/src/nodes/snapshot.ts';
+import { requireServer } from '../../server/src/servers/servers.ts';
+import { changeUser, createUser, requireUserNamed } from '../../server/src/users/users.ts';
+import { builders } from '../../server/test/builders.ts';
+import type { Door, Response } from './network.ts';
+import type { Scheduler, Trace } from './scheduler.ts';
+import { Tables } from './tables.ts';
+
+const actor: Actor = { kind: 'system', name: 'simulation', address: '', request_id: '' };
+export const lost_seconds = 30;
+/** So short that now and then a node finds its place in the log gone. */
+const changes_kept_seconds = 12;
+const due = ['end overrides', 'lost nodes', 'expired authlist', 'limits', 'prune changes'];
+
+export interface Joined {
+  name: string;
+  server: string;
+  server_id: number;
+  node_id: number;
+  token: string;
+}
+
+/** What every simulation starts from, made once: the network, its nodes, the accounts. */
+export interface Beginning {
+  dir: string;
+  file: string;
+  config: Config;
+  ctx: Context;
+  nodes: Joined[];
+}
+
+export const accounts = ['acme', 'globex', 'initech'];
+export const users = ['alice', 'bob'];
+export const servers = ['ams1', 'fra1', 'lon1'];
+/** Two of the servers have two nodes. */
+const nodeNames = ['ams1-a', 'ams1-b', 'fra1-a', 'fra1-b', 'lon1-a'];
+
+export async function begin(dir: string, clock: Clock): Promise<Beginning> {
+  mkdirSync(dir, { recursive: true });
+  const config = readConfig({
+    EXITWARD_DATABASE_URL: `sqlite:${join(dir, 'first.db')}`,
+    EXITWARD_DATA_DIR: dir,
+    EXITWARD_NODE_LOST_SECONDS: String(lost_seconds),
+  });
+  const overrides = { clock, log: pino({ level: 'silent' }) };
+  const db = await openStorage(config, overrides);
+  const never = new AbortController().signal;
+  const { ctx } = await createContext(config, db, overrides, new Metrics(), never);
+  await ensureNetwork(ctx);
+  const write = <T>(action: (tx: Transaction) => Promise<T>) => db.write(actor, action);
+  const build = builders(ctx, write);
+  await write((tx) =>
+    createPortScheme(tx, { name: 'high', bases: [{ base: 20_000, service: 'proxy' }] }),
+  );
+  for (const server of servers) await build.server(server, { port_schemes: ['default', 'high'] });
+  for (const [at, name] of accounts.entries()) {
+    const built = await build.account(name, {
+      servers: servers.filter((_, index) => index !== at),
+      port_scheme: name === 'initech' ? 'high' : 'default',
+    });
+    await write(async (tx) => {
+      await createUser(tx, built.account, { name: 'bob', flags: { proxy: true } });
+      // So that it is no administrator who is locked out.
+      const alice = await requireUserNamed(tx, built.account.id, 'alice');
+      await changeUser(tx, alice, { flags: { admin: false } });
+    });
+  }
+  const nodes: Joined[] = [];
+  for (const name of nodeNames) {
+    const { code } = await write(async (tx) =>
+      createInvite(tx, ctx.secrets, await requireServer(tx, name.slice(0, 4))),
+    );
+    const body = { code, name, version: 'simulated' };
+    const { node, server, token } = await write((tx) => joinNode(tx, ctx.secrets, body));
+    nodes.push({ name, server: server.name, server_id: server.id, node_id: node.id, token });
+  }
+  const file = join(dir, 'beginning.db');
+  await db.backup(file);
+  await db.close();
+  return { dir, file, config: { ...config, changes_kept_seconds }, ctx, nodes };
+}
+
+/** A batch that the database has counted. */
+export interface Counted {
+  server_id: number;
+  rows: Batch['rows'];
+  /** Bytes that were left out. */
+  left_out: number;
+}
+
+export class Center implements Door {
+  readonly #beginning: Beginning;
+  readonly #scheduler: Scheduler;
+  readonly #trace: Trace;
+  readonly #file: string;
+  readonly #clock: Clock;
+  #ctx!: Context;
+  #feed!: Feed;
+  #snapshots!: Snapshots;
+  /** When its process began, in steady seconds. */
+  #opened = 0;
+  isUp = false;
+  tables!: Tables;
+  /** Hears of each commit, before anybody else could read anything newer. */
+  onCommit = () => {};
+  /** Batches by node, boot and number, as far as the database knows them. */
+  counted = new Map<string, Counted>();
+  /** All batches that a database ever counted. */
+  readonly everCounted = new Map<string, Counted>();
+  #backup: { file: string; counted: Map<string, Counted> } | undefined;
+  #backups = 0;
+
+  constructor(beginning: Beginning, dir: string, scheduler: Scheduler, trace: Trace) {
+    this.#beginning = beginning;
+    this.#scheduler = scheduler;
+    this.#trace = trace;
+    this.#file = join(dir, 'center.db');
+    this.#clock = { now: () => scheduler.now(), steady: () => scheduler.time };
+    copyFileSync(beginning.file, this.#file);
+  }
+
+  get db(): Database {
+    return this.#ctx.db;
+  }
+  get ctx(): Context {
+    return this.#ctx;
+  }
+
+  open(): void {
+    const db = openSqlite(this.#file, { clock: this.#clock });
+    const { ctx, config } = this.#beginning;
+    this.#ctx = { ...ctx, config, clock: this.#clock, db };
+    this.#feed = new Feed(this.#ctx);
+    this.#snapshots = new Snapshots(this.#ctx);
+    this.tables = new Tables(this.#file, ctx.secrets.publicKeys());
+    db.listen(() => this.onCommit());
+    this.#opened = this.#clock.steady();
+    this.isUp = true;
+    this.onCommit();
+  }
+
+  /** Its process ends, well or badly: what was committed is there. */
+  async close(): Promise<void> {
+    this.isUp = false;
+    this.#feed.close();
+    this.tables.close();
+    await this.#ctx.db.close();
+  }
+
+  write<T>(action: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#ctx.db.write(actor, action);
+  }
+
+  beat(): void {
+    if (this.isUp) void this.#feed.beat();
+  }
+
+  /** What happens by itself, as one group. */
+  runJobs(): void {
+    if (!this.isUp) return;
+    const { config } = this.#ctx;
+    for (const job of jobs) {
+      const isEarly = this.#clock.steady() - this.#opened < (job.after_seconds?.(config) ?? 0);
+      if (due.includes(job.name) && !isEarly) this.#do(this.write((tx) => job.run(tx, this.#ctx)));
+    }
+  }
+
+  async backUp(dir: string): Promise<void> {
+    this.#backups += 1;
+    const file = join(dir, `backup-${this.#backups}.db`);
+    await this.#ctx.db.backup(file);
+    this.#backup = { file, counted: new Map(this.counted) };
+  }
+
+  get hasBackup(): boolean {
+    return this.#backup !== undefined;
+  }
+
+  /** Puts the last backup in place, while it is down. */
+  async restore(): Promise<void> {
+    if (!this.#backup) return;
+    await restoreSqlite(this.#file, this.#backup.file, this.#clock);
+    this.counted = new Map(this.#backup.counted);
+  }
+
+  // ---- What nodes ask -----------------------------------------------------------------------
+
+  async snapshot(token: string, response: Response): Promise<void> {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    const lines = this.#snapshots.open(node.server_id);
+    this.#do(
+      (async () => {
+        for await (const piece of lines) response.write(piece as Buffer);
+        response.end();
+      })(),
+    );
+  }
+
+  /** As the route does it. */
+  async changes(token: string, { epoch, revision }: Position, response: Response): Promise<void> {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    await this.write((tx) => acknowledge(tx, node.id, epoch, revision));
+    if (!(await this.#feed.reaches(epoch, revision))) {
+      throw conflict('The log of changes no longer reaches back to this revision.');
+    }
+    this.#feed.open(node, response as never, epoch, revision);
+  }
+
+  async acknowledge(token: string, { epoch, revision }: Position): Promise<void> {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    await this.write((tx) => acknowledge(tx, node.id, epoch, revision));
+  }
+
+  async reportUsage(token: string, batch: Batch) {
+    const node = await authenticateNode(this.db, this.#ctx.secrets, token);
+    const outcome = await this.write((tx) => reportUsage(tx, node.id, batch));
+    if (outcome.counted) this.#noteCounted(node, batch, outcome.left_out);
+    else this.#trace.note('duplicate', `${node.name} ${batch.seq}`);
+    return outcome;
+  }
+
+  #noteCounted(node: { id: number; server_id: number }, batch: Batch, left_out: number[]): void {
+    const isLeftOut = new Set(left_out);
+    if (left_out.length > 0) this.#trace.note('left-out', `${node.id} ${left_out.length}`);
+    const bytes = batch.rows
+      .filter((_, index) => isLeftOut.has(index))
+      .reduce((sum, { up, down }) => sum + up + down, 0);
+    const counted: Counted = {
+      server_id: node.server_id,
+      rows: batch.rows.filter((_, index) => !isLeftOut.has(index)),
+      left_out: bytes,
+    };
+    const key = `${node.id} ${batch.boot} ${batch.seq}`;
+    if (this.counted.has(key)) throw new Error(`a batch was counted twice: ${key}`);
+    this.counted.set(key, counted);
+    this.everCounted.set(key, counted);
+  }
+
+  #do(work: Promise<unknown>): void {
+    work.catch((error: Error) => {
+      this.#scheduler.fault ??= error;
+    });
+  }
+}

@@ -1,0 +1,237 @@
+// What account holders and operators do: random changes by the verbs of the rooms.
+import {
+  type AccountChanges,
+  changeAccount,
+  requireAccountNamed,
+} from '../../server/src/accounts/accounts.ts';
+import {
+  changeEntry,
+  createEntry,
+  listEntries,
+  removeAllEntries,
+  removeEntry,
+  requireEntry,
+} from '../../server/src/authlist/authlist.ts';
+import type { Transaction } from '../../server/src/db/database.ts';
+import {
+  changeOverride,
+  createOverride,
+  listOverrides,
+  removeAllOverrides,
+  removeOverride,
+} from '../../server/src/overrides/overrides.ts';
+import {
+  addExitIp,
+  exitIpsOfServer,
+  removeContractServer,
+  removeExitIp,
+  requireServer,
+  setContractServer,
+} from '../../server/src/servers/servers.ts';
+import { changeUser, raiseTokenVersion, requireUserNamed } from '../../server/src/users/users.ts';
+import { Random } from '../../server/test/random.ts';
+import { accounts, servers, users } from './center.ts';
+
+/** So few that they collide. */
+export const sources = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4'];
+export const hostnames = ['www.example.com', 'api.example.com'];
+const lifetimes_seconds = [3, 10, 40, 1000, 1000];
+
+const authlistRules = { addresses: 'any', max_authlist_entries: 100 } as const;
+const overrideRules = { addresses: 'any', max_overrides: 100 } as const;
+const anyVersion = () => {};
+
+type Verb = (tx: Transaction, random: Random) => Promise<unknown>;
+
+const account = (tx: Transaction, random: Random) => requireAccountNamed(tx, random.one(accounts));
+const expiry = (tx: Transaction, random: Random) => tx.now + random.one(lifetimes_seconds);
+const entries = async (tx: Transaction, account_id: number) =>
+  (await listEntries(tx, account_id, {}, tx.now)).map(({ id }) => id);
+const overrides = async (tx: Transaction, account_id: number) =>
+  (await listOverrides(tx, account_id, {}, tx.now)).map(({ id }) => id);
+/** It tells where it came from, so that one in the wrong place is seen. */
+const dialled = (account_id: number, random: Random) =>
+  `8.8.${account_id}.${random.between(1, 250)}`;
+
+const verbs: Array<[name: string, weight: number, verb: Verb]> = [
+  [
+    'authlist-create',
+    6,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      const [ip, user] = [random.one(sources), random.one(users)];
+      return createEntry(tx, id, { ip, user, expiry: expiry(tx, random) }, authlistRules);
+    },
+  ],
+  [
+    'authlist-change',
+    10,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      const change = random.one([
+        { ip: random.one(sources) },
+        { ip: random.one(sources) },
+        { user: random.one(users) },
+        { expiry: expiry(tx, random) },
+      ]);
+      const entry = random.one(await entries(tx, id));
+      return changeEntry(tx, id, entry, change, authlistRules, anyVersion);
+    },
+  ],
+  [
+    'authlist-remove',
+    2,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      return removeEntry(tx, id, random.one(await entries(tx, id)), anyVersion);
+    },
+  ],
+  [
+    'authlist-clear',
+    1,
+    async (tx, random) => removeAllEntries(tx, (await account(tx, random)).id, anyVersion),
+  ],
+  [
+    'override-create',
+    6,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      const body = {
+        server: random.one(servers),
+        hostname: random.one(hostnames),
+        ip: dialled(id, random),
+        expiry: expiry(tx, random),
+      };
+      return createOverride(tx, id, body, overrideRules);
+    },
+  ],
+  [
+    'override-change',
+    5,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      const change = random.one([
+        { server: random.one(servers) },
+        { hostname: random.one(hostnames) },
+        { ip: dialled(id, random) },
+        { expiry: expiry(tx, random) },
+      ]);
+      const override = random.one(await overrides(tx, id));
+      return changeOverride(tx, id, override, change, overrideRules, anyVersion);
+    },
+  ],
+  [
+    'override-remove',
+    2,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      return removeOverride(tx, id, random.one(await overrides(tx, id)), anyVersion);
+    },
+  ],
+  [
+    'overrides-clear',
+    1,
+    async (tx, random) => removeAllOverrides(tx, (await account(tx, random)).id, anyVersion),
+  ],
+  [
+    'user-change',
+    3,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      const user = await requireUserNamed(tx, id, random.one(users));
+      const on = random.between(0, 2) > 0;
+      return changeUser(tx, user, random.one([{ active: on }, { flags: { proxy: on } }]));
+    },
+  ],
+  [
+    'token-version',
+    1,
+    async (tx, random) => {
+      const { id } = await account(tx, random);
+      return raiseTokenVersion(tx, await requireUserNamed(tx, id, random.one(users)));
+    },
+  ],
+  [
+    'contract-change',
+    4,
+    async (tx, random) => {
+      const of = await account(tx, random);
+      const change = random.one<AccountChanges>([
+        { suspended: true },
+        { suspended: false },
+        { suspended: false },
+        { expiry: expiry(tx, random) },
+        { expiry: tx.now + 10_000, suspended: false },
+        { limit_bytes: random.one([1, 100_000, 10 ** 12]) },
+        { limit_bytes: 10 ** 12 },
+        { on_limit: random.one(['allow', 'refuse']) },
+        { port_scheme: random.one(['default', 'high']) },
+      ]);
+      return changeAccount(tx, of, change);
+    },
+  ],
+  [
+    'contract-server-set',
+    3,
+    async (tx, random) => {
+      const [of, server] = [await account(tx, random), random.one(servers)];
+      return setContractServer(tx, of, await requireServer(tx, server), null);
+    },
+  ],
+  [
+    'contract-server-remove',
+    2,
+    async (tx, random) => {
+      const [of, server] = [await account(tx, random), random.one(servers)];
+      return removeContractServer(tx, of, await requireServer(tx, server));
+    },
+  ],
+  [
+    // An account leaves a server, and its address goes to another one: nodes may hear of that first.
+    'succession',
+    3,
+    async (tx, random) => {
+      const names = random.one([
+        ['acme', 'globex'],
+        ['globex', 'acme'],
+      ]);
+      const [before, after] = await Promise.all(names.map((name) => requireAccountNamed(tx, name)));
+      if (!before || !after) throw new Error('there are no such accounts');
+      const entry = await requireEntry(
+        tx,
+        before.id,
+        random.one(await entries(tx, before.id)),
+        tx.now,
+      );
+      await removeEntry(tx, before.id, entry.id, anyVersion);
+      const body = { ip: entry.ip, user: random.one(users), expiry: expiry(tx, random) };
+      await createEntry(tx, after.id, body, authlistRules);
+      return removeContractServer(tx, before, await requireServer(tx, random.one(servers)));
+    },
+  ],
+  [
+    'exit-ip',
+    1,
+    async (tx, random) => {
+      const server = await requireServer(tx, random.one(servers));
+      const second = (await exitIpsOfServer(tx, server.id)).find((exit) => exit.port_base === 9);
+      if (second) return removeExitIp(tx, server, second.ip);
+      return addExitIp(tx, server, { ip: `198.51.101.${server.id}`, port_base: 9 });
+    },
+  ],
+];
+
+const all = verbs.flatMap(([name, weight, verb]) => Array(weight).fill({ name, verb })) as Array<{
+  name: string;
+  verb: Verb;
+}>;
+
+/** Any of them, at random. The same one when it runs a second time. */
+export function drawChange(random: Random): {
+  name: string;
+  run: (tx: Transaction) => Promise<unknown>;
+} {
+  const { name, verb } = random.one(all);
+  const { seed } = random.fork();
+  return { name, run: (tx) => verb(tx, new Random(seed)) };
+}

@@ -1,0 +1,208 @@
+// The engine of the simulation: judges by a real replica of the policy, and carries connections that are only numbers.
+
+import type { Finished, Poll } from '../../agent/src/engine.ts';
+import {
+  decide,
+  type ProxyRequest,
+  type Rules,
+  type Verdict,
+} from '../../agent/src/policy/decide.ts';
+import type { Position } from '../../agent/src/policy/records.ts';
+import { Sessions } from '../../agent/src/policy/sessions.ts';
+import { Replica } from '../../agent/src/store/replica.ts';
+import type { Random } from '../../server/test/random.ts';
+import type { Owner, Scheduler, Trace } from './scheduler.ts';
+
+export interface Exchange {
+  request: ProxyRequest;
+  account: number;
+  user: number;
+  up: number;
+  down: number;
+  /** What the meter was told. */
+  told: { up: number; down: number };
+}
+
+export interface EngineOptions {
+  owner: Owner;
+  dir: string;
+  rules: Rules;
+  scheduler: Scheduler;
+  random: Random;
+  trace: Trace;
+}
+
+const slowest_seconds = 0.3;
+
+export class SimulatedEngine {
+  readonly #options: EngineOptions;
+  #replica: Replica | undefined;
+  #sessions = new Sessions();
+  readonly #exchanges = new Map<string, Exchange>();
+  #connections = 0;
+  /** What is over, as a log on disk would tell it; and what the meter was told before it was over. */
+  readonly #log: Array<Finished & Pick<Exchange, 'told'>> = [];
+  /** Lines of the log that the meter was told. */
+  #told = 0;
+  /** Bytes by account and user. */
+  readonly transferred = new Map<string, number>();
+  /** Of them those that nobody can count: they were never told before the engine died. */
+  readonly lost = new Map<string, number>();
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+  }
+
+  get isUp(): boolean {
+    return this.#replica !== undefined;
+  }
+  get policy() {
+    return this.#replica?.policy;
+  }
+  get position(): Position | undefined {
+    return this.#replica?.position;
+  }
+  get exchanges(): ReadonlyMap<string, Exchange> {
+    return this.#exchanges;
+  }
+
+  async start(): Promise<void> {
+    this.#replica = new Replica(this.#options.dir);
+    await this.#replica.load();
+  }
+
+  /** Ends at once. `withLog`: the machine goes with it, and what nobody read of the log. */
+  die({ withLog = false } = {}): void {
+    this.#replica?.close();
+    this.#replica = undefined;
+    this.#sessions = new Sessions();
+    const unread = withLog ? this.#log.splice(this.#told) : [];
+    for (const { account, user, up, down, told } of [...this.#exchanges.values(), ...unread]) {
+      this.#add(this.lost, account, user, up + down - told.up - told.down);
+    }
+    this.#exchanges.clear();
+  }
+
+  // ---- What the agent asks ------------------------------------------------------------------
+
+  /** Takes a while, as workers do. */
+  catchUp(answer: (error: Error | undefined, position: Position | undefined) => void): void {
+    const { scheduler, random, owner, trace } = this.#options;
+    scheduler.after(
+      0.001 + random.next() * slowest_seconds,
+      () => {
+        if (!this.#replica) {
+          answer(new Error('a worker does not answer'), undefined);
+          return;
+        }
+        this.#apply(this.#replica).then(
+          (position) => {
+            trace.note('applied', `${owner.name} ${position?.revision}`);
+            answer(undefined, position);
+          },
+          (error: Error) => answer(error, undefined),
+        );
+      },
+      owner,
+    );
+  }
+
+  async #apply(replica: Replica): Promise<Position | undefined> {
+    const touched = await replica.catchUp();
+    this.#close(touched === 'all' ? undefined : touched);
+    return replica.position;
+  }
+
+  poll(cursor: unknown): Poll {
+    if (!this.#replica) throw new Error('the engine is not there');
+    const told = Number(cursor ?? 0);
+    this.#told = this.#log.length;
+    const open = Array.from(this.#exchanges, ([connection, exchange]) => {
+      const { account, user, up, down } = exchange;
+      exchange.told = { up, down };
+      return { connection, account, user, up, down };
+    });
+    const finished = this.#log.slice(told).map(({ told: _, ...one }) => one);
+    return { finished, open, cursor: this.#log.length };
+  }
+
+  /** What the meter was told, to be put back when it forgot it. */
+  rememberTold(): () => void {
+    const before = this.#told;
+    const exchanges = Array.from(this.#exchanges.values(), (one) => ({ one, told: one.told }));
+    return () => {
+      this.#told = before;
+      for (const { one, told } of exchanges) one.told = told;
+    };
+  }
+
+  // ---- What clients do ----------------------------------------------------------------------
+
+  judge(request: ProxyRequest): Verdict | undefined {
+    const { rules, scheduler } = this.#options;
+    if (!this.#replica) return undefined;
+    return decide(this.#replica.policy, rules, request, scheduler.now());
+  }
+
+  /** Opens a connection, or begins another request on one that is open. */
+  open(request: ProxyRequest, verdict: Verdict, connection = this.#newName()): void {
+    if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
+    this.finish(connection);
+    const { account, user } = verdict.authority;
+    this.#sessions.open(connection, verdict.authority);
+    this.#exchanges.set(connection, {
+      request,
+      account,
+      user,
+      up: 0,
+      down: 0,
+      told: { up: 0, down: 0 },
+    });
+  }
+
+  transfer(connection: string, up: number, down: number): void {
+    const exchange = this.#exchanges.get(connection);
+    if (!exchange) return;
+    exchange.up += up;
+    exchange.down += down;
+    this.#add(this.transferred, exchange.account, exchange.user, up + down);
+  }
+
+  /** The request is over; the connection too, unless another one begins. */
+  finish(connection: string): void {
+    const exchange = this.#exchanges.get(connection);
+    if (!exchange) return;
+    const { account, user, up, down, told } = exchange;
+    const at = this.#options.scheduler.now();
+    this.#exchanges.delete(connection);
+    this.#sessions.close(connection);
+    this.#log.push({ connection, account, user, up, down, at, told });
+  }
+
+  /** As every engine does each second: time ends what nobody tells of. */
+  sweep(): void {
+    this.#close(undefined);
+  }
+
+  #close(accounts: Iterable<number> | undefined): void {
+    const { rules, scheduler, owner, trace } = this.#options;
+    if (!this.#replica) return;
+    const revoked = [
+      ...this.#sessions.revoked(this.#replica.policy, rules, scheduler.now(), accounts),
+    ];
+    for (const { connection, reason } of revoked) {
+      trace.note('closed', `${owner.name} ${connection} ${reason}`);
+      this.finish(connection);
+    }
+  }
+
+  #newName(): string {
+    this.#connections += 1;
+    return `c${this.#connections}`;
+  }
+
+  #add(to: Map<string, number>, account: number, user: number, bytes: number): void {
+    const key = `${account} ${user}`;
+    to.set(key, (to.get(key) ?? 0) + bytes);
+  }
+}

@@ -1,0 +1,269 @@
+// A proxy machine of the simulation: a disk, an engine, and an agent that is started, stopped, killed, and unplugged.
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { Link } from '../../agent/src/link/link.ts';
+import type { Rules } from '../../agent/src/policy/decide.ts';
+import type { Position } from '../../agent/src/policy/records.ts';
+import { ChangesReader } from '../../agent/src/store/changes_file.ts';
+import { changesPath, listGenerations } from '../../agent/src/store/generations.ts';
+import { Store } from '../../agent/src/store/store.ts';
+import { Journal } from '../../agent/src/usage/journal.ts';
+import { Meter } from '../../agent/src/usage/meter.ts';
+import { Sender } from '../../agent/src/usage/sender.ts';
+import type { Random } from '../../server/test/random.ts';
+import type { Joined } from './center.ts';
+import { SimulatedEngine } from './engine.ts';
+import { type Door, Line, Wire } from './network.ts';
+import { type Owner, type Scheduler, settled, type Trace } from './scheduler.ts';
+
+const log = pino({ level: 'silent' });
+
+/** One run of the agent's process. */
+interface Agent {
+  isAlive: boolean;
+  store: Store;
+  journal: Journal;
+  wire: Wire;
+  stopping: AbortController;
+}
+
+export interface MachineOptions {
+  joined: Joined;
+  dir: string;
+  door: Door;
+  rules: Rules;
+  poll_seconds: number;
+  scheduler: Scheduler;
+  random: Random;
+  trace: Trace;
+  /** The agent said that this is applied. */
+  onClaim: (machine: Machine) => void;
+}
+
+export class Machine implements Owner {
+  readonly name: string;
+  readonly joined: Joined;
+  readonly line: Line;
+  readonly engine: SimulatedEngine;
+  readonly #options: MachineOptions;
+  #agent: Agent | undefined;
+  #isOff = false;
+  /** What its agent claimed last to have applied, as far as its disk cannot have lost it. */
+  claimed: Position | undefined;
+  /** Epoch seconds at which the control plane was last heard. */
+  heard_at = 0;
+
+  constructor(options: MachineOptions) {
+    const { joined, rules, scheduler, random, trace } = options;
+    this.#options = options;
+    this.joined = joined;
+    this.name = joined.name;
+    mkdirSync(options.dir);
+    const onContact = () => {
+      this.heard_at = scheduler.now();
+    };
+    const shared = { owner: this, scheduler, trace };
+    this.line = new Line({ ...shared, random: random.fork(), onContact });
+    this.engine = new SimulatedEngine({
+      ...shared,
+      dir: this.#policyDir,
+      rules,
+      random: random.fork(),
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#agent !== undefined;
+  }
+
+  get #policyDir(): string {
+    return join(this.#options.dir, 'policy');
+  }
+  get #journalPath(): string {
+    return join(this.#options.dir, 'usage.journal');
+  }
+
+  // ---- The agent ----------------------------------------------------------------------------
+
+  async start(): Promise<void> {
+    if (this.#agent || this.#isOff) return;
+    const { joined, door, poll_seconds, scheduler, trace, onClaim } = this.#options;
+    trace.note('start', this.name);
+    const onFault = (error: Error) => {
+      scheduler.fault ??= error;
+    };
+    const store = await Store.open(this.#policyDir, { onFault });
+    const journal = await Journal.open(this.#journalPath, { log });
+    const isAlive = () => agent.isAlive;
+    const agent: Agent = {
+      isAlive: true,
+      store,
+      journal,
+      stopping: new AbortController(),
+      wire: new Wire({
+        line: this.line,
+        door,
+        token: joined.token,
+        isAlive,
+        onClaim: (position) => {
+          this.claimed = position;
+          onClaim(this);
+        },
+      }),
+    };
+    this.#agent = agent;
+    const clock = scheduler.clockOf(this, isAlive);
+    const control = agent.wire;
+    const engine = this.#engineOf(agent);
+    const parts = [
+      new Link({ store, engine, control, clock, log }),
+      new Meter({ engine, journal, clock, log, poll_seconds }),
+      new Sender({ journal, control, clock, log, report_seconds: 3 }),
+    ];
+    for (const part of parts) part.run(agent.stopping.signal).catch(onFault);
+  }
+
+  #engineOf(agent: Agent) {
+    return {
+      catchUp: () =>
+        new Promise<Position | undefined>((resolve, reject) => {
+          this.engine.catchUp((error, position) => {
+            if (!agent.isAlive) return;
+            if (error) reject(error);
+            else resolve(position);
+          });
+        }),
+      poll: async (cursor: unknown) => this.engine.poll(cursor),
+      explain: () => Promise.reject(new Error('there are no questions in the simulation')),
+    };
+  }
+
+  /** As the system stops it for an upgrade. The engine goes on. */
+  async stop(): Promise<void> {
+    const agent = this.#agent;
+    if (!agent) return;
+    this.#options.trace.note('stop', this.name);
+    agent.stopping.abort();
+    await settled();
+    await this.kill();
+  }
+
+  /** It does nothing any more, from here on. What it had written is there. */
+  async kill(): Promise<void> {
+    const agent = this.#agent;
+    if (!agent) return;
+    this.#options.trace.note('kill', this.name);
+    this.#agent = undefined;
+    agent.isAlive = false;
+    const partials = readdirSync(this.#policyDir)
+      .filter((name) => name.endsWith('.partial'))
+      .map((name) => join(this.#policyDir, name))
+      .map((path) => ({ path, bytes: readFileSync(path) }));
+    agent.wire.die();
+    await settled();
+    await agent.store.close();
+    await agent.journal.close();
+    for (const { path, bytes } of partials) writeFileSync(path, bytes);
+  }
+
+  /**
+   * Lets something happen to the agent, and kills it in the midst: what it wrote meanwhile is there
+   * up to anywhere, and of what it sent afterwards nothing.
+   */
+  async dieDuring(run: () => void): Promise<void> {
+    const { random, trace } = this.#options;
+    const files = [this.#journalPath, ...this.#changesPaths()].map((path) => measure(path));
+    const forgetTold = this.engine.rememberTold();
+    this.line.hold();
+    run();
+    await settled();
+    if (!this.#agent) return this.line.release(this.line.held);
+    await this.kill();
+    let isTorn = false;
+    for (const before of files) {
+      const after = measure(before.path);
+      if (after.inode !== before.inode || after.size <= before.size) continue;
+      const size = random.between(before.size, after.size);
+      const [first = ''] = readFileSync(before.path).subarray(before.size).toString().split('\n');
+      truncateSync(before.path, size);
+      if (before.path === this.#journalPath && size < before.size + Buffer.byteLength(first) + 1) {
+        forgetTold();
+      }
+      if (size < after.size) isTorn = true;
+    }
+    if (isTorn) trace.note('torn', this.name);
+    this.line.release(isTorn ? 0 : random.between(0, this.line.held));
+  }
+
+  async compact(): Promise<void> {
+    if (!this.#agent?.store.position) return;
+    this.#options.trace.note('compaction', this.name);
+    await this.#agent.store.compact();
+  }
+
+  // ---- The machine --------------------------------------------------------------------------
+
+  /** The power fails: of the changes of the last second any part may be there, or rubbish in its place. */
+  async losePower(): Promise<void> {
+    const { trace, random, scheduler } = this.#options;
+    if (this.#isOff) return;
+    trace.note('power-loss', this.name);
+    this.#isOff = true;
+    await this.kill();
+    this.engine.die({ withLog: true });
+    this.claimed = undefined;
+    const path = this.#changesPaths().at(-1);
+    if (path === undefined) return;
+    const durable = durableBytes(path, scheduler.now() - 2);
+    const size = random.between(durable, measure(path).size);
+    const rubbish = random.between(0, 2) === 0 ? measure(path).size - size : 0;
+    truncateSync(path, size);
+    const file = openSync(path, 'r+');
+    if (rubbish > 0) writeSync(file, Buffer.alloc(rubbish), 0, rubbish, size);
+    closeSync(file);
+  }
+
+  /** Starts all that does not run. */
+  async powerOn(): Promise<void> {
+    this.#isOff = false;
+    await this.startEngine();
+    await this.start();
+  }
+
+  async startEngine(): Promise<void> {
+    if (!this.#isOff && !this.engine.isUp) await this.engine.start();
+  }
+
+  #changesPaths(): string[] {
+    const dir = this.#policyDir;
+    return listGenerations(dir).changes.map((generation) => changesPath(dir, generation));
+  }
+}
+
+function measure(path: string): { path: string; size: number; inode: number } {
+  const { size, ino: inode } = statSync(path, { throwIfNoEntry: false }) ?? { size: 0, ino: 0 };
+  return { path, size, inode };
+}
+
+/** How many bytes of changes were heard until then. */
+function durableBytes(path: string, until: number): number {
+  const changes = new ChangesReader(path);
+  let bytes = 0;
+  for (let line = changes.next(); line; line = changes.next()) {
+    if ('heard_at' in line && line.heard_at > until) break;
+    bytes = changes.offset;
+  }
+  changes.close();
+  return bytes;
+}

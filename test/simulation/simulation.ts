@@ -1,0 +1,417 @@
+// One simulation: a control plane and five machines live through a few minutes that one seed decides, and then all is healed.
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ProxyRequest, Rules, Verdict } from '../../agent/src/policy/decide.ts';
+import { requireAccountNamed } from '../../server/src/accounts/accounts.ts';
+import { Refusal } from '../../server/src/errors.ts';
+import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';
+import { Random } from '../../server/test/random.ts';
+import { accounts, type Beginning, Center, type Joined, users } from './center.ts';
+import { drawChange, hostnames, sources } from './changes.ts';
+import { Machine } from './machine.ts';
+import { Scheduler, settled, Trace } from './scheduler.ts';
+import { saidOf, Truth } from './truth.ts';
+import { Violation, Watch } from './watch.ts';
+
+const staleness_seconds = 25;
+const rules: Rules = {
+  connect_ports: [{ first: 443, last: 443 }],
+  http_ports: [{ first: 80, last: 80 }],
+  allowed: [],
+  staleness_seconds,
+};
+const destinations = new Map(hostnames.map((hostname) => [hostname, { hostname }]));
+/** Normal and override ports of both schemes, and those of an exit that comes and goes. */
+const ports = [10_001, 10_501, 10_501, 20_001, 20_501, 10_009, 10_509];
+
+/** More than the longest delay after failures, and a silence before. */
+const healing_seconds = 200;
+
+const usage_seconds = 90;
+
+export interface Outcome {
+  digest: string;
+  counts: Map<string, number>;
+}
+
+export class Simulation {
+  readonly #dir: string;
+  readonly #random: Random;
+  readonly #scheduler = new Scheduler();
+  readonly trace = new Trace(this.#scheduler);
+  readonly #center: Center;
+  readonly #truth = new Truth(rules, destinations);
+  readonly #machines: Machine[];
+  readonly #tokens: Array<{ user: string; password: string }> = [];
+  readonly #life_seconds: number;
+  readonly #watch: Watch;
+  #isOver = false;
+  /** What an action does that takes longer than its call. */
+  #doing: Promise<unknown> = Promise.resolve();
+
+  constructor(seed: number, beginning: Beginning, dir: string) {
+    this.#random = new Random(seed);
+    this.#dir = dir;
+    rmSync(dir, { recursive: true, force: true });
+    mkdirSync(dir, { recursive: true });
+    this.#center = new Center(beginning, dir, this.#scheduler, this.trace);
+    this.#life_seconds = this.#random.between(8, 45);
+    const poll_seconds = this.#random.one([1, 2, 5]);
+    this.#machines = beginning.nodes.map((joined) => this.#machine(joined, poll_seconds));
+    this.#watch = new Watch({
+      center: this.#center,
+      truth: this.#truth,
+      machines: this.#machines,
+      scheduler: this.#scheduler,
+      trace: this.trace,
+      staleness_seconds,
+    });
+  }
+
+  #machine(joined: Joined, poll_seconds: number): Machine {
+    return new Machine({
+      joined,
+      dir: join(this.#dir, joined.name),
+      door: this.#center,
+      rules,
+      poll_seconds,
+      scheduler: this.#scheduler,
+      random: this.#random.fork(),
+      trace: this.trace,
+      onClaim: (machine) => this.#watch.noteClaim(machine),
+    });
+  }
+
+  /** Errors: a Violation, or whatever else went wrong. */
+  async run(): Promise<Outcome> {
+    const random = Math.random;
+    const own = this.#random.fork();
+    Math.random = () => own.next();
+    try {
+      this.#center.open();
+      await this.#watch.look();
+      for (const machine of this.#machines) {
+        await machine.powerOn();
+      }
+      this.#every(1, () => {
+        for (const { engine } of this.#machines) engine.sweep();
+      });
+      this.#every(7, () => this.#center.runJobs());
+      this.#every(15, () => this.#center.beat());
+      this.#act();
+      const end = this.#scheduler.time + this.#life_seconds;
+      while (this.#scheduler.time < end) await this.#step();
+      await this.#heal();
+      return { digest: this.trace.digest(), counts: this.trace.counts };
+    } finally {
+      await this.#close();
+      Math.random = random;
+    }
+  }
+
+  async #close(): Promise<void> {
+    for (const machine of this.#machines) {
+      await machine.kill();
+      machine.engine.die();
+    }
+    if (this.#center.isUp) await this.#center.close();
+    await settled();
+  }
+
+  // ---- Time ---------------------------------------------------------------------------------
+
+  /** The next thing, whatever comes of it, and whether all is as it must be. */
+  async #step(): Promise<void> {
+    const { run, owner, isShared } = this.#scheduler.next();
+    const machine = owner as Machine | undefined;
+    if (!this.#isOver && machine?.isRunning && this.#random.between(0, 149) === 0) {
+      await machine.dieDuring(run);
+      this.#later(1, 20, () => machine.start());
+    } else {
+      run();
+      while (isShared && this.#scheduler.isNextShared && this.#random.between(0, 1) === 0) {
+        this.trace.note('together');
+        this.#scheduler.next().run();
+      }
+    }
+    await this.#doing;
+    await settled();
+    await this.#watch.look();
+    if (this.#scheduler.fault) throw this.#scheduler.fault;
+  }
+
+  #every(seconds: number, run: () => void): void {
+    this.#scheduler.after(seconds, () => {
+      run();
+      this.#every(seconds, run);
+    });
+  }
+
+  /** Begins something that takes files or the database; the step ends when it has. */
+  #do(work: () => Promise<unknown>): void {
+    this.#doing = Promise.all([this.#doing, work()]);
+  }
+
+  #later(least: number, most: number, work: () => Promise<unknown>): void {
+    this.#scheduler.after(this.#random.between(least, most), () => this.#do(work));
+  }
+
+  // ---- What happens -------------------------------------------------------------------------
+
+  #act(): void {
+    this.#scheduler.after(0.05 + this.#random.next(), () => {
+      if (this.#isOver) return;
+      const roll = this.#random.between(0, 99);
+      if (roll < 38) this.#changes();
+      else if (roll < 72) this.#traffic();
+      else if (roll < 75) this.#issue();
+      else if (roll < 91) this.#disturb();
+      else this.#crash();
+      this.#act();
+    });
+  }
+
+  /** Some at once, so that a node that is behind meets records that are ahead of each other. */
+  #changes(): void {
+    for (let count = this.#random.between(1, 3); count > 0; count -= 1) {
+      const seconds = 0.3 * this.#random.next();
+      this.#scheduler.after(seconds, () => this.#change(), undefined, true);
+    }
+  }
+
+  #change(): void {
+    if (this.#isOver) return;
+    const { name, run } = drawChange(this.#random);
+    if (!this.#center.isUp) return;
+    this.#do(async () => {
+      try {
+        await this.#center.write(run);
+        this.trace.note(name);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        this.trace.note('no-change', `${name} ${error.message}`);
+      }
+    });
+  }
+
+  #issue(): void {
+    const [account, name] = [this.#random.one(accounts), this.#random.one(users)];
+    const lifetime_seconds = this.#random.one([20, 1000]);
+    if (!this.#center.isUp) return;
+    this.#do(async () => {
+      const { secrets } = this.#center.ctx;
+      try {
+        const { password, issued } = await this.#center.write(async (tx) => {
+          const of = await requireAccountNamed(tx, account);
+          const user = await requireUserNamed(tx, of.id, name);
+          const [key] = secrets.publicKeys();
+          if (!key) throw new Error('there is no key');
+          return {
+            password: await createProxyToken(tx, secrets, of, user.id, lifetime_seconds),
+            issued: {
+              key,
+              account: of.id,
+              user: user.id,
+              token_version: user.token_version,
+              expiry: tx.now + lifetime_seconds,
+            },
+          };
+        });
+        this.#truth.issued.set(password, issued);
+        this.#tokens.push({ user: name, password });
+        this.trace.note('token');
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+      }
+    });
+  }
+
+  #traffic(): void {
+    const random = this.#random;
+    for (const machine of this.#machines) {
+      this.#watch.checkHeld(machine);
+      for (let count = random.between(0, 3); count > 0; count -= 1) this.#request(machine);
+      for (const connection of [...machine.engine.exchanges.keys()]) {
+        machine.engine.transfer(connection, random.between(0, 5000), random.between(0, 50_000));
+        if (random.between(0, 4) === 0) machine.engine.finish(connection);
+      }
+    }
+  }
+
+  #request(machine: Machine): void {
+    const random = this.#random;
+    const withToken = this.#tokens.length > 0 && random.between(0, 3) === 0;
+    const request = requestOf({
+      source: random.one(sources),
+      port: random.one(ports),
+      host: random.one(hostnames),
+      credentials: withToken ? random.one(this.#tokens) : undefined,
+    });
+    const open = [...machine.engine.exchanges.keys()];
+    const again = open.length > 0 && random.between(0, 3) === 0 ? random.one(open) : undefined;
+    const verdict = this.#ask(machine, request);
+    if (verdict) machine.engine.open(request, verdict, again);
+  }
+
+  #ask(machine: Machine, asked: Partial<ProxyRequest>): Verdict | undefined {
+    const request = requestOf(asked);
+    const verdict = machine.engine.judge(request);
+    if (!verdict) return undefined;
+    const said = saidOf(verdict);
+    this.trace.note(
+      verdict.verdict === 'allow' ? 'allowed' : verdict.reason,
+      `${machine.name} ${said}`,
+    );
+    this.#watch.checkVerdict(machine, request, said);
+    return verdict;
+  }
+
+  #disturb(): void {
+    const random = this.#random;
+    const machine = random.one(this.#machines);
+    const { line, name } = machine;
+    const trouble = random.one([
+      'cut',
+      'cut',
+      'heal',
+      'lossy',
+      'lossy',
+      'deaf',
+      'slow',
+      'break',
+      'break',
+    ]);
+    this.trace.note(trouble, name);
+    if (trouble === 'cut') {
+      line.isCut = true;
+      const seconds = random.one([2, 5, 15, 50, 90]);
+      this.#scheduler.after(seconds, () => line.heal());
+    } else if (trouble === 'heal') line.heal();
+    else if (trouble === 'lossy') line.answersLost = random.one([30, 70]);
+    else if (trouble === 'deaf') line.requestsLost = random.one([30, 70]);
+    else if (trouble === 'slow') line.slowest_seconds = random.one([0.5, 3]);
+    else for (const connection of line.open) connection.break('the connection was reset');
+  }
+
+  #crash(): void {
+    const random = this.#random;
+    const machine = random.one(this.#machines);
+    const crash = random.one([
+      'agent',
+      'agent',
+      'engine',
+      'power',
+      'upgrade',
+      'center',
+      'center',
+      'backup',
+      'compaction',
+    ]);
+    if (crash === 'agent') {
+      this.#do(() => machine.kill());
+      this.#later(0, 20, () => machine.start());
+    } else if (crash === 'upgrade') {
+      this.#do(() => machine.stop());
+      this.#later(0, 5, () => machine.start());
+    } else if (crash === 'engine') {
+      this.trace.note('engine-death', machine.name);
+      machine.engine.die();
+      this.#later(0, 10, () => machine.startEngine());
+    } else if (crash === 'power') {
+      this.#do(() => machine.losePower());
+      // Nothing that it sent is under way any more when it is back.
+      this.#later(15, 40, () => machine.powerOn());
+    } else if (crash === 'compaction') {
+      if (random.between(0, 9) === 0) this.#do(() => machine.compact());
+    } else if (crash === 'center') this.#restartCenter();
+    else if (this.#center.isUp && !this.#center.hasBackup) {
+      this.trace.note('backup');
+      this.#do(() => this.#center.backUp(this.#dir));
+    }
+  }
+
+  #restartCenter(): void {
+    if (!this.#center.isUp) return;
+    const isRestored = this.#center.hasBackup && this.#random.between(0, 1) === 0;
+    this.trace.note('center-death');
+    this.#do(async () => {
+      await this.#center.close();
+      for (const { line } of this.#machines) line.reset();
+    });
+    this.#later(0, 15, async () => {
+      // The healing was faster.
+      if (this.#center.isUp) return;
+      if (isRestored) {
+        this.trace.note('restore');
+        await this.#center.restore();
+      }
+      this.trace.note('center-start');
+      this.#center.open();
+    });
+  }
+
+  // ---- The end ------------------------------------------------------------------------------
+
+  /** Repairs everything, waits, and looks whether all is as if nothing had ever been wrong. */
+  async #heal(): Promise<void> {
+    this.#isOver = true;
+    this.trace.note('healing');
+    const heal = async () => {
+      if (!this.#center.isUp) this.#center.open();
+      for (const machine of this.#machines) {
+        machine.line.heal();
+        await machine.powerOn();
+      }
+    };
+    await heal();
+    const until = this.#scheduler.time + healing_seconds;
+    let looksAt = this.#scheduler.time + 5;
+    for (let fault: string | undefined = 'it did not begin'; fault; ) {
+      if (this.#scheduler.time > until) throw new Violation(`after the healing: ${fault}`);
+      while (this.#scheduler.time < looksAt) await this.#step();
+      // What was planned before may have come in between.
+      await heal();
+      looksAt += 4;
+      fault = await this.#watch.unhealed();
+    }
+    this.trace.note('healed', String(Math.round(until - this.#scheduler.time)));
+    this.#checkDecisions();
+    await this.#waitForUsage();
+  }
+
+  /** Nothing is open that may not be; and who would come now is judged as the newest records say. */
+  #checkDecisions(): void {
+    for (const machine of this.#machines) {
+      machine.engine.sweep();
+      this.#watch.checkHeld(machine);
+      this.#watch.checkClosed(machine);
+      for (const connection of machine.engine.exchanges.keys()) {
+        this.trace.note('still-open');
+        machine.engine.finish(connection);
+      }
+      for (const source of sources) {
+        for (const port of new Set(ports))
+          for (const host of hostnames) this.#ask(machine, { source, port, host });
+      }
+      for (const credentials of this.#tokens) {
+        this.#ask(machine, { port: 10_501, credentials });
+        this.#ask(machine, { port: 20_501, credentials });
+      }
+    }
+  }
+
+  /** Once all is over and sent, all is counted. */
+  async #waitForUsage(): Promise<void> {
+    const until = this.#scheduler.time + usage_seconds;
+    for (let fault = this.#watch.uncounted(); fault; fault = this.#watch.uncounted()) {
+      if (this.#scheduler.time > until) throw new Violation(fault);
+      const next = this.#scheduler.time + 5;
+      while (this.#scheduler.time < next) await this.#step();
+    }
+  }
+}
+
+function requestOf(asked: Partial<ProxyRequest>): ProxyRequest {
+  const usual = { source: '192.0.2.1', method: 'CONNECT', port: 0, host: hostnames[0] as string };
+  return { ...usual, destination_port: 443, credentials: undefined, ...asked };
+}

@@ -1,0 +1,135 @@
+// The control plane's tables, read the plain way and at one moment: what each server is to be told.
+import { DatabaseSync } from 'node:sqlite';
+import type {
+  NodeRecord,
+  Position,
+  PublicKey,
+  ServerValue,
+} from '../../agent/src/policy/records.ts';
+
+type Numbers<K extends string> = Record<K, number>;
+interface Rows {
+  servers: Array<{ id: number; name: string; hostname: string; services: string }>;
+  schemes: Array<{ server_id: number; id: number; name: string; bases: string }>;
+  exits: Array<{ server_id: number; ip: string; port_base: number }>;
+  on: Array<Numbers<'account_id' | 'server_id' | 'over_limit'>>;
+  accounts: Array<
+    Numbers<'id' | 'expiry' | 'suspended' | 'over_limit' | 'detailed_billing'> & {
+      name: string;
+      on_limit: string;
+      port_scheme: string;
+    }
+  >;
+  users: Array<
+    Numbers<'account_id' | 'id' | 'active' | 'proxy' | 'token_version'> & { name: string }
+  >;
+  authlist: Array<Numbers<'account_id' | 'id' | 'user_id' | 'expiry'> & { ip: string }>;
+  overrides: Array<
+    Numbers<'account_id' | 'id' | 'server_id' | 'expiry'> & { hostname: string; ip: string }
+  >;
+}
+
+const queries: Record<keyof Rows, string> = {
+  servers: 'select * from servers order by id',
+  schemes: `select s.server_id, p.* from server_port_schemes s
+    join port_schemes p on p.id = s.port_scheme_id order by p.id`,
+  exits: 'select * from exit_ips order by port_base',
+  on: 'select * from contract_servers',
+  accounts: `select a.*, p.name as port_scheme from accounts a
+    join port_schemes p on p.id = a.port_scheme_id`,
+  users: 'select * from users',
+  authlist: 'select * from authlist',
+  overrides: 'select * from overrides where removed_revision is null',
+};
+
+export class Tables {
+  readonly #db: DatabaseSync;
+  readonly #keys: PublicKey[];
+  readonly #position;
+  readonly #queries;
+
+  constructor(file: string, keys: PublicKey[]) {
+    this.#db = new DatabaseSync(file, { readOnly: true });
+    this.#keys = keys;
+    this.#position = this.#db.prepare('select epoch, revision from network');
+    this.#queries = Object.entries(queries).map(
+      ([name, sql]) => [name, this.#db.prepare(sql)] as const,
+    );
+  }
+
+  position(): Position {
+    return this.#position.get() as unknown as Position;
+  }
+
+  /** The records of each server, by its id. */
+  read(): Map<number, NodeRecord[]> {
+    const rows = Object.fromEntries(
+      this.#queries.map(([name, query]) => [name, query.all()]),
+    ) as unknown as Rows;
+    return new Map(
+      rows.servers.map((server) => [
+        server.id,
+        [
+          { kind: 'server', value: serverOf(server, rows) },
+          { kind: 'keys', value: this.#keys },
+          ...accountsOf(server.id, rows),
+        ],
+      ]),
+    );
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+function serverOf(
+  { id, name, hostname, services }: Rows['servers'][number],
+  rows: Rows,
+): ServerValue {
+  return {
+    name,
+    hostname,
+    services: JSON.parse(services),
+    port_schemes: rows.schemes
+      .filter(({ server_id }) => server_id === id)
+      .map((scheme) => ({ name: scheme.name, bases: JSON.parse(scheme.bases) })),
+    exit_ips: rows.exits
+      .filter(({ server_id }) => server_id === id)
+      .map(({ ip, port_base }) => ({ ip, port_base })),
+  };
+}
+
+function* accountsOf(server_id: number, rows: Rows): Generator<NodeRecord> {
+  for (const contract of rows.accounts) {
+    const account = contract.id;
+    const on = rows.on.find((one) => one.account_id === account && one.server_id === server_id);
+    if (!on) continue;
+    const isOver =
+      contract.over_limit === 1 || (contract.detailed_billing === 1 && on.over_limit === 1);
+    yield {
+      kind: 'contract',
+      account,
+      value: {
+        name: contract.name,
+        expiry: contract.expiry,
+        suspended: contract.suspended === 1,
+        blocked: isOver && contract.on_limit === 'refuse',
+        port_scheme: contract.port_scheme,
+      },
+    };
+    for (const { account_id, id, name, active, proxy, token_version } of rows.users) {
+      if (account_id !== account) continue;
+      const value = { name, active: active === 1, proxy: proxy === 1, token_version };
+      yield { kind: 'user', account, id, value };
+    }
+    for (const { account_id, id, ip, user_id: user, expiry } of rows.authlist) {
+      if (account_id === account)
+        yield { kind: 'authlist', account, id, value: { ip, user, expiry } };
+    }
+    for (const { account_id, id, server_id: at, hostname, ip, expiry } of rows.overrides) {
+      if (account_id !== account || at !== server_id) continue;
+      yield { kind: 'override', account, id, value: { hostname, ip, expiry } };
+    }
+  }
+}

@@ -1,0 +1,219 @@
+// What the control plane has said at each revision, as its tables had it; and whether a node abides by it.
+import type { ProxyRequest, Rules, Verdict } from '../../agent/src/policy/decide.ts';
+import type { Policy } from '../../agent/src/policy/policy.ts';
+import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
+import { type Issued, Oracle, type World } from '../../agent/test/oracle.ts';
+import type { Tables } from './tables.ts';
+
+/** A record, or that there is none, from this revision on. */
+interface Version {
+  from: number;
+  record: NodeRecord | undefined;
+  text: string;
+}
+
+/** The versions of each record of one server in one history. */
+type History = Map<string, Version[]>;
+
+/** What is certain of a node's knowledge. */
+interface Known {
+  held: Position;
+  claimed: Position | undefined;
+  heard_at: number;
+}
+
+/** More combinations of what a node may know are not gone through. */
+const mostCombinations = 64;
+
+export class Truth {
+  readonly #rules: Rules;
+  readonly #world: World;
+  readonly issued = new Map<string, Issued>();
+  /** By epoch and server. */
+  readonly #histories = new Map<string, History>();
+  #at: Position | undefined;
+
+  constructor(rules: Rules, destinations: World['destinations']) {
+    this.#rules = rules;
+    this.#world = { issued: this.issued, destinations, allowed: [] };
+  }
+
+  /** Takes in what is said after a commit, if that is anything new. Answers whether. */
+  look(tables: Tables): boolean {
+    const at = tables.position();
+    if (at.epoch === this.#at?.epoch && at.revision === this.#at.revision) return false;
+    this.#at = at;
+    for (const [server_id, records] of tables.read()) {
+      const now = new Map(records.map((record) => [keyOf(record), record]));
+      this.#extend(`${at.epoch} ${server_id}`, at.revision, now);
+    }
+    return true;
+  }
+
+  #extend(name: string, from: number, now: Map<string, NodeRecord>): void {
+    const isNew = !this.#histories.has(name);
+    const history: History = this.#histories.get(name) ?? new Map();
+    this.#histories.set(name, history);
+    for (const key of new Set([...history.keys(), ...now.keys()])) {
+      const record = now.get(key);
+      const text = record ? textOf(record) : '';
+      const versions =
+        history.get(key) ?? (isNew ? [] : [{ from: 0, record: undefined, text: '' }]);
+      history.set(key, versions);
+      if (versions.at(-1)?.text !== text || versions.length === 0) {
+        versions.push({ from: isNew ? 0 : from, record, text });
+      }
+    }
+  }
+
+  /** What is wrong with what a node holds that has applied `claimed` at least, if anything. */
+  faultOf(
+    server_id: number,
+    policy: Policy,
+    held: Position,
+    claimed: Position | undefined,
+    now: number,
+  ) {
+    const since = sinceOf(held, claimed);
+    const history = this.#histories.get(`${held.epoch} ${server_id}`);
+    if (!history) return `it holds a history that never was: ${held.epoch}`;
+    const seen = new Set<string>();
+    for (const record of policy.records()) {
+      if (record.value === null) continue;
+      const key = keyOf(record);
+      seen.add(key);
+      const versions = history.get(key) ?? [];
+      const may = hasExpired(record, now) ? versions : possible(history, key, since);
+      const text = textOf(record);
+      if (!may.some((version) => version.text === text)) {
+        const was = may.map((version) => version.text || 'none').join(' or ');
+        return `${text} is not what it was since revision ${since}: ${was || 'never there'}`;
+      }
+    }
+    for (const key of history.keys()) {
+      if (seen.has(key)) continue;
+      const may = possible(history, key, since);
+      if (!may.some(({ record }) => !record?.value || hasExpired(record, now))) {
+        return `${key} is missing, and was there since revision ${since}: ${may.at(-1)?.text}`;
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Every judgement that fits what a node may know which has applied `claimed` at least; undefined
+   * when there are too many.
+   */
+  judgements(
+    server_id: number,
+    request: ProxyRequest,
+    { held, claimed, heard_at }: Known,
+    now: number,
+  ): string[] | undefined {
+    return this.#combine(server_id, request, held, claimed, (oracle) => {
+      oracle.heard_at = heard_at;
+      const { reason, by, account, user, exit_ip, dial, override } = oracle.judge(
+        request,
+        now,
+      ) as Record<string, unknown>;
+      return JSON.stringify(reason ? { reason } : { by, account, user, exit_ip, dial, override });
+    });
+  }
+
+  /** Why a connection may not be any more, or '' when it may, for each of what a node may know. */
+  objections(
+    server_id: number,
+    { request, account, user }: { request: ProxyRequest; account: number; user: number },
+    { held, claimed, heard_at }: Known,
+    now: number,
+  ): string[] | undefined {
+    return this.#combine(server_id, request, held, claimed, (oracle) => {
+      oracle.heard_at = heard_at;
+      return oracle.faultOf(request, account, user, now) ?? '';
+    });
+  }
+
+  /** What an oracle says for each combination of versions that matter. */
+  #combine(
+    server_id: number,
+    request: ProxyRequest,
+    held: Position,
+    claimed: Position | undefined,
+    ask: (oracle: Oracle) => string,
+  ): string[] | undefined {
+    const since = sinceOf(held, claimed);
+    const history = this.#histories.get(`${held.epoch} ${server_id}`) ?? (new Map() as History);
+    const certain: NodeRecord[] = [];
+    let combinations: NodeRecord[][] = [[]];
+    for (const key of history.keys()) {
+      const may = new Set(
+        possible(history, key, since).map(({ record }) =>
+          record && matters(record, request) ? record : undefined,
+        ),
+      );
+      const [first] = may;
+      if (may.size === 1) {
+        if (first) certain.push(first);
+        continue;
+      }
+      combinations = combinations.flatMap((records) =>
+        [...may].map((record) => (record ? [...records, record] : records)),
+      );
+      if (combinations.length > mostCombinations) return undefined;
+    }
+    return combinations.map((records) => {
+      const oracle = new Oracle(this.#world, this.#rules);
+      for (const record of [...certain, ...records]) oracle.receive(record);
+      return ask(oracle);
+    });
+  }
+}
+
+/** A verdict in the words of `judgements`. */
+export function saidOf(verdict: Verdict): string {
+  if (verdict.verdict !== 'allow') return JSON.stringify({ reason: verdict.reason });
+  const { authority, exit_ip, dial, override } = verdict;
+  if (authority.by === 'probe') throw new Error('nobody probes in the simulation');
+  const { by, account, user } = authority;
+  return JSON.stringify({ by, account, user, exit_ip, dial, override });
+}
+
+// ---- The parts ----------------------------------------------------------------------------
+
+/** Of another history nothing is claimed yet. */
+function sinceOf(held: Position, claimed: Position | undefined): number {
+  return claimed?.epoch === held.epoch ? claimed.revision : 0;
+}
+
+/**
+ * What a record was at some time since a revision. Of an account that was taken off the server
+ * since then its node is told nothing but that, and it may hold any older state until it hears so.
+ */
+function possible(history: History, key: string, since: number): Version[] {
+  const versions = history.get(key) ?? [];
+  const contracts = history.get(`contract ${key.split(' ')[1]} `) ?? [];
+  if (contracts.some(({ from, record }) => !record && from > since)) return versions;
+  const first = versions.findLastIndex(({ from }) => from <= since);
+  return versions.slice(Math.max(0, first));
+}
+
+/** Of other addresses and hostnames a judgement knows nothing. */
+function matters(record: NodeRecord, { source, host }: ProxyRequest): boolean {
+  if (record.kind === 'authlist') return record.value?.ip === source;
+  if (record.kind === 'override') return record.value?.hostname === host;
+  return true;
+}
+
+function hasExpired(record: NodeRecord, now: number): boolean {
+  const isTimed = record.kind === 'authlist' || record.kind === 'override';
+  return isTimed && record.value !== null && record.value.expiry <= now;
+}
+
+function keyOf(record: NodeRecord): string {
+  const { kind, account, id } = record as { kind: string; account?: number; id?: number };
+  return `${kind} ${account ?? ''} ${id ?? ''}`;
+}
+
+function textOf(record: NodeRecord): string {
+  return `${keyOf(record)} ${JSON.stringify(record.value)}`;
+}

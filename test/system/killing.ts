@@ -1,0 +1,204 @@
+// Whatever is killed or cut off, in any order: what is billed is what the clients counted.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Random } from '../../server/test/random.ts';
+import type { EngineName } from './agent_process.ts';
+import type { Customer } from './control_plane.ts';
+import { type Sum, Tally } from './tally.ts';
+import { openTunnel, type Through, Traffic } from './traffic.ts';
+import { through, until, type World } from './world.ts';
+
+const passes = process.env.CI === undefined ? 1 : 2;
+const clients = 4;
+/** What is counted once a second, with the time that it takes to be on disk. */
+const counted_seconds = 2.5;
+
+interface Scene {
+  world: World;
+  agent: World['agents'][number];
+  random: Random;
+  tally: Tally;
+  traffic: Traffic[];
+  /** A client of an account that is not counted. */
+  watch: Through;
+  isServed(): Promise<boolean>;
+}
+
+type Blow = (scene: Scene) => Promise<void>;
+
+/** How long something is away. */
+const away = (random: Random) => sleep(random.between(200, 1500));
+
+/** Lets what was transferred be counted, so that nothing is lost by what follows. */
+async function rest({ traffic }: Scene): Promise<void> {
+  await Promise.all(traffic.map((one) => one.pause()));
+  await sleep(counted_seconds * 1000 + 100);
+}
+
+const killControl: Blow = async (scene) => {
+  const { world, random } = scene;
+  await world.control.kill();
+  expect(await scene.isServed()).toBe(true);
+  await away(random);
+  await world.control.startAgain();
+};
+
+const cutLink: Blow = async (scene) => {
+  const { world, random } = scene;
+  await world.control.relay.cut();
+  expect(await scene.isServed()).toBe(true);
+  await away(random);
+  await world.control.relay.heal();
+};
+
+/** The agent is dead; Squid is not, and nothing may be lost. */
+const killAgent: Blow = async (scene) => {
+  const { agent, random } = scene;
+  const steady = await openTunnel(scene.watch, scene.world.tunnel);
+  await agent.end('SIGKILL');
+  expect(await scene.isServed()).toBe(true);
+  const squids = agent.squids();
+  await steady.transfer(10, 10);
+  await away(random);
+  await agent.start();
+  expect(agent.squids()).toEqual(squids);
+  await steady.transfer(10, 10);
+  await steady.close();
+};
+
+/** The agent is the proxy: it takes with it what it had not counted. */
+const killProxy: Blow = async ({ agent, random, tally }) => {
+  await agent.end('SIGKILL');
+  tally.forgive(counted_seconds);
+  await away(random);
+  await agent.start();
+};
+
+const killAgentAndControl: Blow = async (scene) => {
+  await scene.world.control.kill();
+  await (scene.world.engine === 'squid' ? killAgent : killProxy)(scene);
+  await scene.world.control.startAgain();
+};
+
+const killSquid: Blow = async ({ agent, tally, isServed }) => {
+  agent.killSquids();
+  tally.forgive(counted_seconds);
+  await until(() => isServed(), 40);
+};
+
+const killSquidAndAgent: Blow = async ({ agent, random, tally }) => {
+  await agent.end('SIGKILL');
+  agent.killSquids();
+  tally.forgive(counted_seconds);
+  await away(random);
+  await agent.start();
+};
+
+/** Nothing is under way: then nothing is forgiven either, since nothing was transferred lately. */
+const atRest =
+  (blow: Blow): Blow =>
+  async (scene) => {
+    await rest(scene);
+    await blow(scene);
+    for (const one of scene.traffic) one.resume();
+  };
+
+/** Nothing may be lost. */
+const harmless: Record<EngineName, Record<string, Blow>> = {
+  embedded: { killControl, cutLink, killProxyAtRest: atRest(killProxy) },
+  squid: {
+    killControl,
+    cutLink,
+    killAgent,
+    killAgentAndControl,
+    killSquidAtRest: atRest(killSquid),
+  },
+};
+/** What was not counted yet is lost. */
+const harmful: Record<EngineName, Record<string, Blow>> = {
+  embedded: { killProxy, killAgentAndControl },
+  squid: { killSquid, killSquidAndAgent },
+};
+
+function shuffled<T>(random: Random, list: readonly T[]): T[] {
+  return list
+    .map((one) => [random.next(), one] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, one]) => one);
+}
+
+/** Plays all blows in an order of chance while customers use the proxy; then everything is up, and over. */
+async function play(world: World, blows: Record<string, Blow>): Promise<Outcome> {
+  const random = Random.printed(`${world.engine}: ${Object.keys(blows).join(', ')}`);
+  const { server, agent, place } = await world.node();
+  const [customer, watcher] = [await world.customer(server), await world.customer(server)];
+  await agent.follow();
+  const [own, watched] = [await customer.list(), await watcher.list()];
+  const credentials = await customer.credentials();
+  // Both, so that each connection is judged by what a dead agent left behind.
+  const ways = [through(place, own.ip), through(place, own.ip, { credentials })] as const;
+  const watch = through(place, watched.ip);
+  await until(async () => (await world.judged(watch)) === '200');
+  const tally = new Tally();
+  const traffic = Array.from({ length: clients }, (_, index) => {
+    const by = ways[index % 2] as (typeof ways)[0];
+    return new Traffic({ through: by, origin: world.origin, tally, random: random.fork() });
+  });
+  const isServed = async () => (await world.judged(watch).catch(() => '')) === '200';
+  const scene: Scene = { world, agent, random, tally, traffic, watch, isServed };
+  const order = Array.from({ length: passes }, () => shuffled(random, Object.entries(blows)));
+  try {
+    for (const [name, blow] of order.flat()) {
+      await sleep(random.between(300, 1200));
+      await blow(scene).catch((error: Error) => {
+        throw new Error(`${name}: ${error.message}`, { cause: error });
+      });
+    }
+    await sleep(500);
+  } finally {
+    await Promise.all(traffic.map((one) => one.stop()));
+  }
+  await agent.until(({ state }) => state === 'following', 40);
+  return { customer, tally, world };
+}
+
+interface Outcome {
+  world: World;
+  customer: Customer;
+  tally: Tally;
+}
+
+/** What is billed in the end: when it has not changed for a while. */
+async function finallyBilled({ world, customer }: Outcome): Promise<Sum> {
+  let billed = await world.control.billed(customer);
+  for (let same = 0; same < 8; ) {
+    await sleep(500);
+    const before = billed;
+    billed = await world.control.billed(customer);
+    same = before.up === billed.up && before.down === billed.down ? same + 1 : 0;
+  }
+  return billed;
+}
+
+export function killingTests(world: () => World, engine: EngineName): void {
+  test('whatever is killed, every byte is billed once: of a proxy at rest what it has carried, of anything else what is under way', async () => {
+    const outcome = await play(world(), harmless[engine]);
+    const { tally } = outcome;
+    expect(tally.exchanges).toBeGreaterThan(100);
+    expect(Object.fromEntries(tally.refusals)).toEqual({});
+    expect(await finallyBilled(outcome)).toEqual(tally.sum);
+  }, 120_000);
+
+  test('when the proxy itself is killed, nothing is billed twice, and no more is lost than was not yet counted', async () => {
+    const outcome = await play(world(), harmful[engine]);
+    const { tally } = outcome;
+    const { least, most } = tally.bounds;
+    const billed = await finallyBilled(outcome);
+    console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', least, most);
+    expect(tally.exchanges).toBeGreaterThan(100);
+    for (const way of ['up', 'down'] as const) {
+      expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
+      expect(billed[way]).toBeLessThanOrEqual(most[way]);
+    }
+  }, 120_000);
+}
