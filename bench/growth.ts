@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { load, median, memory_mb, type Process, start } from './load.ts';
+import { load, median, type Process, start } from './load.ts';
+import { memory_mb } from './processes.ts';
+import type { Served } from './server.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,13 +21,7 @@ const seconds = Number(values.seconds);
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/v0/contract/ip-authlist';
 
-interface Said {
-  base_url: string;
-  tokens: string[];
-  node: { url: string; token: string; epoch: string; revision: number };
-}
-
-interface Subject extends Said {
+interface Subject extends Served {
   process: Process;
   folder: string;
 }
@@ -48,7 +44,7 @@ async function open(accounts: number, entries: number, cache = true): Promise<Su
   return {
     process,
     folder,
-    ...(JSON.parse(process.said) as Said),
+    ...(JSON.parse(process.said) as Served),
   };
 }
 
@@ -87,13 +83,14 @@ const filter = (subject: Subject) =>
 const streamed = 2000;
 
 /** Changes per second that a node receives which resumes where the load began. */
-async function follow({ node }: Subject): Promise<{ rate: number }> {
+async function follow(subject: Subject): Promise<{ rate: number }> {
+  const { node_url, nodes, epoch, revision } = subject;
   const stop = new AbortController();
   const before = performance.now();
-  const response = await fetch(`${node.url}/node/changes`, {
+  const response = await fetch(`${node_url}/node/changes`, {
     headers: {
-      authorization: `Bearer ${node.token}`,
-      'last-event-id': `${node.epoch}:${node.revision}`,
+      authorization: `Bearer ${nodes[0]}`,
+      'last-event-id': `${epoch}:${revision}`,
     },
     signal: stop.signal,
   });

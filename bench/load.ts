@@ -1,7 +1,6 @@
 // Drives load with wrk from the other core, and starts the servers that it loads on theirs.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +13,8 @@ export interface Load {
   headers?: Record<string, string>;
   /** A Lua script of bench/, with its arguments. */
   script?: string[];
+  /** Any core may do, not the second one alone: where more than one process answers. */
+  anywhere?: boolean;
 }
 
 export interface Result {
@@ -28,13 +29,14 @@ export interface Result {
 const run = promisify(execFile);
 const twoCores = availableParallelism() >= 2;
 
-/** Runs wrk on the second core. */
+/** Runs wrk, on the second core unless told otherwise. */
 export async function load({
   url,
   connections,
   seconds,
   headers = {},
   script,
+  anywhere = !twoCores,
 }: Load): Promise<Result> {
   const lua = script ? ['-s', fileURLToPath(new URL(script[0] as string, import.meta.url))] : [];
   const args = [
@@ -47,9 +49,9 @@ export async function load({
     url,
     ...(script ? ['--', ...script.slice(1)] : []),
   ];
-  const { stdout } = twoCores
-    ? await run('taskset', ['-c', '1', 'wrk', ...args])
-    : await run('wrk', args);
+  const { stdout } = anywhere
+    ? await run('wrk', args)
+    : await run('taskset', ['-c', '1', 'wrk', ...args]);
   const milliseconds = (percent: string) => {
     const match = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s)`).exec(stdout);
     const scale = { us: 0.001, ms: 1, s: 1000 }[match?.[2] ?? 'ms'] ?? 1;
@@ -72,16 +74,20 @@ export interface Process {
   stop(): Promise<void>;
 }
 
-/** Starts a TypeScript file of bench/ as a process on the first core; resolves with its first line. */
+/**
+ * Starts a TypeScript file of bench/ as a process, on the first core unless told otherwise; resolves
+ * with its first line.
+ */
 export async function start(
   file: string,
   args: string[],
   env: Record<string, string>,
+  { anywhere = !twoCores } = {},
 ): Promise<Process> {
   // The flag that the launcher of `exitward` runs with.
   const path = fileURLToPath(new URL(file, import.meta.url));
   const program = [process.execPath, '--max-semi-space-size=8', path, ...args];
-  const [command = '', ...rest] = twoCores ? ['taskset', '-c', '0', ...program] : program;
+  const [command = '', ...rest] = anywhere ? program : ['taskset', '-c', '0', ...program];
   const child: ChildProcess = spawn(command, rest, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -101,11 +107,6 @@ export async function start(
       await once(child, 'exit');
     },
   };
-}
-
-/** Resident memory of a process in MB. */
-export function memory_mb(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 export function median(values: number[]): number {

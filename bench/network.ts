@@ -2,32 +2,49 @@
 import { createAccount } from '../server/src/accounts/accounts.ts';
 import type { Context } from '../server/src/context.ts';
 import type { Actor } from '../server/src/db/database.ts';
-import { addExitIp, createServer, setContractServer } from '../server/src/servers/servers.ts';
+import {
+  addExitIp,
+  createServer,
+  type Server,
+  setContractServer,
+} from '../server/src/servers/servers.ts';
 import { createUser } from '../server/src/users/users.ts';
 
 export const bench: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
 const batch = 5000;
 
-/** Makes accounts with `entries` authlist entries in all; answers their API tokens, in order. */
+export interface Size {
+  accounts: number;
+  /** Authlist entries in all. */
+  entries: number;
+  /** `fra1` with the exit IP, `fra2` …; every account is on all of them. */
+  servers: number;
+}
+
+/** Makes such a network; answers the accounts' API tokens, in order. */
 export async function fillNetwork(
   ctx: Context,
-  accounts: number,
-  entries: number,
+  { accounts, entries, servers }: Size,
+  exit_ip: string,
 ): Promise<string[]> {
   const now = ctx.clock.now();
   const expiry = now + 300 * 86_400;
-  const server = await ctx.db.write(bench, async (tx) => {
-    const made = await createServer(tx, {
-      name: 'fra1',
-      hostname: 'fra1.bench.example',
-      title: 'Frankfurt',
-      city: 'Frankfurt',
-      country: 'DE',
-      latitude: 50.11,
-      longitude: 8.68,
-      services: ['proxy'],
-    });
-    await addExitIp(tx, made, { ip: '198.51.100.1', port_base: 1 });
+  const all = await ctx.db.write(bench, async (tx) => {
+    const made: Server[] = [];
+    for (let at = 1; at <= servers; at++) {
+      const server = await createServer(tx, {
+        name: `fra${at}`,
+        hostname: `fra${at}.bench.example`,
+        title: 'Frankfurt',
+        city: 'Frankfurt',
+        country: 'DE',
+        latitude: 50.11,
+        longitude: 8.68,
+        services: ['proxy'],
+      });
+      if (at === 1) await addExitIp(tx, server, { ip: exit_ip, port_base: 1 });
+      made.push(server);
+    }
     return made;
   });
   const tokens: string[] = [];
@@ -42,7 +59,7 @@ export async function fillNetwork(
           limit_bytes: 1e12,
         });
         await createUser(tx, account, { name: 'alice', flags: { proxy: true } });
-        await setContractServer(tx, account, server, null);
+        for (const server of all) await setContractServer(tx, account, server, null);
         tokens.push(api_token);
         ids.push(account.id);
       }

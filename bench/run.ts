@@ -1,8 +1,17 @@
-// `npm run bench`: every measurement, one after another. Needs wrk and taskset (Debian: wrk, util-linux).
+// `npm run bench`: every measurement, one after another. Needs wrk and taskset (Debian: wrk, util-linux), and for proxy.ts and effect.ts root and Squid.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-for (const [file, ...args] of [['requests.ts'], ['growth.ts'], ['postgres.ts']] as const) {
+for (const [file, ...args] of [
+  ['requests.ts'],
+  ['growth.ts'],
+  ['postgres.ts'],
+  ['policy.ts'],
+  ['decide.ts'],
+  ['follow.ts'],
+  ['effect.ts'],
+  ['proxy.ts'],
+] as const) {
   console.log(`\n# bench/${file}`);
   const path = fileURLToPath(new URL(file, import.meta.url));
   const { status } = spawnSync(process.execPath, [path, ...args], { stdio: 'inherit' });

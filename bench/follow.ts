@@ -1,0 +1,91 @@
+// Many nodes follow one control plane while changes are made: from an answered change to every node having it, and its acknowledgement.
+//   node bench/follow.ts [--nodes 300] [--servers 100] [--per-second 200] [--seconds 20]
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Change, Followed, Following } from './followers.ts';
+import { ControlPlane, inADay } from './node.ts';
+import { usageOf } from './processes.ts';
+
+const { values } = parseArgs({
+  options: {
+    nodes: { type: 'string', default: '300' },
+    servers: { type: 'string', default: '100' },
+    'per-second': { type: 'string', default: '200' },
+    seconds: { type: 'string', default: '20' },
+  },
+});
+const [nodes, servers, seconds] = [values.nodes, values.servers, values.seconds].map(Number) as [
+  number,
+  number,
+  number,
+];
+const per_second = Number(values['per-second']);
+const most_ms = 1000;
+const accounts = 100;
+
+const now_ms = () => Number(process.hrtime.bigint()) / 1e6;
+const cpuOf = (pid: number) => usageOf(pid).get('node')?.cpu_seconds ?? 0;
+
+const control = await ControlPlane.start({ accounts, entries: 10_000, servers, nodes });
+const { served, process: server } = control;
+const followers = fork(fileURLToPath(new URL('followers.ts', import.meta.url)));
+try {
+  const following: Following = {
+    url: served.node_url,
+    tokens: served.nodes,
+    position: `${served.epoch}:${served.revision}`,
+  };
+  followers.send(following);
+  await once(followers, 'message');
+
+  const changes: Change[] = [];
+  const change = async (at: number) => {
+    const ip = `11.0.${at >> 8}.${at & 255}`;
+    const entry = { ip, user: 'alice', expiry: inADay() };
+    const asked_ms = now_ms();
+    await control.ask('POST', '/contract/ip-authlist', entry, at % accounts);
+    changes.push({ ip, asked_ms, answered_ms: now_ms() });
+  };
+  const [cpu, own] = [cpuOf(server.pid), cpuOf(followers.pid as number)];
+  const began = performance.now();
+  const under_way: Promise<void>[] = [];
+  for (let at = 0; at < per_second * seconds; at++) {
+    const early = began + (at * 1000) / per_second - performance.now();
+    if (early > 1) await sleep(early);
+    under_way.push(change(at));
+  }
+  await Promise.all(under_way);
+  const took = (performance.now() - began) / 1000;
+  const cores = (after: number, before: number) => ((after - before) / took).toFixed(2);
+  const used = cores(cpuOf(server.pid), cpu);
+  const usedByNodes = cores(cpuOf(followers.pid as number), own);
+
+  followers.send(changes);
+  const [{ received, acknowledged, acknowledgements }] = (await once(followers, 'message')) as [
+    Followed,
+  ];
+  const answers = changes.map((one) => one.answered_ms - one.asked_ms).sort((a, b) => a - b);
+  const at = (part: number) => (answers[Math.floor(answers.length * part)] as number).toFixed(1);
+  console.log(
+    `${nodes} nodes of ${servers} servers, every account on all; ${(changes.length / took).toFixed(0)} changes a second for ${took.toFixed(0)} s`,
+  );
+  console.log(`a change is answered: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+  for (const [what, { p50_ms, p99_ms, most_ms }] of Object.entries({ received, acknowledged })) {
+    console.log(
+      `from there to ${what} by a node: p50 ${p50_ms.toFixed(1)} ms, p99 ${p99_ms.toFixed(1)} ms, at most ${most_ms.toFixed(0)} ms`,
+    );
+  }
+  console.log(
+    `control plane: ${used} of a core, with ${(acknowledgements / took).toFixed(0)} acknowledgements a second; the nodes ${usedByNodes}`,
+  );
+  if (acknowledged.p99_ms > most_ms) {
+    console.log(`TOO SLOW: p99 at most ${most_ms} ms`);
+    process.exitCode = 1;
+  }
+} finally {
+  followers.kill();
+  await control.remove();
+}
