@@ -1,5 +1,6 @@
 // How the tests run: threads without isolation (fast), one PostgreSQL for all, and no setting that hides a skip.
 import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** What every project shares. */
@@ -24,6 +25,23 @@ if (!hasBrowser) {
   );
 }
 
+/** Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. */
+const squid = ['**/*.squid.test.ts'];
+const isRoot = process.getuid?.() === 0;
+const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
+if (!hasSquid) {
+  console.error('The tests with Squid are left out: they need /usr/sbin/squid, and root.');
+}
+
+/** Tests in a real terminal, which tmux makes. CI installs it. */
+const terminal = ['**/*.terminal.test.ts'];
+const hasTerminal =
+  process.env.CI !== undefined ||
+  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
+if (!hasTerminal) {
+  console.error('The tests in a terminal are left out: they need tmux.');
+}
+
 export default defineConfig({
   test: {
     // Named, so that the report is the same on every machine.
@@ -33,15 +51,48 @@ export default defineConfig({
     projects: [
       // The rules of the repository read files only: no database is started for them.
       { test: { ...shared, name: 'repository', include: repository } },
+      // The agent's own tests need no database.
+      {
+        test: {
+          ...shared,
+          name: 'agent',
+          include: ['agent/test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...squid],
+        },
+      },
+      // The client's tests start the server on SQLite.
+      {
+        test: {
+          ...shared,
+          name: 'client',
+          include: ['client/test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...(hasTerminal ? [] : terminal)],
+        },
+      },
       {
         test: {
           ...shared,
           name: 'server',
           include: ['server/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...repository, ...(hasBrowser ? [] : browser)],
+          exclude: ['**/node_modules/**', ...repository, ...squid, ...(hasBrowser ? [] : browser)],
           globalSetup: ['server/test/postgres.ts'],
         },
       },
+      // After all others, and one file at a time: they share ports, namespaces and the kernel's rules.
+      ...(hasSquid
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'squid',
+                include: squid,
+                exclude: ['**/node_modules/**'],
+                maxWorkers: 1,
+                sequence: { groupOrder: 1 },
+              },
+            },
+          ]
+        : []),
     ],
   },
 });

@@ -15,7 +15,7 @@ import {
   requireServer,
   serversOfContract,
   setContractServer,
-  setGeoStatus,
+  setGeoStatuses,
 } from '../server/src/servers/servers.ts';
 import { recordUsage, type UsageBucket } from '../server/src/usage/usage.ts';
 import {
@@ -67,7 +67,8 @@ export async function seedDemo(ctx: Context): Promise<boolean> {
     );
     await seedUsage(tx, acme, 7);
     await seedUsage(tx, globex, 11);
-    await seedGeoStatus(tx);
+    // Where the operator names databases, they speak.
+    if (ctx.config.geoip.length === 0) await seedGeoStatus(tx);
   });
   await reportDemoHealth(ctx);
   return true;
@@ -159,26 +160,27 @@ async function seedUsage(tx: Transaction, account: Account, seed: number): Promi
 
 const providers = ['db-ip', 'geo-whois-asn', 'iptoasn'];
 
+/** No database knows addresses that are kept for documentation: what the demo shows is made up. */
 async function seedGeoStatus(tx: Transaction): Promise<void> {
   const random = spread(3);
-  for (const { ip } of await listExitIps(tx)) {
-    for (const provider of providers) {
+  const countries = new Map((await listServers(tx)).map(({ id, country }) => [id, country]));
+  const statuses = (await listExitIps(tx)).flatMap(({ ip, server_id }) =>
+    providers.flatMap((provider) => {
       const draw = random();
-      if (draw > 0.95) continue;
+      if (draw > 0.95) return [];
       const status = draw < 0.8 ? 'ok' : draw < 0.9 ? 'warn' : 'crit';
-      const distance_km = Math.round(
-        random() * (status === 'ok' ? 100 : status === 'warn' ? 900 : 7000),
-      );
-      await setGeoStatus(tx, {
-        ip,
-        provider,
-        status,
-        status_time: tx.now - Math.floor(random() * day),
-        country: null,
-        distance_km,
-      });
-    }
-  }
+      const [least, most] = { ok: [0, 100], warn: [300, 900], crit: [500, 7000] }[status] as [
+        number,
+        number,
+      ];
+      const distance_km = Math.round(least + random() * (most - least));
+      const own = countries.get(server_id) ?? null;
+      const country = status !== 'crit' ? own : own === 'US' ? 'CA' : 'US';
+      const status_time = tx.now - Math.floor(random() * day);
+      return [{ ip, provider, status, status_time, country, distance_km }];
+    }),
+  );
+  await setGeoStatuses(tx, statuses);
 }
 
 /**

@@ -7,26 +7,56 @@ import { runUntilStopped } from '../server/src/process.ts';
 import { serversOfContract } from '../server/src/servers/servers.ts';
 import { presentUser } from '../server/src/users/routes.ts';
 import { listUsers } from '../server/src/users/users.ts';
+import { type DemoNode, type DemoProxy, readPortBase, seedNode, startNode } from './node.ts';
 import { demo, reportDemoHealth, seedDemo } from './seed.ts';
 
 const health_milliseconds = 5 * 60_000;
+
+// Before anything is started: a wrong setting is said at once.
+const port_base = portBase();
 
 // People read this terminal: the log speaks up only when something is wrong.
 await runUntilStopped({ EXITWARD_LOG_LEVEL: 'warn', ...process.env }, async (running) => {
   const { ctx } = running;
   const seeded = await seedDemo(ctx);
+  await seedNode(ctx);
   if (!seeded) await reportDemoHealth(ctx);
   setInterval(
     () => reportDemoHealth(ctx).catch((error) => ctx.log.warn(error)),
     health_milliseconds,
   ).unref();
-  const facts = await demoFacts(running);
+  const node = await startNode(running, port_base).catch((error: Error) => error);
+  if (!(node instanceof Error)) stopWithServer(running, node);
+  const facts = await demoFacts(running, node);
   const file = join(ctx.config.data_dir, 'demo.json');
   writeFileSync(`${file}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
   chmodSync(`${file}.new`, 0o600);
   renameSync(`${file}.new`, file);
   console.log(introduction(facts, file, seeded));
+  const faults = node instanceof Error ? [node.message] : node.faults;
+  if (faults.length > 0)
+    console.error(
+      `The demo's proxy does not work (EXITWARD_DEMO_PORT_BASE chooses other ports):\n  ${faults.join('\n  ')}\n`,
+    );
 });
+
+function portBase(): number {
+  try {
+    return readPortBase(process.env);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(1);
+  }
+}
+
+/** The node goes first: what it counted last is still taken. */
+function stopWithServer(running: Running, node: DemoNode): void {
+  const stop = running.stop.bind(running);
+  running.stop = async () => {
+    await node.stop();
+    await stop();
+  };
+}
 
 interface DemoFacts {
   base_url: string;
@@ -38,9 +68,14 @@ interface DemoFacts {
     servers: string[];
     users: Array<ReturnType<typeof presentUser>>;
   }>;
+  /** Absent when the node could not start. */
+  proxy?: DemoProxy;
 }
 
-async function demoFacts({ ctx, base_url, admin_url }: Running): Promise<DemoFacts> {
+async function demoFacts(
+  { ctx, base_url, admin_url }: Running,
+  node: DemoNode | Error,
+): Promise<DemoFacts> {
   const accounts: DemoFacts['accounts'] = [];
   for (const account of await pageOfAccounts(ctx.db, '', 10)) {
     const token = (await listApiTokens(ctx.db, account.id)).find((one) => one.sealed !== null);
@@ -57,18 +92,19 @@ async function demoFacts({ ctx, base_url, admin_url }: Running): Promise<DemoFac
     });
   }
   const admin_token = readFileSync(ctx.config.admin_token_file, 'utf8').trim();
-  return { base_url, admin_url, admin_token, accounts };
+  const facts = { base_url, admin_url, admin_token, accounts };
+  return node instanceof Error ? facts : { ...facts, proxy: node.proxy };
 }
 
 function introduction(
-  { base_url, admin_url, admin_token, accounts }: DemoFacts,
+  { base_url, admin_url, admin_token, accounts, proxy }: DemoFacts,
   file: string,
   seeded: boolean,
 ): string {
   const account = accounts[0];
   if (!account) return `Exitward runs at ${base_url}; there is no account yet.`;
   const { api_token } = account;
-  const server = account.servers[0];
+  const server = proxy?.server ?? account.servers[0];
   return `
 Exitward runs at ${base_url} ${seeded ? 'with a new demo network' : 'with the network that it had'}. Documentation: ${base_url}/docs
 
@@ -76,19 +112,7 @@ As an account holder (account ${account.name}; the token is the password, the us
 
   curl -u :${api_token} ${base_url}/v0/contract
   curl -u :${api_token} '${base_url}/v0/contract/servers?detail=location,usage&server=${server}'
-
-Let this machine connect without a password for the next hour, then look at the list:
-
-  curl -u :${api_token} ${base_url}/v0/contract/ip-authlist \\
-    -H 'Content-Type: application/json' -d "{\\"user\\": \\"proxy\\", \\"expiry\\": $(($(date +%s) + 3600))}"
-  curl -u :${api_token} ${base_url}/v0/contract/ip-authlist
-
-Resolve a hostname to an address of your choice on ${server}, and make a proxy access token:
-
-  curl -u :${api_token} ${base_url}/v0/contract/overrides -H 'Content-Type: application/json' \\
-    -d "{\\"server\\": \\"${server}\\", \\"hostname\\": \\"www.example.com\\", \\"ip\\": \\"203.0.113.7\\", \\"expiry\\": $(($(date +%s) + 3600))}"
-  curl -u :${api_token} ${base_url}/v0/users/token -H 'Content-Type: application/json' -d '{"user": "proxy"}'
-
+${proxy ? proxyIntroduction(proxy, base_url, api_token) : ''}
 The earlier interface takes the token as the username:
 
   curl -u ${api_token}: ${base_url}/v0/contract/whitelist
@@ -97,7 +121,36 @@ As the operator:
 
   curl -H 'Authorization: Bearer ${admin_token}' ${admin_url}/admin/status
   npx exitward account list
+  npx exitward explain --server ${server} --from 127.0.0.1 --port ${proxy ? 11000 : 10001} --host www.example.com
 
 These facts are in ${file}. Stop with Ctrl-C; everything is kept.
+`;
+}
+
+function proxyIntroduction(
+  { server, host, port, override_port, origin }: DemoProxy,
+  base_url: string,
+  api_token: string,
+): string {
+  const origin_port = new URL(origin).port;
+  const json = "-H 'Content-Type: application/json'";
+  const hour = '$(($(date +%s) + 3600))';
+  return `
+A node serves ${server} on this machine. Let your address use its proxy without a password for an hour:
+
+  curl -u :${api_token} ${base_url}/v0/contract/ip-authlist ${json} \\
+    -d "{\\"user\\": \\"proxy\\", \\"expiry\\": ${hour}}"
+  curl -x ${host}:${port} ${origin}/
+
+Resolve a hostname to an address of your choice: it counts on the override port (${override_port}), not on ${port}:
+
+  curl -u :${api_token} ${base_url}/v0/contract/overrides ${json} \\
+    -d "{\\"server\\": \\"${server}\\", \\"hostname\\": \\"shop.example.com\\", \\"ip\\": \\"127.0.0.1\\", \\"expiry\\": ${hour}}"
+  curl -x ${host}:${override_port} http://shop.example.com:${origin_port}/
+
+Make a proxy access token and use it as the proxy's password, from any address:
+
+  curl -u :${api_token} ${base_url}/v0/users/token ${json} -d '{"user": "proxy"}'
+  curl -x ${host}:${port} -U proxy:TOKEN ${origin}/
 `;
 }

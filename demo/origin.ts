@@ -1,0 +1,38 @@
+// The demo's origin: a small page of this machine, since there may be no network, that tells how a request reached it.
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+
+/** Starts it on a port of 127.0.0.1. Errors: when the port is taken. */
+export function startOrigin(port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    const asHtml = request.headers.accept?.includes('text/html') ?? false;
+    const type = asHtml ? 'text/html' : 'text/plain';
+    response.writeHead(200, {
+      'Content-Type': `${type}; charset=utf-8`,
+      'Cache-Control': 'no-store',
+    });
+    response.end(asHtml ? page(request) : `${lines(request).join('\n')}\n`);
+  });
+  return new Promise((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
+
+function lines(request: IncomingMessage): string[] {
+  return [
+    "This is the demo's origin.",
+    `You asked for http://${request.headers.host ?? ''}${request.url ?? ''}`,
+    `The request came from ${request.socket.remoteAddress ?? ''}, the exit IP.`,
+  ];
+}
+
+function page(request: IncomingMessage): string {
+  const [title, ...rest] = lines(request).map(escaped);
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>
+<body style="font: 1.1rem/1.6 system-ui; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">
+<h1>${title}</h1>${rest.map((line) => `<p>${line}</p>`).join('')}</body></html>\n`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+}
