@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Reader } from '../src/db/database.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
-import { listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
+import { createOverride, listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
 import { listRemovals } from '../src/removals.ts';
 import {
   removeContractServer,
@@ -272,6 +272,43 @@ eachDatabase((database) => {
       ]);
       await node.ack();
       expect(await status(body.id)).toBe('active');
+      node.stop();
+    });
+
+    it('what becomes of an entry while its account is off the server is not told to the node', async () => {
+      const { create, node, caller, account, server } = await scene();
+      const { db } = t.running.ctx;
+      await create({ expiry: t.now() + 1000 });
+      await caller.delete(list);
+      const hearAll = async () => {
+        const newest = await db.one<{ revision: number }>('select revision from network');
+        await node.until((one) => one.revision === newest?.revision);
+      };
+      await hearAll();
+      const since = { events: node.events.length, revision: node.revision };
+
+      // Made and left behind by one commit; and put back, though nobody serves it.
+      await t.write(async (tx) => {
+        const body = { server, hostname: 'a.example', ip: '192.0.2.1', expiry: t.now() + 1000 };
+        const rules = { addresses: 'any', max_overrides: 10 } as const;
+        await createOverride(tx, account.account.id, body, rules);
+        await removeContractServer(tx, account.account, await requireServer(tx, server));
+      });
+      await hearAll();
+      const [removal] = await listRemovals(db, account.account.id, t.now());
+      await t.write((tx) => restoreOverrides(tx, account.account, removal?.removal_id ?? 0));
+      await hearAll();
+      const gone = { kind: 'account', account: account.account.id, value: null };
+      const told = () => node.events.slice(since.events).flatMap(({ records }) => records);
+      expect(told()).toEqual([gone, gone, gone]);
+
+      // And the same to one that was away meanwhile.
+      node.stop();
+      since.events = node.events.length;
+      node.revision = since.revision;
+      await node.follow();
+      await hearAll();
+      expect(told()).toEqual([gone, gone, gone]);
       node.stop();
     });
 

@@ -11,6 +11,7 @@ import {
   removeAllEntries,
   removeEntry,
   requireEntry,
+  restoreEntries,
 } from '../../server/src/authlist/authlist.ts';
 import type { Transaction } from '../../server/src/db/database.ts';
 import {
@@ -19,7 +20,9 @@ import {
   listOverrides,
   removeAllOverrides,
   removeOverride,
+  restoreOverrides,
 } from '../../server/src/overrides/overrides.ts';
+import { listRemovals } from '../../server/src/removals.ts';
 import {
   addExitIp,
   exitIpsOfServer,
@@ -132,6 +135,17 @@ const verbs: Array<[name: string, weight: number, verb: Verb]> = [
     'overrides-clear',
     1,
     async (tx, random) => removeAllOverrides(tx, (await account(tx, random)).id, anyVersion),
+  ],
+  [
+    // The operator puts back what an account cleared, wherever that account is by now.
+    'undo',
+    3,
+    async (tx, random) => {
+      const of = await account(tx, random);
+      const [last] = await listRemovals(tx, of.id, tx.now);
+      const restore = last?.list === 'authlist' ? restoreEntries : restoreOverrides;
+      return restore(tx, of, last?.removal_id ?? 0);
+    },
   ],
   [
     'user-change',

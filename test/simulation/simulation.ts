@@ -206,8 +206,9 @@ export class Simulation {
           const user = await requireUserNamed(tx, of.id, name);
           const [key] = secrets.publicKeys();
           if (!key) throw new Error('there is no key');
+          const { token } = await createProxyToken(tx, secrets, of, user.id, lifetime_seconds);
           return {
-            password: await createProxyToken(tx, secrets, of, user.id, lifetime_seconds),
+            password: token,
             issued: {
               key,
               account: of.id,

@@ -61,9 +61,9 @@ export class AgentProcess {
     await this.until(({ applied, ports }) => applied !== null && ports.length > 0);
   }
 
-  /** Starts it; resolves when it follows the control plane. */
-  async follow(): Promise<void> {
-    await this.start();
+  /** The same; resolves when it follows the control plane. */
+  async follow(settings: Record<string, string> = {}): Promise<void> {
+    await this.start(settings);
     await this.until(({ state }) => state === 'following');
   }
 

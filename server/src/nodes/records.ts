@@ -136,8 +136,8 @@ export async function recordsOfChange(
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
   }
+  const gone: NodeRecord = { kind: 'account', account, value: null };
   if (kind === 'account') {
-    const gone: NodeRecord = { kind: 'account', account, value: null };
     if (!(await findContractServer(db, account, server_id))) return [gone];
     const records = [gone];
     for await (const record of accountRecords(db, account, server_id, now)) {
@@ -160,5 +160,7 @@ export async function recordsOfChange(
   const row = await findOverrideRow(db, account, id);
   const wanted =
     row && row.server_id === server_id && row.removed_revision === null && now < row.expiry;
-  return [wanted ? overrideRecord(row) : none];
+  if (!wanted) return [none];
+  // An entry outlasts the leaving of its account, and may be put back after it.
+  return [(await findContractServer(db, account, server_id)) ? overrideRecord(row) : gone];
 }
