@@ -2,6 +2,7 @@
 import type { ProxyRequest, Verdict } from './policy/decide.ts';
 import type { Listener } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
+import type { Use } from './policy/uses.ts';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
 export interface Traffic {
@@ -44,6 +45,8 @@ export interface Engine {
   catchUp(): Promise<Position | undefined>;
   /** What was transferred since the cursor (undefined: from the beginning of what is known). */
   poll(cursor: unknown): Promise<Poll>;
+  /** When authlist entries last let somebody in: those that did since it was last asked, each once or more. */
+  takeUses(): Promise<Use[]>;
   /** What would happen to this request, by the same policy and code that judges real ones. */
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */

@@ -19,6 +19,7 @@ import { findSquidUser } from './squid/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
+import { LastUsed, type UseReports } from './usage/last_used.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -36,7 +37,7 @@ export interface EngineOptions {
 export interface Overrides {
   clock?: Clock;
   log?: Logger;
-  control?: ControlPlane;
+  control?: ControlPlane & UseReports;
   startEngine?: (options: EngineOptions) => Promise<Engine>;
 }
 
@@ -68,7 +69,7 @@ class Agent implements Running {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #control: ControlPlane;
+  readonly #control: ControlPlane & UseReports;
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
@@ -85,6 +86,7 @@ class Agent implements Running {
   #engine: Engine | undefined;
   #link: Link | undefined;
   #health: HealthChecks | undefined;
+  #lastUsed: LastUsed | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
   #guarded = '';
@@ -146,6 +148,8 @@ class Agent implements Running {
       port_shift,
       health_seconds,
     });
+    const lastUsed = new LastUsed({ engine, control, clock, log });
+    this.#lastUsed = lastUsed;
     this.#link = link;
     this.#health = health;
     this.#keep('link', (signal) => link.run(signal));
@@ -155,6 +159,7 @@ class Agent implements Running {
       await health.run(signal);
     });
     this.#keep('usage', (signal) => this.#count(engine, signal));
+    this.#keep('last uses', (signal) => lastUsed.run(signal));
   }
 
   /** Runs a part until the agent stops. One that fails begins again, and the others go on. */
@@ -259,9 +264,11 @@ class Agent implements Running {
     await Promise.all(this.#parts);
     // Each is done whatever became of the others: above all, what was counted is to be kept.
     const steps = [
+      async () => this.#lastUsed?.collect(),
       async () => this.#engine?.stop({ leave_running }),
       async () => this.#usage?.meter.tick(),
       async () => this.#usage?.sender.send(),
+      async () => this.#lastUsed?.send(),
       async () => this.#usage?.journal.close(),
       async () => this.#store?.close(),
     ];

@@ -4,6 +4,7 @@ import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine
 import { decide, type ProxyRequest, type Rules, type Verdict } from '../src/policy/decide.ts';
 import type { Listener } from '../src/policy/policy.ts';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
+import { type Use, Uses } from '../src/policy/uses.ts';
 import { Replica } from '../src/store/replica.ts';
 
 export const openRules: Rules = {
@@ -16,6 +17,7 @@ export const openRules: Rules = {
 export class FakeEngine implements Engine {
   readonly name = 'embedded';
   readonly replica: Replica;
+  readonly uses = new Uses();
   readonly #now: () => number;
   readonly #rules: Rules;
   catchUps = 0;
@@ -43,7 +45,10 @@ export class FakeEngine implements Engine {
 
   /** What happens to a client's CONNECT. */
   connect(more: Partial<ProxyRequest> = {}): Verdict {
-    return decide(this.replica.policy, this.#rules, { ...connection, ...more }, this.#now());
+    const now = this.#now();
+    const verdict = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
+    if (verdict.verdict === 'allow') this.uses.note(verdict.authority, now);
+    return verdict;
   }
 
   async explain(request: ProxyRequest): Promise<Explanation> {
@@ -54,6 +59,10 @@ export class FakeEngine implements Engine {
 
   async poll(): Promise<Poll> {
     return { finished: this.finished.splice(0), open: this.open, cursor: null };
+  }
+
+  async takeUses(): Promise<Use[]> {
+    return this.uses.take();
   }
 
   listeners(): ReadonlyMap<number, Listener> {

@@ -2,10 +2,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Clock, systemClock } from '../src/clock.ts';
 
-/** Whoever sleeps wakes up a moment later, and so much time has passed for everybody. */
+/** Who sleeps the shortest wakes up a moment later, and so much time has passed for everybody. */
 export class HastyClock implements Clock {
   seconds = 1_800_000_000;
   #slept = 0;
+  /** When each sleeper is to wake up. */
+  readonly #sleepers = new Set<{ until: number }>();
 
   now(): number {
     return Math.floor(this.seconds + this.#slept);
@@ -16,7 +18,13 @@ export class HastyClock implements Clock {
   }
 
   async sleep(seconds: number, signal?: AbortSignal): Promise<void> {
-    await setTimeout(2, undefined, signal ? { signal } : {}).catch(() => {});
-    this.#slept += seconds;
+    const sleeper = { until: this.#slept + seconds };
+    this.#sleepers.add(sleeper);
+    do {
+      await setTimeout(2, undefined, signal ? { signal } : {}).catch(() => {});
+      const first = Math.min(...Array.from(this.#sleepers, ({ until }) => until));
+      if (first === sleeper.until) this.#slept = Math.max(this.#slept, first);
+    } while (this.#slept < sleeper.until && !signal?.aborted);
+    this.#sleepers.delete(sleeper);
   }
 }

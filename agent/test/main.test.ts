@@ -290,6 +290,16 @@ describe('a running agent', () => {
     expect(readFileSync(join(state_dir, 'usage.journal'), 'utf8')).toContain('acknowledged');
   });
 
+  test('tells what authlist entries let in, at the latest when it stops', async () => {
+    const { control, start } = await machine();
+    const running = await start();
+    await control.until(() => running.engine.connect().verdict === 'allow');
+    expect(running.engine.connect({ source: '192.0.2.11' }).verdict).not.toBe('allow');
+    await running.stop();
+    const at = expect.any(Number);
+    expect(control.uses).toEqual([{ uses: [{ account: 1, entry: 1, at }] }]);
+  });
+
   test('keeps what it cannot send when it stops, and sends it after the next start', async () => {
     const { control, start } = await machine();
     const running = await start();

@@ -112,6 +112,28 @@ export function engineScenarios(name: string, start: StartNode): void {
         await expectRefusal({ ...normal, from: stranger }, 'unknown_address');
       });
 
+      test('an authlist entry is used by what it lets in, and by nothing else', async () => {
+        const { engine } = node;
+        await engine.takeUses();
+        for (const answer of await askBoth(tokened(2))) expect(answer.status).toBe(200);
+        const refused = await t.ask({ ...normal, from: second }, 'GET', `http://${t.privateIp}/`);
+        expect(refused.status).toBe(403);
+        const explained = await engine.explain({
+          ...{ source: second, port: t.normalPort, method: 'GET', host: t.originIp },
+          ...{ destination_port: origin.port, credentials: undefined },
+        });
+        expect(explained.verdict.verdict).toBe('allow');
+        expect(await engine.takeUses()).toEqual([]);
+
+        const minute = () => t.now() - (t.now() % 60);
+        const begin = minute();
+        for (const answer of await askBoth(normal)) expect(answer.status).toBe(200);
+        const uses = await engine.takeUses();
+        expect(uses).toEqual([{ account: 1, entry: 1, at: expect.any(Number) }]);
+        expect([begin, minute()]).toContain(uses[0]?.at);
+        expect(await engine.takeUses()).toEqual([]);
+      });
+
       test('a TLS port takes both kinds of requests', async () => {
         const through = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
         for (const answer of await askBoth(through)) expect(answer.status).toBe(200);

@@ -34,6 +34,7 @@ export class ScriptedControl {
   readonly resumed: string[] = [];
   readonly acknowledged: Position[] = [];
   readonly usage: unknown[] = [];
+  readonly uses: unknown[] = [];
   readonly health: unknown[] = [];
   readonly answers: Answered[] = [];
 
@@ -152,6 +153,9 @@ export class ScriptedControl {
     } else if (asked === 'POST /usage') {
       this.usage.push(body);
       send(200, { counted: true, left_out: [] });
+    } else if (asked === 'POST /uses') {
+      this.uses.push(body);
+      send(204);
     } else if (asked === 'POST /health') {
       this.health.push(body);
       send(200, { known: 1 });

@@ -125,6 +125,28 @@ test('a tunnel that an earlier agent saw opened is closed by the next one when i
   await tunnel.ended();
 });
 
+test('what authlist entries let in is not forgotten when a decider is replaced, nor without an agent', async () => {
+  const { apply, squids, restart } = await start();
+  let told: unknown[] = [];
+  const areTold = async () => {
+    told = (await node?.engine.takeUses()) ?? [];
+    return told.length > 0;
+  };
+  const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];
+  expect(await reasonFor(normal)).toBe('let in');
+  const old = deciderOf(squids()[0]);
+  await apply(oneExit());
+  await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
+  await t.until(areTold);
+  expect(told).toEqual(ofAlice);
+  expect(await areTold()).toBe(false);
+  await node?.engine.stop({ leave_running: true });
+  expect(await reasonFor(normal)).toBe('let in');
+  await restart();
+  await t.until(areTold);
+  expect(told).toEqual(ofAlice);
+});
+
 test('a decider that dies is replaced, and knows what the dead one had let in', async () => {
   const { apply, squids, engine } = await start();
   const tunnel = await t.openTunnel(byToken, to);

@@ -6,6 +6,7 @@ import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
 import type { Sessions } from '../policy/sessions.ts';
+import type { Uses } from '../policy/uses.ts';
 import type { Replica } from '../store/replica.ts';
 import { type Answer, isRefusal } from './answers.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
@@ -21,6 +22,7 @@ export interface Context {
   log: Logger;
   resolver: Resolver;
   sessions: Sessions;
+  uses: Uses;
   connections: Connections;
 }
 
@@ -35,6 +37,7 @@ export async function admit(
   request: IncomingMessage,
   destination: Destination,
 ): Promise<Socket | Answer> {
+  const now = ctx.clock.now();
   const verdict = decide(
     ctx.replica.policy,
     ctx.rules,
@@ -46,12 +49,13 @@ export async function admit(
       destination_port: destination.port,
       credentials: credentialsOf(request),
     },
-    ctx.clock.now(),
+    now,
   );
   if (verdict.verdict !== 'allow') return verdict.reason;
   // From here on it may be revoked, also while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
   ctx.sessions.open(connection.name, authority);
+  ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
   if (authority.by !== 'probe' && !(typeof addresses === 'string' && isRefusal(addresses))) {
     exchange.payer = authority;

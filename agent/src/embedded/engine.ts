@@ -10,6 +10,7 @@ import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
+import { type Use, Uses } from '../policy/uses.ts';
 import { Replica } from '../store/replica.ts';
 import type { Context } from './admit.ts';
 import { answerRaw, type Failure } from './answers.ts';
@@ -70,6 +71,7 @@ class EmbeddedEngine implements Engine {
       log,
       resolver: new Resolver(config.dns_servers, clock),
       sessions: new Sessions(),
+      uses: new Uses(),
       connections: new Connections(clock),
     };
     this.#on_revoke = config.on_revoke;
@@ -108,6 +110,10 @@ class EmbeddedEngine implements Engine {
 
   async poll(cursor: unknown): Promise<Poll> {
     return this.#ctx.connections.poll(cursor);
+  }
+
+  async takeUses(): Promise<Use[]> {
+    return this.#ctx.uses.take();
   }
 
   /** Errors: without a policy. */

@@ -3,6 +3,8 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { ExitHealth } from '../health/health.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
+import type { Use } from '../policy/uses.ts';
+import type { UseReports } from '../usage/last_used.ts';
 import type { Batch } from '../usage/ledger.ts';
 import { EventReader, LineTooLong, type ServerEvent } from './events.ts';
 import type { Answer } from './questions.ts';
@@ -75,7 +77,7 @@ const eventPieceBytes = 64 * 1024;
 /** What a control plane may ask for; more would be a mistake of something between. */
 const most_retry_seconds = 30;
 
-export class HttpControl implements ControlPlane {
+export class HttpControl implements ControlPlane, UseReports {
   readonly #options: Required<HttpControlOptions>;
   readonly #agent: HttpAgent;
 
@@ -130,6 +132,10 @@ export class HttpControl implements ControlPlane {
     // Usage is forgotten by this answer: it had better be one.
     if (typeof counted !== 'boolean' || !Array.isArray(left_out)) throw notOurs();
     return { counted, left_out };
+  }
+
+  async reportUses(uses: Use[]): Promise<void> {
+    await this.#post('/uses', { uses });
   }
 
   async reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }> {

@@ -9,6 +9,7 @@ import type { Config } from '../config.ts';
 import { decide, type Rules } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
+import { Uses } from '../policy/uses.ts';
 import { Replica, type Touched } from '../store/replica.ts';
 import { Census } from './census.ts';
 import {
@@ -43,6 +44,7 @@ const now = systemClock.now;
 const replica = new Replica(policyFolder);
 const sessions = new Sessions();
 const census = new Census(sessions);
+const uses = new Uses();
 let agent: Socket | undefined;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
 /** Squid has no more questions; and the agent was told all. */
@@ -50,7 +52,7 @@ let isLeaving = false;
 let isParted = false;
 
 let { on_revoke, ...judged } = readRules();
-const judge = new Judge({ policy: () => replica.policy, census, ...judged });
+const judge = new Judge({ policy: () => replica.policy, census, uses, ...judged });
 
 function readRules(): Pick<RulesFile, 'port_shift' | 'on_revoke'> & { rules: Rules } {
   const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
@@ -116,7 +118,7 @@ function leave(): void {
 
 function part(socket: Socket): void {
   isParted = true;
-  const opened: FromDecider = { opened: census.untold() };
+  const opened: FromDecider = { opened: census.untold(), uses: uses.take() };
   // The agent closes when it has read it.
   socket.end(`${JSON.stringify(opened)}\n`);
 }
@@ -160,6 +162,7 @@ function hear(message: ToDecider): void {
 async function answer({ ask, question }: Asked): Promise<Questions[keyof Questions]['answer']> {
   if (ask === 'catch_up') return catchUp();
   if (ask === 'take_list') return census.take(question);
+  if (ask === 'take_uses') return uses.take(question);
   const verdict = decide(replica.policy, judge.rules, question, now());
   const { position } = replica;
   return position ? { verdict, position } : { verdict };

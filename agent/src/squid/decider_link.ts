@@ -5,6 +5,7 @@ import type { Authority, ProxyRequest, Verdict } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
+import { type Use, Uses } from '../policy/uses.ts';
 import type { Listed } from './census.ts';
 
 /** Client connections, and what each rests on. */
@@ -24,6 +25,8 @@ export interface Questions {
   catch_up: { question: undefined; answer: CaughtUp };
   /** To forget what is over; tells what those rest on that are new in the list, or were judged since. */
   take_list: { question: Listed; answer: Opened };
+  /** What authlist entries let in since, so many at most: meanwhile it judges nothing. */
+  take_uses: { question: number; answer: Use[] };
   explain: { question: ProxyRequest; answer: { verdict: Verdict; position?: Position } };
 }
 
@@ -35,11 +38,11 @@ export type Asked = {
 /** A line of JSON each, over a unix socket. The other one: what an earlier decider of this Squid let in. */
 export type ToDecider = Asked | { opened: Opened };
 
-/** `opened` is the last that one says which leaves: what it had let in and may not have told. */
+/** `opened` is the last that one says which leaves: what it had let in, by what, and may not have told. */
 export type FromDecider =
   | { id: number; answer?: unknown }
   | { revoked: Revoked[] }
-  | { opened: Opened };
+  | { opened: Opened; uses?: Use[] };
 
 export interface LinkEvents {
   onRevoked: (revoked: Revoked[]) => void;
@@ -63,6 +66,7 @@ interface Decider {
 
 /** A decider answers within milliseconds, unless it is stuck. */
 const answer_milliseconds = 5000;
+const mostUsesOfAnswer = 5000;
 /** What a list of a hundred thousand connections rests on takes a tenth of this. */
 const longest_line = 256 * 1024 * 1024;
 
@@ -78,6 +82,8 @@ export class DeciderLink {
   readonly authorities = new Map<string, Authority>();
   /** Those of them that a leaving decider told since the last list. */
   #fresh = new Set<string>();
+  /** What its deciders told that nobody has taken. */
+  readonly #uses = new Uses();
   readonly #events: LinkEvents;
   readonly #server: Server;
   /** While Squid is reconfigured there may be two deciders for a moment, the newest last. */
@@ -159,6 +165,27 @@ export class DeciderLink {
     this.#fresh = new Set();
   }
 
+  /** When authlist entries last let somebody in, of those that did since it was last asked. */
+  async takeUses(): Promise<Use[]> {
+    try {
+      for (let isMore = true; isMore; ) {
+        isMore = false;
+        await this.#askAll(
+          'take_uses',
+          () => mostUsesOfAnswer,
+          (told) => {
+            this.#uses.add(told);
+            isMore ||= told.length === mostUsesOfAnswer;
+          },
+        );
+      }
+    } catch {
+      // One that does not answer now tells it the next time; one that is gone, or was left running by
+      // an agent of before this question, never does.
+    }
+    return this.#uses.take();
+  }
+
   async close(): Promise<void> {
     for (const { socket } of this.#deciders) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -183,6 +210,7 @@ export class DeciderLink {
       this.#events.onRevoked(message.revoked);
     } else if ('opened' in message) {
       this.#note(message.opened);
+      this.#uses.add(message.uses ?? []);
       for (const [connection] of message.opened) this.#fresh.add(connection);
       decider.isLeaving = true;
       for (const other of this.#deciders) {

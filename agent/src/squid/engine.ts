@@ -7,6 +7,7 @@ import { decide, type ProxyRequest } from '../policy/decide.ts';
 import { type Listener, Policy } from '../policy/policy.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
+import type { Use } from '../policy/uses.ts';
 import { newestGeneration, snapshotPath } from '../store/generations.ts';
 import { Replica } from '../store/replica.ts';
 import { type CaughtUp, DeciderAbsent, DeciderSilent } from './decider_link.ts';
@@ -74,6 +75,10 @@ class SquidEngine implements Engine {
     const turn = this.#turn.then(() => this.#catchUp());
     this.#turn = turn.catch(() => undefined);
     return turn;
+  }
+
+  async takeUses(): Promise<Use[]> {
+    return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeUses()))).flat();
   }
 
   async explain(request: ProxyRequest): Promise<Explanation> {

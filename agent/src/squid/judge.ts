@@ -1,6 +1,7 @@
 // Answers Squid's questions, a line each: this is run for every request, and does nothing that it need not.
 import { decide, type ProxyRequest, type Rules, readCredentials } from '../policy/decide.ts';
 import type { Policy } from '../policy/policy.ts';
+import type { Uses } from '../policy/uses.ts';
 import type { Census } from './census.ts';
 import { connectionName } from './meter_log.ts';
 
@@ -11,17 +12,20 @@ export interface JudgeOptions {
   port_shift: number;
   /** Hears of every connection that is let in. */
   census: Census;
+  uses: Uses;
 }
 
 export class Judge {
   readonly #policy: () => Policy;
   readonly #census: Census;
+  readonly #uses: Uses;
   rules: Rules;
   port_shift: number;
 
-  constructor({ policy, rules, port_shift, census }: JudgeOptions) {
+  constructor({ policy, rules, port_shift, census, uses }: JudgeOptions) {
     this.#policy = policy;
     this.#census = census;
+    this.#uses = uses;
     this.rules = rules;
     this.port_shift = port_shift;
   }
@@ -50,6 +54,7 @@ export class Judge {
     const { authority, dial } = verdict;
     if (authority.by === 'probe') return `${id} OK probe_=1\n`;
     this.#census.admit(connectionName(source, source_port, port ?? ''), authority);
+    this.#uses.note(authority, now);
     const notes = `account_=${authority.account} user_=${authority.user}`;
     if (dial === undefined) return `${id} OK ${notes}\n`;
     return `${id} OK ${notes} dial_=${dial.includes(':') ? `[${dial}]` : dial}\n`;

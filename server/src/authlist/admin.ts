@@ -18,6 +18,7 @@ import {
 import {
   type AuthlistEntry,
   findClaims,
+  lastUses,
   listEntries,
   removeAllEntriesAnyway,
   removeEntryAnyway,
@@ -25,12 +26,15 @@ import {
   userIsActive,
 } from './authlist.ts';
 
-const Entry = Strict({
+export const Entry = Strict({
   id: Integer('Id of the entry on this account.', 1),
   ip: Type.String({ description: 'IP address.' }),
   user: Type.String({ description: 'User that its connections are assigned to.' }),
   user_active: Type.Boolean({ description: 'Whether that user is an active proxy user.' }),
   expiry: Timestamp('When the entry expires.'),
+  last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+    description: 'When it last let a connection in, to the minute; null: no node told of any.',
+  }),
 });
 const Claim = Strict({
   ip: Type.String({ description: 'IP address.' }),
@@ -41,8 +45,10 @@ const Claim = Strict({
   expiry: Timestamp('When the entry expires.'),
 });
 const ClaimQuery = Strict({ ip: Text('One IP address, in any spelling.', 64) });
-const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
-const Restored = Strict({
+export const Removal = Strict({
+  removal_id: Integer('Which removal, from the list of removals.', 1),
+});
+export const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer('Entries that have expired since, or whose address is taken.'),
 });
@@ -50,9 +56,9 @@ const Restored = Strict({
 const EntryPath = Type.Object({ ...AccountPath.properties, ...IdPath.properties });
 type EntryPath = Static<typeof EntryPath>;
 
-function presentEntry(entry: AuthlistEntry) {
+export function presentEntry(entry: AuthlistEntry, last_used_at: number | null) {
   const { id, ip, user, expiry } = entry;
-  return { id, ip, user, user_active: userIsActive(entry), expiry };
+  return { id, ip, user, user_active: userIsActive(entry), expiry, last_used_at };
 }
 
 export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
@@ -98,7 +104,11 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       const account = await requireAccountNamed(ctx.db, request.params.account);
       const entries = await listEntries(ctx.db, account.id, {}, ctx.clock.now());
-      return sendJson(reply, entries.map(presentEntry));
+      const uses = await lastUses(ctx.db, account.id);
+      return sendJson(
+        reply,
+        entries.map((entry) => presentEntry(entry, uses.get(entry.id) ?? null)),
+      );
     },
   );
 

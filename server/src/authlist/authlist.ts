@@ -6,7 +6,7 @@ import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
 import { quoted } from '../quoted.ts';
-import { keepRemoved, takeRemoved } from '../removals.ts';
+import { keepRemoved, type Removed, takeRemoved } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
 
@@ -58,9 +58,13 @@ export async function requireEntry(
   now: number,
 ): Promise<store.AuthlistEntry> {
   const entry = id === undefined ? undefined : await store.find(db, account_id, id, now);
-  if (!entry)
-    throw notFound('There is no such entry on your list; it may have expired or been removed.');
+  if (!entry) throw noSuchEntry();
   return entry;
+}
+
+/** What is said of an entry that is not there for the caller. */
+export function noSuchEntry() {
+  return notFound('There is no such entry on your list; it may have expired or been removed.');
 }
 
 /**
@@ -264,26 +268,26 @@ async function endEntry(tx: Transaction, before: store.AuthlistEntry): Promise<v
   });
 }
 
-/** Removes all entries of the account; the operator can undo it for seven days. Answers how many. */
+/** Removes all entries of the account; it can be undone for seven days. Errors: 403. */
 export async function removeAllEntries(
   tx: Transaction,
   account_id: number,
   requireMatch: (before: store.AuthlistEntry[]) => void,
-): Promise<number> {
+): Promise<Removed> {
   await requireWritable(tx, account_id);
   return removeAllEntriesAnyway(tx, account_id, requireMatch);
 }
 
-/** "Remove all" for the operator, whatever the state of the contract. Answers how many. */
+/** "Remove all" for the operator, whatever the state of the contract. */
 export async function removeAllEntriesAnyway(
   tx: Transaction,
   account_id: number,
   requireMatch?: (before: store.AuthlistEntry[]) => void,
-): Promise<number> {
+): Promise<Removed> {
   const entries = await store.all(tx, account_id, tx.now);
   requireMatch?.(entries);
   const removed = await store.removeAll(tx, account_id);
-  if (removed === 0) return 0;
+  if (removed === 0) return { removal_id: null, entries: 0 };
   await countHeld(tx, account_id, 'authlist', -removed);
   const removal_id = await keepRemoved(tx, account_id, 'authlist', entries.map(toRow));
   await recordChange(tx, {
@@ -298,7 +302,7 @@ export async function removeAllEntriesAnyway(
     target: 'authlist',
     before: { entries: entries.length, removal_id },
   });
-  return entries.length;
+  return { removal_id, entries: entries.length };
 }
 
 /**
@@ -339,6 +343,27 @@ export async function restoreEntries(
     after: { removal_id, ...outcome },
   });
   return outcome;
+}
+
+/**
+ * Keeps when entries let a connection in, to the minute; the latest time counts, and none is in the
+ * future. What is no entry is left out. No change: neither nodes nor answers of /v0 show it.
+ */
+export async function noteUses(tx: Transaction, uses: readonly store.Use[]): Promise<void> {
+  const latest = new Map<string, store.Use>();
+  for (const use of uses) {
+    const key = `${use.account_id} ${use.entry_id}`;
+    const seconds = Math.min(use.used_at, tx.now);
+    const used_at = Math.max(seconds - (seconds % 60), latest.get(key)?.used_at ?? 0);
+    latest.set(key, { ...use, used_at });
+  }
+  await store.putUses(tx, Array.from(latest.values()));
+}
+
+/** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of the account's list. */
+export async function lastUses(db: Reader, account_id: number): Promise<Map<number, number>> {
+  const uses = await store.usesOfAccount(db, account_id);
+  return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 
 /** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */

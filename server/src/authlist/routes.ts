@@ -45,10 +45,13 @@ const Entry = Type.Object(
   { additionalProperties: false },
 );
 
-const Ip = Text('IP address: one IPv4 or IPv6 address.', 64);
-const User = Text('Username that connections from the address are assigned to.');
-const Expiry = Integer('When the entry expires, epoch seconds; at most 10 years from now.', 0);
-const NewEntry = Strict({
+export const Ip = Text('IP address: one IPv4 or IPv6 address.', 64);
+export const User = Text('Username that connections from the address are assigned to.');
+export const Expiry = Integer(
+  'When the entry expires, epoch seconds; at most 10 years from now.',
+  0,
+);
+export const NewEntry = Strict({
   ip: Type.Optional(Text('IP address; the one that the request comes from when omitted.', 64)),
   user: User,
   expiry: Expiry,
@@ -70,10 +73,13 @@ function presentEntry(entry: AuthlistEntry) {
   return { id, ip, user, user_active: userIsActive(entry), expiry };
 }
 
+/** What the settings say of this list, with one count of conflicts for every way to it. */
+export function authlistRules({ config }: Context): AuthlistRules {
+  return { ...config, conflicts: new ConflictCap(config.conflicts_per_hour) };
+}
+
 /** The same routes under each variant's own path. */
-export function authlistRoutes(app: FastifyInstance, ctx: Context): void {
-  const conflicts = new ConflictCap(ctx.config.conflicts_per_hour);
-  const rules: AuthlistRules = { ...ctx.config, conflicts };
+export function authlistRoutes(app: FastifyInstance, ctx: Context, rules: AuthlistRules): void {
   addRoutes(app, ctx, rules, 'current', '/contract/ip-authlist', '/v0/contract/whitelist');
   addRoutes(app, ctx, rules, 'earlier', '/contract/whitelist', '/v0/contract/ip-authlist');
 }

@@ -122,12 +122,22 @@ export function claimOn(
   ]);
 }
 
-export function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
-  return tx.run('delete from authlist where account_id = $1 and id = $2', [account_id, id]);
+/** Also forgets when it was used. */
+export async function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
+  const [removed] = await Promise.all([
+    tx.run('delete from authlist where account_id = $1 and id = $2', [account_id, id]),
+    tx.run('delete from authlist_uses where account_id = $1 and entry_id = $2', [account_id, id]),
+  ]);
+  return removed;
 }
 
-export function removeAll(tx: Transaction, account_id: number): Promise<number> {
-  return tx.run('delete from authlist where account_id = $1', [account_id]);
+/** Also forgets when they were used. */
+export async function removeAll(tx: Transaction, account_id: number): Promise<number> {
+  const [removed] = await Promise.all([
+    tx.run('delete from authlist where account_id = $1', [account_id]),
+    tx.run('delete from authlist_uses where account_id = $1', [account_id]),
+  ]);
+  return removed;
 }
 
 export function expired(db: Reader, now: number, most: number): Promise<AuthlistRow[]> {
@@ -190,4 +200,42 @@ export function findAny(
   id: number,
 ): Promise<AuthlistRow | undefined> {
   return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
+}
+
+/** When an entry was used. */
+export interface Use {
+  account_id: number;
+  entry_id: number;
+  /** Epoch seconds. */
+  used_at: number;
+}
+
+/** One statement for any number: the rest of it is filled up with what is no entry. */
+const usesOfStatement = 100;
+const noUse: Use = { account_id: 0, entry_id: 0, used_at: 0 };
+const putUsesStatement = `insert into authlist_uses (account_id, entry_id, used_at)
+  select v.column1, v.column2, v.column3 from (values ${Array.from(
+    { length: usesOfStatement },
+    (_, at) => `(${[1, 2, 3].map((column) => `cast($${3 * at + column} as bigint)`)})`,
+  )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2
+  on conflict (account_id, entry_id) do update set used_at = excluded.used_at
+    where authlist_uses.used_at < excluded.used_at`;
+
+/** Keeps when entries were used, unless a later time is known. Each once; those that are no entries are left out. */
+export async function putUses(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  for (let at = 0; at < uses.length; at += usesOfStatement) {
+    const some = uses.slice(at, at + usesOfStatement);
+    const rows = [...some, ...Array<Use>(usesOfStatement - some.length).fill(noUse)];
+    await tx.run(
+      putUsesStatement,
+      rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),
+    );
+  }
+}
+
+export function usesOfAccount(
+  db: Reader,
+  account_id: number,
+): Promise<Array<Pick<Use, 'entry_id' | 'used_at'>>> {
+  return db.all('select entry_id, used_at from authlist_uses where account_id = $1', [account_id]);
 }

@@ -59,6 +59,7 @@ export const authlistNoun: Noun = {
       ['user', 'user'],
       ['user active', 'user_active'],
       ['expiry', 'expiry', 'time'],
+      ['last used', 'last_used_at', 'time'],
     ]),
     find,
   ],

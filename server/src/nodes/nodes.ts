@@ -1,6 +1,7 @@
 // Nodes: how an agent joins, what it acknowledges, and the usage and health that it reports.
 import { judgeLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
+import { noteUses } from '../authlist/authlist.ts';
 import { nextId, recordChange, touch } from '../changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
@@ -308,6 +309,25 @@ export async function reportUsage(
     await touch(tx, account.id);
   }
   return { counted: true, left_out };
+}
+
+/**
+ * Keeps when authlist entries last let a connection in. Those of accounts that the node's server does
+ * not serve are left out, and so is what is no entry (any more).
+ */
+export async function reportUses(
+  tx: Transaction,
+  node_id: number,
+  uses: ReadonlyArray<{ account: number; entry: number; at: number }>,
+): Promise<void> {
+  const node = await requireNode(tx, node_id);
+  const named = Array.from(new Set(uses.map(({ account }) => account)));
+  const served = await store.served(tx, node.server_id, named);
+  const own = uses.filter(({ account }) => served.has(account));
+  await noteUses(
+    tx,
+    own.map(({ account, entry, at }) => ({ account_id: account, entry_id: entry, used_at: at })),
+  );
 }
 
 /** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted nobody waits any more. */

@@ -28,6 +28,7 @@ import {
   type Node,
   reportHealth,
   reportUsage,
+  reportUses,
   type UsageReport,
 } from './nodes.ts';
 import { Snapshots } from './snapshot.ts';
@@ -59,6 +60,16 @@ const UsageBatch = Strict({
       down: Integer('Bytes to the client.', 0, 2 ** 50),
     }),
     { maxItems: 20_000 },
+  ),
+});
+const UsesReport = Strict({
+  uses: Type.Array(
+    Strict({
+      account: Integer('Account id.', 1),
+      entry: Integer('Id of the authlist entry.', 1),
+      at: Integer('When it last let a connection in, epoch seconds.', 1),
+    }),
+    { maxItems: 5000 },
   ),
 });
 const Health = Strict({
@@ -296,6 +307,26 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
         reportUsage(tx, request.node.id, request.body),
       );
       return reply.type(jsonType).send(JSON.stringify(outcome));
+    },
+  );
+
+  app.post<{ Body: Static<typeof UsesReport> }>(
+    '/node/uses',
+    {
+      bodyLimit: largeBodyLimit,
+      schema: {
+        summary: 'Report when authlist entries last let a connection in',
+        tags,
+        querystring: EmptyQuery,
+        body: UsesReport,
+        response: { 204: NoContent, ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      await ctx.db.write(actorOf(request), (tx) =>
+        reportUses(tx, request.node.id, request.body.uses),
+      );
+      return reply.code(204).send();
     },
   );
 

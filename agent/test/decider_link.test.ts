@@ -1,0 +1,70 @@
+// The agent's end of the line to deciders, with deciders that a test plays: how it asks what authlist entries let in.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { type Use, Uses } from '../src/policy/uses.ts';
+import { DeciderLink, readLines } from '../src/squid/decider_link.ts';
+
+const cleaners: Array<() => unknown> = [];
+afterEach(async () => {
+  for (const clean of cleaners.splice(0).reverse()) await clean();
+});
+
+const at = 1_800_000_000;
+const useOf = (entry: number): Use => ({ account: 1, entry, at });
+
+async function listen(): Promise<DeciderLink> {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-decider-'));
+  cleaners.push(() => rmSync(dir, { recursive: true, force: true }));
+  const link = new DeciderLink(join(dir, 'agent.sock'), { onRevoked: () => {}, onLost: () => {} });
+  await link.listen(undefined);
+  cleaners.push(() => link.close());
+  return link;
+}
+
+/** A decider that answers every question by what the test says. */
+async function decider(link: DeciderLink, answer: (question: number) => unknown) {
+  const socket = connect(link.path);
+  readLines(socket, (line) => {
+    const { id, question } = JSON.parse(line);
+    socket.write(`${JSON.stringify({ id, answer: answer(question) })}\n`);
+  });
+  await once(socket, 'connect');
+  await link.connected(1000);
+  return socket;
+}
+
+test('what a decider notes is taken whole, a part at a time', async () => {
+  const link = await listen();
+  const uses = new Uses();
+  uses.add(Array.from({ length: 12_000 }, (_, index) => useOf(index + 1)));
+  const parts: number[] = [];
+  await decider(link, (most) => {
+    const part = uses.take(most);
+    parts.push(part.length);
+    return part;
+  });
+  const taken = await link.takeUses();
+  expect(new Set(taken.map(({ entry }) => entry)).size).toBe(12_000);
+  expect(parts).toEqual([5000, 5000, 2000]);
+  expect(await link.takeUses()).toEqual([]);
+});
+
+test('a decider that leaves tells what it noted, and it is known without any', async () => {
+  const link = await listen();
+  const socket = await decider(link, () => []);
+  socket.end(`${JSON.stringify({ opened: [], uses: [useOf(1)] })}\n`);
+  await once(socket, 'close');
+  expect(await link.takeUses()).toEqual([useOf(1)]);
+  expect(await link.takeUses()).toEqual([]);
+});
+
+test('a decider of an earlier version, which does not know the question, does no harm', async () => {
+  const link = await listen();
+  await decider(link, () => ({ verdict: { verdict: 'deny', reason: 'wrong_port' } }));
+  expect(await link.takeUses()).toEqual([]);
+  expect(link.isConnected).toBe(true);
+});

@@ -1,0 +1,132 @@
+// When authlist entries last let somebody in: what is noted of decisions, and how it is reported.
+import { describe, expect, test } from 'vitest';
+import { keptLog } from '../../server/test/harness.ts';
+import type { Authority } from '../src/policy/decide.ts';
+import { type Use, Uses } from '../src/policy/uses.ts';
+import { LastUsed } from '../src/usage/last_used.ts';
+import { HastyClock } from './hasty_clock.ts';
+
+const minute = 1_800_000_000;
+const by = (account: number, entry: number): Authority => ({
+  by: 'authlist',
+  account,
+  user: 1,
+  entry,
+  ip: '192.0.2.10',
+});
+
+describe('what is noted', () => {
+  test('is the latest minute of each entry, and is told once', () => {
+    const uses = new Uses();
+    for (const at of [minute + 59, minute + 121, minute + 60]) uses.note(by(1, 1), at);
+    uses.note(by(2, 1), minute + 5);
+    uses.note(by(1, 2), minute);
+    expect(uses.take()).toEqual([
+      { account: 1, entry: 1, at: minute + 120 },
+      { account: 1, entry: 2, at: minute },
+      { account: 2, entry: 1, at: minute },
+    ]);
+    expect(uses.take()).toEqual([]);
+    uses.note(by(1, 1), minute + 125);
+    expect(uses.take()).toEqual([{ account: 1, entry: 1, at: minute + 120 }]);
+  });
+
+  test('is nothing of tokens and of the checks of the node itself', () => {
+    const uses = new Uses();
+    uses.note({ by: 'probe' }, minute);
+    const claims = { kid: 'k', account: 1, user: 1, token_version: 1, expiry: minute };
+    uses.note({ by: 'token', ...claims }, minute);
+    expect(uses.take()).toEqual([]);
+  });
+
+  test('is handed out in parts, each use in one of them', () => {
+    const uses = new Uses();
+    for (let at = 0; at < 10; at += 1) uses.note(by(at % 3, at), minute);
+    const parts = [uses.take(4), uses.take(4), uses.take(4), uses.take(4)];
+    expect(parts.map(({ length }) => length)).toEqual([4, 4, 2, 0]);
+    expect(new Set(parts.flat().map(({ entry }) => entry)).size).toBe(10);
+  });
+});
+
+/** A reporter with an engine that notes what the test says, and a control plane that answers as it says. */
+function scene() {
+  const engine = new Uses();
+  const told: Use[][] = [];
+  const answers: Error[] = [];
+  const { log, lines } = keptLog();
+  const clock = new HastyClock();
+  const lastUsed = new LastUsed({
+    engine: { takeUses: async () => engine.take() },
+    control: {
+      async reportUses(uses) {
+        const error = answers.shift();
+        if (error) throw error;
+        told.push(uses);
+      },
+    },
+    clock,
+    log,
+  });
+  const report = async () => {
+    await lastUsed.collect();
+    await lastUsed.send();
+  };
+  return { engine, told, answers, lines, clock, lastUsed, report };
+}
+
+describe('the report', () => {
+  test('is made each minute, while there is something to tell', async () => {
+    const { engine, told, clock, lastUsed } = scene();
+    const stop = new AbortController();
+    const begin = clock.now();
+    const running = lastUsed.run(stop.signal);
+    for (let reports = 1; reports <= 3; reports += 1) {
+      engine.note(by(1, 1), clock.now());
+      while (told.length < reports) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    stop.abort();
+    await running;
+    expect(told).toHaveLength(3);
+    expect(clock.now() - begin).toBeGreaterThanOrEqual(180);
+  });
+
+  test('of many is several, of 5000 at most', async () => {
+    const { engine, told, report } = scene();
+    for (let entry = 1; entry <= 12_000; entry += 1) engine.note(by(1, entry), minute);
+    await report();
+    expect(told.map(({ length }) => length)).toEqual([5000, 5000, 2000]);
+    expect(new Set(told.flat().map(({ entry }) => entry)).size).toBe(12_000);
+  });
+
+  test.each([undefined, 401, 429, 503])(
+    'that fails with status %s goes with the next, where later uses win',
+    async (status) => {
+      const { engine, told, answers, lines, report } = scene();
+      engine.note(by(1, 1), minute);
+      engine.note(by(1, 2), minute);
+      answers.push(Object.assign(new Error('away'), { status }));
+      await report();
+      expect(told).toEqual([]);
+      expect(lines).toMatchObject([{ err: { message: 'away' } }]);
+      engine.note(by(1, 2), minute + 60);
+      await report();
+      expect(told).toEqual([
+        [
+          { account: 1, entry: 1, at: minute },
+          { account: 1, entry: 2, at: minute + 60 },
+        ],
+      ]);
+    },
+  );
+
+  test('that an older control plane does not know is not sent again', async () => {
+    const { engine, told, answers, report } = scene();
+    engine.note(by(1, 1), minute);
+    answers.push(Object.assign(new Error('no such path'), { status: 404 }));
+    await report();
+    await report();
+    engine.note(by(1, 2), minute);
+    await report();
+    expect(told).toEqual([[{ account: 1, entry: 2, at: minute }]]);
+  });
+});
