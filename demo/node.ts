@@ -64,7 +64,8 @@ export async function seedNode(ctx: Context): Promise<void> {
   await ctx.db.write(demo, async (tx) => {
     const server = await createServer(tx, {
       name: server_name,
-      hostname: 'here.demo.exitward.example',
+      // What the console and exw offer to copy is to work as it stands.
+      hostname: 'localhost',
       title: 'This machine',
       city: 'Geneva',
       country: 'CH',

@@ -5,12 +5,14 @@ import { listApiTokens, pageOfAccounts, viewApiToken } from '../server/src/accou
 import type { Running } from '../server/src/main.ts';
 import { runUntilStopped } from '../server/src/process.ts';
 import { serversOfContract } from '../server/src/servers/servers.ts';
+import { createSignInLink } from '../server/src/signin/signin.ts';
 import { presentUser } from '../server/src/users/routes.ts';
-import { listUsers } from '../server/src/users/users.ts';
+import { listActiveUsers, listUsers } from '../server/src/users/users.ts';
 import { type DemoNode, type DemoProxy, readPortBase, seedNode, startNode } from './node.ts';
 import { demo, reportDemoHealth, seedDemo } from './seed.ts';
 
 const health_milliseconds = 5 * 60_000;
+const link_seconds = 86_400;
 
 // Before anything is started: a wrong setting is said at once.
 const port_base = portBase();
@@ -60,6 +62,8 @@ function stopWithServer(running: Running, node: DemoNode): void {
 
 interface DemoFacts {
   base_url: string;
+  /** A link that signs in to the console, once. Absent when the account has no admin. */
+  console?: { account: string; user: string; link: string };
   admin_url: string;
   admin_token: string;
   accounts: Array<{
@@ -92,12 +96,35 @@ async function demoFacts(
     });
   }
   const admin_token = readFileSync(ctx.config.admin_token_file, 'utf8').trim();
-  const facts = { base_url, admin_url, admin_token, accounts };
+  const entry = await signInLink(ctx, base_url);
+  const facts = {
+    base_url,
+    admin_url,
+    ...(entry ? { console: entry } : {}),
+    admin_token,
+    accounts,
+  };
   return node instanceof Error ? facts : { ...facts, proxy: node.proxy };
 }
 
+/** Signs in to the console as the first account's user who may do most. */
+async function signInLink(
+  ctx: Running['ctx'],
+  base_url: string,
+): Promise<DemoFacts['console'] | undefined> {
+  const [account] = await pageOfAccounts(ctx.db, '', 1);
+  const users = account ? await listActiveUsers(ctx.db, account.id) : [];
+  const admins = users.filter((user) => user.admin === 1);
+  const user = admins.find((one) => one.proxy && one.billing) ?? admins[0];
+  if (!account || !user) return undefined;
+  const { path } = await ctx.db.write(demo, (tx) =>
+    createSignInLink(tx, ctx.secrets, user, link_seconds),
+  );
+  return { account: account.name, user: user.name, link: base_url + path };
+}
+
 function introduction(
-  { base_url, admin_url, admin_token, accounts, proxy }: DemoFacts,
+  { base_url, admin_url, admin_token, accounts, proxy, console: entry }: DemoFacts,
   file: string,
   seeded: boolean,
 ): string {
@@ -107,7 +134,7 @@ function introduction(
   const server = proxy?.server ?? account.servers[0];
   return `
 Exitward runs at ${base_url} ${seeded ? 'with a new demo network' : 'with the network that it had'}. Documentation: ${base_url}/docs
-
+${entry ? consoleIntroduction(entry) : ''}
 As an account holder (account ${account.name}; the token is the password, the username is empty):
 
   curl -u :${api_token} ${base_url}/v0/contract
@@ -117,13 +144,23 @@ The earlier interface takes the token as the username:
 
   curl -u ${api_token}: ${base_url}/v0/contract/whitelist
 
-As the operator:
+As the operator (the console at ${admin_url}/ takes the same token):
 
   curl -H 'Authorization: Bearer ${admin_token}' ${admin_url}/admin/status
   npx exitward account list
   npx exitward explain --server ${server} --from 127.0.0.1 --port ${proxy ? 11000 : 10001} --host www.example.com
 
 These facts are in ${file}. Stop with Ctrl-C; everything is kept.
+`;
+}
+
+function consoleIntroduction({ account, user, link }: NonNullable<DemoFacts['console']>): string {
+  return `
+The console, in your browser. This link signs you in as ${user} of ${account}; it works once, within a day:
+
+  ${link}
+
+  npx exitward user sign-in-link ${account} ${user}     makes another
 `;
 }
 

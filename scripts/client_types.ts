@@ -1,4 +1,4 @@
-// Writes client/src/openapi.ts from docs/openapi.json: npm run client-types
+// Writes client/src/openapi.ts and console/src/openapi.ts from docs/openapi.json: npm run client-types
 import { readFileSync, writeFileSync } from 'node:fs';
 import { argv, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -11,25 +11,46 @@ import type {
   Schema,
 } from './openapi/shapes.ts';
 
-/** The one committed file. */
-export const clientTypesFile = new URL('../client/src/openapi.ts', import.meta.url);
+/** A committed file, and whose operations are in it. */
+export interface ClientTypes {
+  file: URL;
+  /** As its first line says it. */
+  of: string;
+  audiences: string[];
+}
+
+export const clientTypes: readonly ClientTypes[] = [
+  {
+    file: new URL('../client/src/openapi.ts', import.meta.url),
+    of: 'the account API',
+    audiences: ['/v0'],
+  },
+  {
+    file: new URL('../console/src/openapi.ts', import.meta.url),
+    of: "the console's API and of the operator API",
+    audiences: ['/console', '/admin'],
+  },
+];
 
 const documentFile = new URL('../docs/openapi.json', import.meta.url);
 
-/** The records and the operations of the account API, as TypeScript; formatted as Biome would. */
+/** The records and the operations of these audiences, as TypeScript; formatted as Biome would. */
 export function clientTypesText(
+  { of, audiences }: ClientTypes,
   document = JSON.parse(readFileSync(documentFile, 'utf8')) as Document,
 ): string {
-  const operations = accountOperations(document);
+  const operations = operationsOf(document, audiences);
   const records = recordsOf(
     document,
     operations.map(({ operation }) => operation),
   );
   return [
-    '// The records and operations of the account API: written by `npm run client-types` from docs/openapi.json.',
+    `// The records and operations of ${of}: written by \`npm run client-types\` from docs/openapi.json.`,
     ...records.map(([name, schema]) => recordText(name, schema)),
     `/** Method and path of each operation. */\nexport const operations = {\n${operations
-      .map(({ id, method, path }) => `  ${id}: { method: '${method}', path: '${path}' },\n`)
+      .map(({ id, method, path }) =>
+        fitted({ before: `${id}: `, parts: [`method: '${method}'`, `path: '${path}'`] }, ',', '  '),
+      )
       .join('')}} as const;`,
     `/** What each operation is given and answers. */\nexport interface Operations {\n${operations
       .map(({ id, path, operation }) => operationText(id, path, operation, document))
@@ -44,9 +65,9 @@ interface Named {
   operation: Operation;
 }
 
-function accountOperations({ paths }: Document): Named[] {
+function operationsOf({ paths }: Document, audiences: string[]): Named[] {
   return Object.entries(paths)
-    .filter(([path]) => path === '/v0' || path.startsWith('/v0/'))
+    .filter(([path]) => audiences.some((one) => path === one || path.startsWith(`${one}/`)))
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         id: operation.operationId ?? '',
@@ -105,7 +126,7 @@ function typeText(schema: Schema, indent: string): string {
     return `{\n${inner}[name: string]: ${typeText(additionalProperties as Schema, inner)};\n${indent}}`;
   }
   if (type === 'integer' || type === 'number') return 'number';
-  if (type === 'string' || type === 'boolean') return type;
+  if (type === 'string' || type === 'boolean' || type === 'null') return type;
   if (type === undefined) return 'unknown';
   throw new Error(`the schema is not understood: ${JSON.stringify(schema)}`);
 }
@@ -122,20 +143,48 @@ function operationText(
 ): string {
   const known = parameters.map((one) => resolve(one, document));
   const body = requestBody?.content['application/json']?.schema;
-  const given = [
-    parametersText('path', known),
-    parametersText('query', known),
-    body ? `body: ${typeText(body, '')}` : '',
-  ].filter((part) => part !== '');
-  const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
-  if (!answer) throw new Error(`${path}: ${id} never succeeds`);
-  const schema = (answer as Answer).content?.['application/json']?.schema;
+  const given: Part[] = [
+    ...parametersPart('path', known),
+    ...parametersPart('query', known),
+    ...(body ? [`body: ${typeText(body, '')}`] : []),
+  ];
+  const good = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+  if (good.length === 0) throw new Error(`${path}: ${id} never succeeds`);
+  const answers = new Set(good.map(([, answer]) => answerText(answer as Answer)));
   return [
     `  ${id}: {\n`,
-    `    given: ${given.length > 0 ? `{ ${given.join('; ')} }` : 'object'};\n`,
-    `    answer: ${schema ? typeText(schema, '    ') : 'undefined'};\n`,
+    given.length > 0
+      ? fitted({ before: 'given: ', parts: given }, ';', '    ')
+      : '    given: object;\n',
+    `    answer: ${[...answers].join(' | ')};\n`,
     '  };\n',
   ].join('');
+}
+
+/** What is not JSON is text; without content there is nothing. */
+function answerText({ content }: Answer): string {
+  if (!content) return 'undefined';
+  const schema = content['application/json']?.schema;
+  return schema ? typeText(schema, '    ') : 'string';
+}
+
+/** A field of an object type: as it is written, or an object again. */
+type Part = string | { before: string; parts: Part[] };
+
+const widest = 100;
+
+/** An object in braces on one line where that fits, else with a line for each of its parts. */
+function fitted(part: Part, separator: ',' | ';', indent: string): string {
+  const line = `${indent}${oneLine(part, separator)}${separator}\n`;
+  if (typeof part === 'string' || line.length <= widest + 1) return line;
+  const inner = part.parts.map((one) => fitted(one, separator, `${indent}  `));
+  return `${indent}${part.before}{\n${inner.join('')}${indent}}${separator}\n`;
+}
+
+function oneLine(part: Part, separator: ',' | ';'): string {
+  if (typeof part === 'string') return part;
+  const parts = part.parts.map((one) => oneLine(one, separator));
+  return `${part.before}{ ${parts.join(`${separator} `)} }`;
 }
 
 function resolve(parameter: Parameter | Reference, { components }: Document): Parameter {
@@ -146,14 +195,16 @@ function resolve(parameter: Parameter | Reference, { components }: Document): Pa
 }
 
 /** The parameters of the path or the query, as one field; nothing when there are none. */
-function parametersText(where: 'path' | 'query', parameters: Parameter[]): string {
-  const fields = parameters
+function parametersPart(where: 'path' | 'query', parameters: Parameter[]): Part[] {
+  const parts = parameters
     .filter((one) => one.in === where)
     .map(({ name, required, schema }) => `${name}${required ? '' : '?'}: ${typeText(schema, '')}`);
-  return fields.length > 0 ? `${where}: { ${fields.join('; ')} }` : '';
+  return parts.length > 0 ? [{ before: `${where}: `, parts }] : [];
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(clientTypesFile, clientTypesText());
-  stdout.write(`${fileURLToPath(clientTypesFile)}\n`);
+  for (const types of clientTypes) {
+    writeFileSync(types.file, clientTypesText(types));
+    stdout.write(`${fileURLToPath(types.file)}\n`);
+  }
 }

@@ -67,3 +67,9 @@ if (isVendorStale()) {
   const run = spawnSync(node, [vendor], { cwd: root, stdio: 'inherit' });
   if (run.status !== 0) fail('the API documentation page could not be copied, see above.');
 }
+
+// A script of its own, by the Node of the project: the console's tools need it.
+const console_ = fileURLToPath(new URL('console.mjs', import.meta.url));
+if (spawnSync(node, [console_], { cwd: root, stdio: 'inherit' }).status !== 0) {
+  fail('the console could not be built, see above.');
+}

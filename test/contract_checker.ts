@@ -132,7 +132,7 @@ export class ContractChecker {
       const value = header(name);
       if (value === undefined || !form.test(value)) faults.push(`${name}: ${value} with ${status}`);
     };
-    if (status === 401) need('www-authenticate', /^(Basic realm=|Bearer)/);
+    if (status === 401) need('www-authenticate', /^(Basic realm=|Bearer|Cookie)/);
     if (status === 503 || status === 429) need('retry-after', /^\d+$/);
     if (status === 201 && found?.path !== '/node/join') need('location', /^\/[\w./@-]+$/);
     const isV0 = found?.path.startsWith('/v0') === true;

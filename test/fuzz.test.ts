@@ -27,7 +27,7 @@ beforeAll(async () => {
 class Target {
   readonly t: TestApp;
   readonly checker: ContractChecker;
-  readonly #authorization: Record<CallerName, string | undefined>;
+  readonly #credentials: Record<CallerName, Record<string, string>>;
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: concurrency });
   /** The last entry that was created, by list. */
   readonly #recentIds = new Map<string, string>();
@@ -36,11 +36,11 @@ class Target {
   private constructor(
     t: TestApp,
     checker: ContractChecker,
-    authorization: Record<CallerName, string | undefined>,
+    credentials: Record<CallerName, Record<string, string>>,
   ) {
     this.t = t;
     this.checker = checker;
-    this.#authorization = authorization;
+    this.#credentials = credentials;
   }
 
   static async start(url: string): Promise<Target> {
@@ -59,6 +59,8 @@ class Target {
       }),
     );
     const node: TestNode = await t.node('nyc1');
+    await t.account('people', { servers: ['fra1', 'ams1'] });
+    const person = await t.signIn('people', 'alice');
     const forbidden = [
       canary.api_token,
       own.api_token,
@@ -68,13 +70,14 @@ class Target {
       'canary-',
     ];
     return new Target(t, new ContractChecker(document, forbidden), {
-      current: basic(own.api_token, 'current'),
-      earlier: basic(own.api_token, 'earlier'),
-      reader: basic(reader.text),
-      operator: `Bearer ${t.admin_token}`,
-      node: `Bearer ${node.token}`,
-      none: undefined,
-      broken: 'Basic OmV3YV9ub25lOg==',
+      current: { authorization: basic(own.api_token, 'current') },
+      earlier: { authorization: basic(own.api_token, 'earlier') },
+      reader: { authorization: basic(reader.text) },
+      person: { cookie: person.cookie, origin: t.base_url },
+      operator: { authorization: `Bearer ${t.admin_token}` },
+      node: { authorization: `Bearer ${node.token}` },
+      none: {},
+      broken: { authorization: 'Basic OmV3YV9ub25lOg==' },
     });
   }
 
@@ -88,14 +91,11 @@ class Target {
         value.replace('{recent}', this.#recentTag),
       ]),
     );
-    const authorization = this.#authorization[request.caller];
     const base = target.startsWith('/admin') ? this.t.running.admin_url : this.t.base_url;
-    const received = await this.#send(
-      base,
-      request,
-      target,
-      authorization ? { ...headers, authorization } : headers,
-    );
+    const received = await this.#send(base, request, target, {
+      ...headers,
+      ...this.#credentials[request.caller],
+    });
     const [location, etag] = [
       received.headers.location?.toString(),
       received.headers.etag?.toString(),
@@ -244,8 +244,12 @@ function wordsOf(now: number): Words {
 
 /** Some requests would end the test itself, not the server: they are not sent. */
 function isSafe({ method, target, caller, body }: FuzzRequest): boolean {
-  if (caller !== 'operator') return true;
   const path = target.replace(/\?.*/s, '');
+  // The session of the person, and what it stands on.
+  if (caller === 'person') {
+    return !(method === 'DELETE' && /^\/console\/(session|users\/alice\/)/.test(path));
+  }
+  if (caller !== 'operator') return true;
   if (path === '/admin/maintenance' && method === 'PUT') return !/"on":true/.test(String(body));
   // Our own operator token, the node under test.
   return !(

@@ -5,7 +5,15 @@ import type { Document, Operation, Parameter, Schema } from '../scripts/openapi/
 import { followReferences } from './contract_checker.ts';
 
 /** Who calls; `none` and `broken` are nobody. */
-export type CallerName = 'current' | 'earlier' | 'reader' | 'operator' | 'node' | 'none' | 'broken';
+export type CallerName =
+  | 'current'
+  | 'earlier'
+  | 'reader'
+  | 'person'
+  | 'operator'
+  | 'node'
+  | 'none'
+  | 'broken';
 
 export interface FuzzRequest {
   method: string;
@@ -380,11 +388,14 @@ function around(
     ? ['operator']
     : path.startsWith('/node')
       ? ['node']
-      : [variant];
+      : path.startsWith('/console')
+        ? ['person']
+        : [variant];
   const others: CallerName[] = [
     'current',
     'earlier',
     'reader',
+    'person',
     'none',
     'broken',
     'operator',
@@ -469,7 +480,7 @@ export function requests(
     Object.entries(item).map(([method, operation]) => ({
       // The spec's paths, and creation among them, come more often.
       weight:
-        (path.startsWith('/v0') ? 8 : 2) *
+        (path.startsWith('/v0') ? 8 : path.startsWith('/console') ? 1 : 2) *
         (method === 'post' || method === 'patch' ? 3 : 1) *
         (method === 'delete' && !path.endsWith('}') && path.startsWith('/v0') ? 0.25 : 1) *
         10,

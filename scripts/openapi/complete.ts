@@ -33,11 +33,20 @@ export interface Variants {
 type PlainPaths = Record<string, Record<string, Operation>>;
 
 const methodOrder = ['get', 'post', 'put', 'patch', 'delete'];
-const audiences = ['/v0', '/admin', '/node'];
+const audiences = ['/v0', '/console', '/admin', '/node'];
 const securityOf: Record<string, string> = {
   '/v0': 'api_token',
+  '/console': 'console_session',
   '/admin': 'operator_token',
   '/node': 'node_token',
+};
+
+/** Which of the answers 401 it is. */
+const unauthorizedOf: Record<string, string> = {
+  '/v0': '',
+  '/console': 'Cookie',
+  '/admin': 'Bearer',
+  '/node': 'Bearer',
 };
 
 const audienceOf = (path: string) => audiences.find((one) => path.startsWith(one)) ?? '';
@@ -238,7 +247,7 @@ function responsesOf(
       throw new Error(`${method} ${path} answers ${status}, which has no words; see words.ts`);
     const own = words.statuses?.[status];
     const reference = {
-      $ref: `#/components/responses/${name}${name === 'Unauthorized' && !isV0 ? 'Bearer' : ''}`,
+      $ref: `#/components/responses/${name}${name === 'Unauthorized' ? unauthorizedOf[audienceOf(path)] : ''}`,
     };
     // A reference may carry a description of its own in OpenAPI 3.1.
     responses[status] = own ? { ...reference, description: own } : reference;
@@ -292,7 +301,8 @@ function success(
   if (status === 204 || !media || !plainType) return answer;
   if (words.answers)
     return { ...answer, content: { [words.answers]: { schema: { type: 'string' } } } };
-  const name = status === 201 && !words.record ? `Created${record}` : record;
+  const usualName = status === 201 && !words.record ? `Created${record}` : record;
+  const name = words.records?.[status] ?? usualName;
   const schema = named.nameRecord(tidy(media.schema), pascal(name));
   return { ...answer, content: { [plainType]: { schema, example: sample(named, schema) } } };
 }

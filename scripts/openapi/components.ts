@@ -117,6 +117,13 @@ export function components(
         description:
           'An API token (`ewa_…`) of the account. Current variant: as the password, with an empty username. Earlier variant: as the username, with an empty password. Both or neither filled is 401.',
       },
+      console_session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-exitward',
+        description:
+          'The session that signing in has set; without TLS, on loopback, the cookie is `exitward`. It is read under `/console` alone.',
+      },
       node_token: {
         type: 'http',
         scheme: 'bearer',
@@ -134,6 +141,10 @@ export function components(
     responses: {
       ...responses,
       NotModified: notModified,
+      UnauthorizedCookie: answer(
+        'Nobody is signed in: there is no session, or it has ended.',
+        'WWW-Authenticate',
+      ),
       UnauthorizedBearer: answer('The token was not recognised.', 'WWW-Authenticate'),
     },
   };

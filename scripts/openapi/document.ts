@@ -4,6 +4,7 @@ import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
+import type { ConsoleAccess } from '../../server/src/http/console.ts';
 import { Metrics } from '../../server/src/metrics.ts';
 import { version } from '../../server/src/version.ts';
 import { complete } from './complete.ts';
@@ -15,6 +16,8 @@ export interface RegisteredRoute {
   path: string;
   hidden: boolean;
   variant: 'current' | 'earlier' | undefined;
+  /** Who may call it, under /console. */
+  console: ConsoleAccess | undefined;
 }
 
 /** The one committed file; the server serves it at /docs/openapi.json. */
@@ -44,6 +47,7 @@ export async function makeDocument(): Promise<{ document: Document; routes: Regi
               path,
               hidden: hide === true,
               variant: config?.variant,
+              console: config?.console,
             });
           }
         });

@@ -29,5 +29,8 @@ export function pascal(words: string): string {
 }
 
 function nounsOf(path: string): string[] {
-  return path.split('/').filter((part) => part !== '' && !part.startsWith('{'));
+  return path
+    .split('/')
+    .filter((part) => part !== '' && !part.startsWith('{'))
+    .map((part) => part.replaceAll('-', '_'));
 }

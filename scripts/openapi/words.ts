@@ -1,4 +1,6 @@
 // What the OpenAPI document says beyond the routes' schemas: names, tags, descriptions, examples.
+import { consoleTags, consoleWords } from './words_console.ts';
+import { nestedInRecords, recordWords } from './words_records.ts';
 
 /** What is said of one operation; everything left out follows from its method and path. */
 export interface OperationWords {
@@ -6,6 +8,8 @@ export interface OperationWords {
   description?: string;
   /** Name of the record that it answers, or lists. */
   record?: string;
+  /** Name of what it answers with a status that brings another record. */
+  records?: Record<number, string>;
   /** Name of its body. */
   body?: string;
   /** What a status means here, where the general words are too general. */
@@ -14,9 +18,10 @@ export interface OperationWords {
   answers?: string;
 }
 
-export const description = `Exitward runs a proxy or VPN network. This document covers its three audiences:
+export const description = `Exitward runs a proxy or VPN network. This document covers its four audiences:
 
 - **Account API** (\`/v0\`): what an account holder uses.
+- **Console** (\`/console\`): what people of an account use with a browser, by a session's cookie. Only \`/console\` reads cookies, and it never reads \`Authorization\`. Writes need an \`Origin\` of this server.
 - **Operator API** (\`/admin\`): what the operator of the network uses; on a listener of its own.
 - **Node interface** (\`/node\`): what the agents on proxy servers use.
 
@@ -47,6 +52,7 @@ export const tagGroups: Record<string, Record<string, string>> = {
     'Custom DNS entries':
       'Hostname overrides: on the override port (the normal port plus 500) a server resolves a hostname to an address of your choice. `pending`: wanted, and not yet on every node of the server; `active`: wanted and applied; `expiring`: expired, and still applied somewhere; `expired`: neither. Expired entries stay in the list for 30 days.',
   },
+  Console: consoleTags,
   'Operator API': {
     'Operator: network': 'How the network stands, maintenance, and the audit log.',
     'Operator: accounts': 'Accounts and their contracts.',
@@ -197,6 +203,7 @@ export const operationWords: Record<string, OperationWords> = {
     statuses: { 409: 'The epoch is not the one that runs: take a new snapshot.' },
   },
   'post /node/usage': { id: 'node_report_usage', record: 'UsageOutcome', body: 'UsageBatch' },
+  'post /node/uses': { id: 'node_report_uses', body: 'UsesReport' },
   'post /node/health': { id: 'node_report_health', record: 'HealthOutcome', body: 'HealthReport' },
 
   'post /node/answers': {
@@ -265,6 +272,8 @@ export const operationWords: Record<string, OperationWords> = {
     body: 'Inventory',
     record: 'InventoryOutcome',
   },
+  ...consoleWords,
+  ...recordWords,
 };
 
 /** Objects inside records that have a name of their own. */
@@ -273,6 +282,7 @@ export const nested: Record<string, Record<string, string>> = {
   ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
   OverrideOnNodes: { nodes: 'EntryNode' },
   NodeAnswer: { answer: 'NodeVerdict' },
+  ...nestedInRecords,
 };
 
 /** Query parameters that are numbers on a wire that knows only text. */
@@ -297,7 +307,7 @@ export const refusals: Record<number, { name: string; description: string }> = {
   403: {
     name: 'Forbidden',
     description:
-      'The caller is known and may not do this: a read-only API token, a suspended or expired contract, a web page of another site.',
+      'The caller is known and may not do this: a read-only API token, a user without the flag, a suspended or expired contract, a web page of another site.',
   },
   404: {
     name: 'NotFound',

@@ -3,31 +3,41 @@ import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { accountAdminRoutes } from './accounts/admin.ts';
+import { accountConsoleRoutes } from './accounts/console.ts';
 import { accountRoutes } from './accounts/routes.ts';
 import { addressInNetworks } from './address.ts';
 import { authlistAdminRoutes } from './authlist/admin.ts';
-import { authlistRoutes } from './authlist/routes.ts';
+import { authlistConsoleRoutes } from './authlist/console.ts';
+import { authlistRoutes, authlistRules } from './authlist/routes.ts';
 import type { Context } from './context.ts';
 import { forbidden, methodNotAllowed, notFound, Refusal } from './errors.ts';
 import { addAdminChecks } from './http/admin.ts';
 import { authenticate } from './http/auth.ts';
+import { addConsoleChecks } from './http/console.ts';
 import { addV0Checks, collectMethods, isUnder } from './http/contract.ts';
 import { docsRoutes } from './http/docs.ts';
 import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
+import { consoleEventRoutes, operatorEventRoutes } from './http/events.ts';
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
-
+import { pageRoutes } from './http/pages.ts';
 import { RateLimiter } from './http/rate_limit.ts';
 import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
 import { nodeAdminRoutes } from './nodes/admin.ts';
 import { nodeRoutes } from './nodes/routes.ts';
+import { auditConsoleRoutes } from './operators/console.ts';
 import { operatorRoutes } from './operators/routes.ts';
 import { overrideAdminRoutes } from './overrides/admin.ts';
+import { overrideConsoleRoutes } from './overrides/console.ts';
 import { overrideRoutes } from './overrides/routes.ts';
 import { serverAdminRoutes } from './servers/admin.ts';
+import { serverConsoleRoutes } from './servers/console.ts';
 import { serverRoutes } from './servers/routes.ts';
+import { signInAdminRoutes } from './signin/admin.ts';
+import { consoleFactsRoute, signInRoutes } from './signin/console.ts';
 import { userAdminRoutes } from './users/admin.ts';
+import { userConsoleRoutes } from './users/console.ts';
 import { userRoutes } from './users/routes.ts';
 
 /** Which audiences an app serves. */
@@ -104,24 +114,40 @@ export async function createApp(
 
   const add405Routes = collectMethods(app);
   healthRoutes(app, ctx);
+  if (parts.customers || parts.operators) pageRoutes(app);
   if (parts.customers) {
     addV0Checks(app, ctx, limiter);
     docsRoutes(app);
     accountRoutes(app, ctx);
     serverRoutes(app, ctx);
     userRoutes(app, ctx);
-    authlistRoutes(app, ctx);
+    const rules = authlistRules(ctx);
+    authlistRoutes(app, ctx, rules);
     overrideRoutes(app, ctx);
+    addConsoleChecks(app, ctx);
+    signInRoutes(app, ctx);
+    consoleEventRoutes(app, ctx);
+    auditConsoleRoutes(app, ctx);
+    accountConsoleRoutes(app, ctx);
+    serverConsoleRoutes(app, ctx);
+    userConsoleRoutes(app, ctx);
+    authlistConsoleRoutes(app, ctx, rules);
+    overrideConsoleRoutes(app, ctx);
   }
   if (parts.operators) {
     addAdminChecks(app, ctx);
+    operatorEventRoutes(app, ctx);
     operatorRoutes(app, ctx);
     accountAdminRoutes(app, ctx);
     serverAdminRoutes(app, ctx);
     userAdminRoutes(app, ctx);
+    signInAdminRoutes(app, ctx);
     authlistAdminRoutes(app, ctx);
     overrideAdminRoutes(app, ctx);
     nodeAdminRoutes(app, ctx);
+  }
+  if (parts.customers || parts.operators) {
+    consoleFactsRoute(app, { account: parts.customers, operator: parts.operators });
   }
   if (parts.nodes) nodeRoutes(app, ctx);
   addLastChecks(app);
@@ -226,6 +252,9 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
               account: request.session.caller.account_name,
               token_name: request.session.caller.token_name,
             }
+          : {}),
+        ...(request.person
+          ? { account: request.person.account_name, user: request.person.user_name }
           : {}),
       },
       'request',

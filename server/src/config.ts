@@ -14,6 +14,8 @@ export interface Config {
   /** Same object as `listen` unless set: then agents have a listener of their own. */
   node_listen: ListenAddress;
   metrics_listen: ListenAddress | undefined;
+  /** Origin under which people reach the console, such as https://proxies.example. */
+  public_url: string;
   data_dir: string;
   database_url: string;
   keys_file: string;
@@ -24,6 +26,8 @@ export interface Config {
   variants: 'both' | 'current' | 'earlier';
   addresses: 'any' | 'public';
   api_tokens: 'viewable' | 'once';
+  /** Who puts servers of the network on a contract: its own admins too, or the operator alone. */
+  contract_servers: 'account' | 'operator';
   max_authlist_entries: number;
   max_overrides: number;
   conflicts_per_hour: number;
@@ -127,6 +131,24 @@ export function readConfig(env: Environment): Config {
       );
     }
   }
+  const publicUrl = () => {
+    const { host, port } = listen;
+    const scheme = cert_file !== '' || tls_terminated ? 'https' : 'http';
+    const fallback = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const value = text('EXITWARD_PUBLIC_URL', fallback);
+    const url = URL.parse(value);
+    const isSafe =
+      url?.protocol === 'https:' ||
+      (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/[[\]]/g, '')));
+    const { pathname, search, hash, username, password } = url ?? {};
+    if (url && isSafe && pathname === '/' && !(search || hash || username || password)) {
+      return url.origin;
+    }
+    if (env.EXITWARD_PUBLIC_URL) {
+      fault('EXITWARD_PUBLIC_URL', 'https and a host, such as https://proxies.example');
+    }
+    return fallback;
+  };
   if (test_acknowledge_early && open.length > 0) {
     faults.push(
       'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
@@ -137,6 +159,7 @@ export function readConfig(env: Environment): Config {
     admin_listen,
     node_listen,
     metrics_listen,
+    public_url: publicUrl(),
     data_dir,
     database_url,
     keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
@@ -147,6 +170,11 @@ export function readConfig(env: Environment): Config {
     variants: choice('EXITWARD_VARIANTS', ['both', 'current', 'earlier'] as const, 'both'),
     addresses: choice('EXITWARD_ADDRESSES', ['any', 'public'] as const, 'any'),
     api_tokens: choice('EXITWARD_API_TOKENS', ['viewable', 'once'] as const, 'viewable'),
+    contract_servers: choice(
+      'EXITWARD_CONTRACT_SERVERS',
+      ['account', 'operator'] as const,
+      'account',
+    ),
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
     conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),

@@ -10,6 +10,7 @@ import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './no
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
 import { GeoWatch, sweepServerLimits } from './servers/servers.ts';
+import { purgeAttempts, purgeCodes, sweepSessions } from './signin/signin.ts';
 import { removeOldJournals } from './usage/usage.ts';
 
 interface Job {
@@ -66,6 +67,24 @@ export const jobs: readonly Job[] = [
     every_seconds: 3600,
     purges: true,
     run: (tx) => purgeInvites(tx, batch),
+  },
+  {
+    name: 'end sessions',
+    every_seconds: 60,
+    purges: true,
+    run: (tx) => sweepSessions(tx, batch),
+  },
+  {
+    name: 'purge sign-in codes',
+    every_seconds: 3600,
+    purges: true,
+    run: (tx) => purgeCodes(tx, batch),
+  },
+  {
+    name: 'forget sign-in attempts',
+    every_seconds: 600,
+    purges: false,
+    run: (tx) => purgeAttempts(tx, batch),
   },
   {
     name: 'forget questions',

@@ -13,6 +13,12 @@ export interface Removal {
   at: number;
 }
 
+/** What came of a "remove all": without entries there is nothing to undo. */
+export interface Removed {
+  removal_id: number | null;
+  entries: number;
+}
+
 /** Keeps the entries of one removal; answers its number. */
 export async function keepRemoved(
   tx: Transaction,

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** API tokens of accounts, tokens of operators, tokens of nodes, invitations for nodes. */
-export type TokenPrefix = 'ewa_' | 'ewo_' | 'ewn_' | 'ewi_';
+/** API tokens of accounts, tokens of operators, tokens of nodes, invitations for nodes, codes to sign in with. */
+export type TokenPrefix = 'ewa_' | 'ewo_' | 'ewn_' | 'ewi_' | 'ewl_';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const randomLength = 30;
 const checksumLength = 6;
-const format = /^ew[aoni]_[0-9A-Za-z]{36}$/;
+const format = /^ew[aonil]_[0-9A-Za-z]{36}$/;
 
 /** A fresh token: about 178 bits of randomness. */
 export function newTokenText(prefix: TokenPrefix): string {

@@ -44,6 +44,29 @@ describe('readConfig', () => {
     expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
   });
 
+  test('knows where people reach the console: at the listener, unless it is told', () => {
+    const at = (env: Environment) => readConfig(env).public_url;
+    expect(at({})).toBe('http://127.0.0.1:8080');
+    expect(at({ EXITWARD_LISTEN: '[::1]:1' })).toBe('http://[::1]:1');
+    expect(at({ EXITWARD_TLS_TERMINATED: 'yes' })).toBe('https://127.0.0.1:8080');
+    const told = (EXITWARD_PUBLIC_URL: string) => at({ EXITWARD_PUBLIC_URL });
+    expect(told('https://Proxies.example/')).toBe('https://proxies.example');
+    expect(told('https://proxies.example:8443')).toBe('https://proxies.example:8443');
+    expect(told('http://[::1]:8080')).toBe('http://[::1]:8080');
+    for (const value of [
+      'proxies.example',
+      'http://proxies.example',
+      'https://proxies.example/console',
+      'https://proxies.example/?a',
+      'https://alice@proxies.example',
+      'ftp://127.0.0.1',
+    ]) {
+      expect(faultsOf({ EXITWARD_PUBLIC_URL: value })).toEqual([
+        expect.stringMatching(/^EXITWARD_PUBLIC_URL: .*expected https and a host/),
+      ]);
+    }
+  });
+
   test('is pure: it changes nothing and answers the same again', () => {
     const env = Object.freeze({
       EXITWARD_LISTEN: '[::1]:1',

@@ -9,7 +9,10 @@ import type { Actor, Transaction } from '../src/db/database.ts';
 import { runAllJobs } from '../src/jobs.ts';
 import { type Running, serve } from '../src/main.ts';
 import { type Builders, builders } from './builders.ts';
+import { Browser, Caller } from './caller.ts';
 import { TestNode } from './node.ts';
+
+export { type Answer, type Browser, Caller } from './caller.ts';
 
 /** A clock that stands still until the test moves it. */
 export class TestClock implements Clock {
@@ -25,72 +28,14 @@ export class TestClock implements Clock {
   }
 }
 
-/** An answer, with its body read as JSON where there is one. */
-export interface Answer {
-  status: number;
-  headers: Headers;
-  text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of any shape
-  body: any;
-}
-
-/** Sends requests with one Authorization header. */
-export class Caller {
-  readonly #base: string;
-  readonly #headers: Record<string, string>;
-
-  constructor(base: string, headers: Record<string, string>) {
-    this.#base = base;
-    this.#headers = headers;
-  }
-  async send(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
-    const raw = typeof body === 'string' || body instanceof Uint8Array;
-    const response = await fetch(this.#base + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        ...this.#headers,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: text && isJson ? JSON.parse(text) : undefined,
-    };
-  }
-  get(path: string, headers?: Record<string, string>): Promise<Answer> {
-    return this.send('GET', path, undefined, headers);
-  }
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer> {
-    return this.send('POST', path, body, headers);
-  }
-  patch(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer> {
-    return this.send('PATCH', path, body, headers);
-  }
-  put(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer> {
-    return this.send('PUT', path, body, headers);
-  }
-  delete(path: string, headers?: Record<string, string>): Promise<Answer> {
-    return this.send('DELETE', path, undefined, headers);
-  }
-}
-
 /** The Authorization header of each variant. */
 export function basic(token: string, variant: 'current' | 'earlier' = 'current'): string {
   const pair = variant === 'current' ? `:${token}` : `${token}:`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
+
+/** The password that `signIn` sets. */
+export const passwordOf = (user: string) => `a long password of ${user}`;
 
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
 
@@ -107,6 +52,10 @@ export interface TestApp extends Builders {
   with(authorization?: string): Caller;
   /** Calls as the operator; paths are those below `/admin`. */
   operator: Caller;
+  /** A browser that nobody has signed in with; paths are those below `/console`. */
+  browser(): Browser;
+  /** A browser in which the user is signed in, with `passwordOf(user)` set by an invitation. */
+  signIn(account: string, user: string): Promise<Browser>;
   /** A scripted node that has joined for the server. */
   node(server: string, name?: string): Promise<TestNode>;
   /** Runs a verb of the domain in a transaction. */
@@ -149,6 +98,10 @@ export async function startTestApp(
   const { ctx } = running;
   const admin_token = readFileSync(ctx.config.admin_token_file, 'utf8').trim();
   const write = <T>(action: (tx: Transaction) => Promise<T>) => ctx.db.write(tester, action);
+  const operator = new Caller(`${running.admin_url}/admin`, {
+    authorization: `Bearer ${admin_token}`,
+  });
+  const browser = () => new Browser(running.base_url);
   return {
     running,
     clock,
@@ -159,9 +112,17 @@ export async function startTestApp(
     as: (account, variant) =>
       new Caller(`${running.base_url}/v0`, { authorization: basic(account.api_token, variant) }),
     with: (authorization) => new Caller(running.base_url, authorization ? { authorization } : {}),
-    operator: new Caller(`${running.admin_url}/admin`, {
-      authorization: `Bearer ${admin_token}`,
-    }),
+    operator,
+    browser,
+    async signIn(account, user) {
+      const path = `/accounts/${account}/users/${user}/invite`;
+      const { code } = (await operator.send('POST', path)).body;
+      const signedIn = browser();
+      const body = { code, password: passwordOf(user) };
+      const answer = await signedIn.post('/invite/accept', body);
+      if (answer.status !== 201) throw new Error(`${user} cannot sign in: ${answer.text}`);
+      return signedIn;
+    },
     node: (server, name) => TestNode.join(running, write, server, name),
     write,
     async pass(seconds) {

@@ -1,10 +1,12 @@
 // Secrets: what opens a door appears nowhere but in the answer that hands it out, and in the files meant for it.
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Environment } from '../src/config.ts';
 import { openDatabase } from '../src/db/open.ts';
+import { Browser } from './caller.ts';
 import { eachDatabase } from './databases.ts';
 import { prepareSubject } from './durability.ts';
 import { type Answer, basic, Caller, startTestApp } from './harness.ts';
@@ -127,6 +129,7 @@ eachDatabase((database) => {
       const again = await account.post('/users/token', { user: 'alice' }, kept);
       expect(again.body.token).toBe(proxy.body.token);
       await explain(new Caller(`${node_url}/node`, { authorization: `Bearer ${node_token}` }));
+      await signIn();
       await failing(account.post('/users/token', { user: 'nobody' }), 409);
       const reader = new Caller(`${base_url}/v0`, { authorization: basic(read_only) });
       await failing(reader.post('/users/token', { user: 'alice' }), 403);
@@ -152,6 +155,50 @@ eachDatabase((database) => {
       await account.get(`/${api_token}`);
       await operator.get(`/accounts/${api_token}`);
       await node.get(`/node/join?code=${code}`);
+    }
+
+    /** People use the console, rightly and wrongly, and send what they have to the wrong places. */
+    async function signIn(): Promise<void> {
+      const { operator, base_url } = server;
+      const user = '/accounts/acme/users/alice';
+      const code = keep('invitation', (await operator.send('POST', `${user}/invite`)).body.code);
+      const password = keep('password', 'a password like no other');
+      const alice = new Browser(base_url);
+      await failing(alice.post('/invite/accept', { code, password: 'too short' }), 400);
+      expect((await alice.post('/invite/accept', { code, password })).status).toBe(201);
+      keep('session', alice.token);
+      await failing(alice.post('/invite/accept', { code, password }), 401);
+      const begun = await alice.post('/second-factor', { password });
+      const secret = keep('TOTP secret', begun.body.secret);
+      const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+      await failing(alice.put('/second-factor', { code: secret }), 400);
+      const confirmed = await alice.put('/second-factor', { code: totp.generate() });
+      const recovery = keep('recovery code', confirmed.body.recovery_codes[0]);
+      keep('unused recovery code', confirmed.body.recovery_codes[1]);
+      const other = new Browser(base_url);
+      const given = { account: 'acme', user: 'alice', password };
+      expect((await other.post('/session', given)).status).toBe(200);
+      await failing(other.post('/session', { ...given, code: secret }), 401);
+      expect((await other.post('/session', { ...given, code: recovery })).status).toBe(201);
+      keep('second session', other.token);
+      await failing(other.post('/session', { ...given, account: password, user: password }), 401);
+      await failing(other.put('/password', { current_password: code, password }), 403);
+      const changed = keep('second password', 'another one like no other');
+      const change = { current_password: password, password: changed };
+      expect((await other.put('/password', change)).status).toBe(204);
+      const link = (await operator.post(`${user}/sign-in-link`, {})).body.code;
+      await failing(other.post('/session/link', { code }), 401);
+      keep('sign-in link', link);
+      expect((await new Browser(base_url).post('/session/link', { code: link })).status).toBe(201);
+      keep('open invitation', (await operator.send('POST', `${user}/invite`)).body.code);
+      const token = alice.token as string;
+      await failing(
+        new Browser(base_url).get('/session', { authorization: `Bearer ${token}` }),
+        401,
+      );
+      await failing(new Browser(base_url).get(`/session?code=${code}`), 401);
+      await failing(other.get(`/session?a=${token}`), 400);
+      await other.delete(`/users/${token}/sessions`);
     }
 
     /** An operator asks about a connection that shows the proxy token, rightly and wrongly; a node answers. */

@@ -264,35 +264,48 @@ export function withoutSecrets({ hash: _, sealed, ...shown }: store.ApiTokenRow)
   return { ...shown, viewable: sealed !== null };
 }
 
+/** One API token of an account. Errors: 404. */
+export async function requireApiToken(
+  db: Reader,
+  account_id: number,
+  id: number | undefined,
+): Promise<store.ApiTokenRow> {
+  const token = id === undefined ? undefined : await store.findToken(db, account_id, id);
+  if (!token) throw notFound('The account has no API token of this id; it may have been revoked.');
+  return token;
+}
+
 /** The text of an API token, audited. Errors: 404; 409 when the operator's setting made it view-once. */
 export async function viewApiToken(
   tx: Transaction,
   secrets: Secrets,
   account: store.AccountRow,
-  id: number,
+  id: number | undefined,
 ): Promise<string> {
-  const token = await store.findToken(tx, account.id, id);
-  if (!token) throw notFound(`The account has no API token ${id}.`);
+  const token = await requireApiToken(tx, account.id, id);
   if (token.sealed === null)
     throw conflict('This API token was shown once, when it was created, and is not kept.');
-  await audit(tx, { account_id: account.id, action: 'api_token.view', target: `token/${id}` });
-  return secrets.unseal(token.sealed, sealContext(account.id, id));
+  await audit(tx, {
+    account_id: account.id,
+    action: 'api_token.view',
+    target: `token/${token.id}`,
+  });
+  return secrets.unseal(token.sealed, sealContext(account.id, token.id));
 }
 
 /** Revokes an API token; requests that carry it get 401 from then on. Errors: 404. */
 export async function removeApiToken(
   tx: Transaction,
   account: store.AccountRow,
-  id: number,
+  id: number | undefined,
 ): Promise<void> {
-  const token = await store.findToken(tx, account.id, id);
-  if (!token) throw notFound(`The account has no API token ${id}.`);
-  await store.removeToken(tx, account.id, id);
+  const token = await requireApiToken(tx, account.id, id);
+  await store.removeToken(tx, account.id, token.id);
   await touchTokens(tx, account.id);
   await audit(tx, {
     account_id: account.id,
     action: 'api_token.remove',
-    target: `token/${id}`,
+    target: `token/${token.id}`,
     before: withoutSecrets(token),
   });
 }
@@ -327,7 +340,8 @@ export async function requirePortScheme(
   return { ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] };
 }
 
-/** An exit IP is reached at base + port_base (0 to 499), its override port at 500 more. */
+/** An exit IP is reached at base + port_base (0 to 499), its override port at so much more. */
+export const override_offset = 500;
 export const ports_per_base = 1000;
 
 /** Whether two lists of bases lead to a port in common. */

@@ -104,7 +104,7 @@ const AccountChanges = Strict({
   port_scheme: Type.Optional(Scheme),
   token_lifetime_seconds: Type.Optional(Lifetime),
 });
-const Removal = Strict({
+export const Removal = Strict({
   removal_id: Integer('Names it when it is undone.', 1),
   list: OneOf(['authlist', 'overrides'], 'Which list.'),
   entries: Integer('How many entries it took away.'),

@@ -2,7 +2,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
-import { notFound } from '../errors.ts';
 import {
   AccountPath,
   findAccount,
@@ -43,11 +42,11 @@ const tokenFields = {
     description: 'Its last use; null before the first.',
   }),
 };
-const Token = Strict(tokenFields);
+export const Token = Strict(tokenFields);
 const Shown = Type.String({ description: 'The API token (ewa_…).' });
-const CreatedToken = Strict({ ...tokenFields, api_token: Shown });
-const ViewedToken = Strict({ api_token: Shown });
-const NewToken = Strict({
+export const CreatedToken = Strict({ ...tokenFields, api_token: Shown });
+export const ViewedToken = Strict({ api_token: Shown });
+export const NewToken = Strict({
   name: Text('Name of the token.', 64),
   read_only: Type.Optional(
     Type.Boolean({ description: 'Whether it only reads; full by default.' }),
@@ -61,15 +60,9 @@ const TokenPath = Type.Object({
 });
 type TokenPath = Static<typeof TokenPath>;
 
-function presentToken(token: ApiToken) {
+export function presentToken(token: ApiToken) {
   const { account_id: _, read_only, ...shown } = withoutSecrets(token);
   return { ...shown, read_only: read_only === 1 };
-}
-
-function tokenIdIn(path: TokenPath): number {
-  const id = idOf(path.id);
-  if (id === undefined) throw notFound(`The account has no API token ${path.id}.`);
-  return id;
 }
 
 export function apiTokenAdminRoutes(app: FastifyInstance, ctx: Context): void {
@@ -131,7 +124,7 @@ export function apiTokenAdminRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       await operatorWrite(ctx, request, async (tx) => {
         const account = await requireAccountNamed(tx, request.params.account);
-        await removeApiToken(tx, account, tokenIdIn(request.params));
+        await removeApiToken(tx, account, idOf(request.params.id));
       });
       return sendNothing(reply);
     },
@@ -152,7 +145,7 @@ export function apiTokenAdminRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       const api_token = await operatorWrite(ctx, request, async (tx) => {
         const account = await requireAccountNamed(tx, request.params.account);
-        return viewApiToken(tx, ctx.secrets, account, tokenIdIn(request.params));
+        return viewApiToken(tx, ctx.secrets, account, idOf(request.params.id));
       });
       return sendJson(reply, { api_token });
     },

@@ -2,9 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
+import type { Reader } from '../db/database.ts';
 import { badRequest } from '../errors.ts';
 import { AccountPath, sendJson } from '../http/admin.ts';
-import { errors, Integer, OneOf, Strict, Timestamp } from '../http/fields.ts';
+import { errors, Integer, OneOf, Strict, Text, Timestamp } from '../http/fields.ts';
 import { limitIn, PageQuery, pageOf, wholeIn } from '../http/paging.ts';
 import { hourOf, nextHour, periodAt, periodUsage, reportUsage, safeBytes } from '../usage/usage.ts';
 import { type Account, pageOfAccounts, requireAccountNamed } from './accounts.ts';
@@ -25,7 +26,7 @@ const bytes = {
   down: Integer('Bytes to the client.'),
   total: Integer('Both together.'),
 };
-const Report = Strict({
+export const Report = Strict({
   from: Timestamp('Hours from here on are counted.'),
   to: Timestamp('Hours before here are counted.'),
   by: Type.String({ description: 'What the rows are.' }),
@@ -40,7 +41,7 @@ const Report = Strict({
   ),
   ...bytes,
 });
-const ReportQuery = Strict({
+export const ReportQuery = Strict({
   from: Type.Optional(
     Type.String({
       description: 'Epoch seconds, counted from its full hour on; the billing period when omitted.',
@@ -53,7 +54,10 @@ const ReportQuery = Strict({
       'One row for each hour, day (the default), server or user.',
     ),
   ),
+  server: Type.Optional(Text('Only of this server, by the name that reports show.')),
+  user: Type.Optional(Text('Only of this user, by the name that reports show.')),
 });
+export type ReportQuery = Static<typeof ReportQuery>;
 
 export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): void {
   const tags = ['Operator: usage'];
@@ -88,7 +92,7 @@ export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): voi
     },
   );
 
-  app.get<{ Params: AccountPath; Querystring: Static<typeof ReportQuery> }>(
+  app.get<{ Params: AccountPath; Querystring: ReportQuery }>(
     '/admin/accounts/:account/usage',
     {
       schema: {
@@ -101,22 +105,21 @@ export function accountUsageAdminRoutes(app: FastifyInstance, ctx: Context): voi
     },
     async (request, reply) => {
       const account = await requireAccountNamed(ctx.db, request.params.account);
-      const now = ctx.clock.now();
-      const asked = wholeIn('from', request.query.from, null);
-      const to = wholeIn('to', request.query.to, nextHour(now));
-      const from = asked === null ? periodStart(account, now) : hourOf(asked);
-      if ((asked ?? from) >= to)
-        throw badRequest(`from: ${asked ?? from} is not before to, ${to}.`);
-      const { by = 'day' } = request.query;
-      const rows = (await reportUsage(ctx.db, account.id, from, to, by)).map(
-        ({ key, up, down }) => ({
-          [by]: key,
-          ...inAll([{ up, down }]),
-        }),
-      );
-      return sendJson(reply, { from, to, by, rows, ...inAll(rows) });
+      return sendJson(reply, await usageReport(ctx.db, account, request.query, ctx.clock.now()));
     },
   );
+}
+
+/** What an account used, as it was asked for. Errors: 400 for a span that holds no time. */
+export async function usageReport(db: Reader, account: Account, query: ReportQuery, now: number) {
+  const asked = wholeIn('from', query.from, null);
+  const to = wholeIn('to', query.to, nextHour(now));
+  const from = asked === null ? periodStart(account, now) : hourOf(asked);
+  if ((asked ?? from) >= to) throw badRequest(`from: ${asked ?? from} is not before to, ${to}.`);
+  const { by = 'day', server, user } = query;
+  const found = await reportUsage(db, account.id, from, to, by, { server, user });
+  const rows = found.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
+  return { from, to, by, rows, ...inAll(rows) };
 }
 
 /** From which hour on traffic counts in the running billing period; the first takes the hour it starts in. */

@@ -1,8 +1,9 @@
 // exitward user …: the users of an account.
 import { InvalidArgumentError } from 'commander';
 import type { Choice, Noun } from './command.ts';
-import { type Column, record, table } from './output.ts';
-import { yesNo } from './values.ts';
+import type { Given } from './given.ts';
+import { type Column, done, record, table } from './output.ts';
+import { lifetime, yesNo } from './values.ts';
 
 type Row = Record<string, unknown>;
 
@@ -40,6 +41,15 @@ const flagWords: Choice = {
   field: 'flags',
 };
 
+const code: Column[] = [
+  ['url', 'url'],
+  ['code', 'code'],
+  ['expiry', 'expiry', 'time'],
+];
+
+/** The path of the user that a command names. */
+const pathOf = (given: Given) => `/accounts/${given.part('account')}/users/${given.part('user')}`;
+
 export const userNoun: Noun = {
   name: 'user',
   summary: 'users of an account',
@@ -74,8 +84,8 @@ export const userNoun: Noun = {
         },
       ],
       run: async (given, api) => {
-        const path = `/accounts/${given.part('account')}/users/${given.part('user')}`;
-        return record(await api.patch<Row>(path, given.fields), columns, 'The user was changed.');
+        const user = await api.patch<Row>(pathOf(given), given.fields);
+        return record(user, columns, 'The user was changed.');
       },
     },
     {
@@ -83,8 +93,48 @@ export const userNoun: Noun = {
       summary: 'end all proxy access tokens of a user',
       question: (given) => `This ends all proxy access tokens of ${given.word('user')} at once.`,
       run: async (given, api) => {
-        const path = `/accounts/${given.part('account')}/users/${given.part('user')}/token_version`;
-        return record(await api.post<Row>(path), columns, 'The tokens made so far are ended.');
+        const user = await api.post<Row>(`${pathOf(given)}/token_version`);
+        return record(user, columns, 'The tokens made so far are ended.');
+      },
+    },
+    {
+      usage: 'invite <account> <user>',
+      summary: 'invite a user to the console, to set a password',
+      run: async (given, api) => {
+        const invite = await api.post<Row>(`${pathOf(given)}/invite`);
+        return record(invite, code, 'Hand this address to the user; it works once.');
+      },
+    },
+    {
+      usage: 'sign-in-link <account> <user>',
+      summary: 'make an address that signs in to the console as a user, once',
+      options: [
+        {
+          flags: '--lifetime <lifetime>',
+          description: 'how long it can be used, a day at most; 15m when omitted',
+          parse: lifetime,
+          field: 'lifetime_seconds',
+        },
+      ],
+      run: async (given, api) => {
+        const link = await api.post<Row>(`${pathOf(given)}/sign-in-link`, given.fields);
+        return record(
+          link,
+          code,
+          'Who opens this address is signed in as the user; it works once.',
+        );
+      },
+    },
+    {
+      usage: 'reset-sign-in <account> <user>',
+      summary: 'take password, second factor and open invitations of a user, and end the sessions',
+      question: (given) =>
+        `This signs ${given.word('user')} out everywhere and takes password and second factor; then only an invitation lets the user in.`,
+      run: async (given, api) => {
+        await api.delete(`${pathOf(given)}/sign-in`);
+        return done(`${given.word('user')} can sign in by a new invitation only.`, {
+          reset: given.word('user'),
+        });
       },
     },
   ],

@@ -12,7 +12,7 @@ export interface Reader {
 
 /** Who makes a change: ends up in the audit log. */
 export interface Actor {
-  kind: 'account' | 'operator' | 'node' | 'system';
+  kind: 'account' | 'user' | 'operator' | 'node' | 'system';
   name: string;
   address: string;
   request_id: string;

@@ -4,6 +4,8 @@ import type { Database, Engine } from './database.ts';
 import { network } from './migrations/0001_network.ts';
 import { questionsAndHealth } from './migrations/0002_questions_and_health.ts';
 import { usageJournals } from './migrations/0003_usage_journals.ts';
+import { signIn } from './migrations/0004_sign_in.ts';
+import { authlistUses } from './migrations/0005_authlist_uses.ts';
 
 interface Migration {
   id: number;
@@ -16,6 +18,8 @@ const migrations: Migration[] = [
   { id: 1, name: 'network', statements: network },
   { id: 2, name: 'questions_and_health', statements: questionsAndHealth },
   { id: 3, name: 'usage_journals', statements: usageJournals },
+  { id: 4, name: 'sign_in', statements: signIn },
+  { id: 5, name: 'authlist_uses', statements: authlistUses },
 ];
 
 /**

@@ -60,6 +60,14 @@ export const EmptyQuery = Strict({});
 
 export const NoContent = Type.Null({ description: 'Empty body.' });
 
+/** What a "remove all" answers to who may undo it. */
+export const Removed = Strict({
+  removal_id: Type.Union([Integer('Undoes it, for seven days.', 1), Type.Null()], {
+    description: 'Null where there was nothing to remove.',
+  }),
+  entries: Integer('How many entries are gone.'),
+});
+
 export const IdPath = Type.Object({
   id: Type.String({ description: 'Integer entry id from the list.' }),
 });

@@ -142,6 +142,12 @@ export async function setMaintenance(tx: Transaction, on: boolean): Promise<void
   });
 }
 
+/** Numbers that move: `revision` with any change of a record, `nodes` with what nodes do. */
+export async function networkMarks(db: Database): Promise<{ revision: number; nodes: number }> {
+  const [{ revision }, nodes] = await Promise.all([store.network(db), store.nodesMark(db)]);
+  return { revision, nodes };
+}
+
 export async function isInMaintenance(db: Database): Promise<boolean> {
   return (await store.network(db)).maintenance === 1;
 }

@@ -63,12 +63,18 @@ const Status = Strict({
 
 const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
 
-const AuditEntry = Strict({
+export const AuditEntry = Strict({
   id: Integer('Number of the entry.', 1),
   at: Timestamp('When.'),
-  actor_kind: Type.String({ description: 'account, operator, node or system.' }),
-  actor: Type.String({ description: 'Who: account and API token, operator token, node or job.' }),
-  address: Type.String({ description: 'From where; empty for a job.' }),
+  actor_kind: Type.String({
+    description: 'account (an API token), user (in the console), operator, node or system.',
+  }),
+  actor: Type.String({
+    description: 'Who: account and API token, account and user, operator token, node or job.',
+  }),
+  address: Type.String({
+    description: 'From where; empty for a job, and where the account is not to know.',
+  }),
   request_id: Type.String({ description: 'The x-request-id of the answer.' }),
   account: Type.Union([Type.String(), Type.Null()], { description: 'Account, if it is of one.' }),
   action: Type.String({ description: 'What was done, such as override.create.' }),
@@ -76,7 +82,7 @@ const AuditEntry = Strict({
   before: Type.Unknown({ description: 'The record before; null if there was none.' }),
   after: Type.Unknown({ description: 'The record after; null if there is none.' }),
 });
-const AuditQuery = Strict({
+export const AuditQuery = Strict({
   account: Type.Optional(Type.String({ description: 'Only what concerns this account.' })),
   before: Type.Optional(Type.String({ description: 'Only entries with a lower id.' })),
   limit: PageQuery.limit,
@@ -97,7 +103,7 @@ const CreatedToken = Strict({
 });
 const NewToken = Strict({ name: Name('Who will hold it.') });
 
-function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditRecord) {
+export function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditRecord) {
   const read = (text: string | null) => (text === null ? null : (JSON.parse(text) as unknown));
   return { ...entry, before: read(before), after: read(after) };
 }

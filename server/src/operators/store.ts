@@ -52,6 +52,15 @@ export async function network(db: Reader): Promise<NetworkRow> {
   return row;
 }
 
+/** A number that moves when a node joins, leaves, is lost, comes back or applies a change: these have no revision. */
+export async function nodesMark(db: Reader): Promise<number> {
+  const row = await db.one<{ mark: number }>(
+    `select cast(coalesce(sum(id * (1 + live + applied_revision)), 0) as bigint) as mark
+     from nodes where revoked_at is null`,
+  );
+  return row?.mark ?? 0;
+}
+
 export function setMaintenance(tx: Transaction, on: boolean): Promise<number> {
   return tx.run('update network set maintenance = $1', [on ? 1 : 0]);
 }

@@ -24,7 +24,7 @@ import {
   statusOf,
 } from './overrides.ts';
 
-const Entry = Strict({
+export const Entry = Strict({
   id: Integer('Id of the entry on this account.', 1),
   server: Type.String({ description: 'Short name of the server where the entry is active.' }),
   hostname: Type.String({ description: 'Hostname that is overridden.' }),
@@ -32,8 +32,10 @@ const Entry = Strict({
   expiry: Timestamp('When the entry expires.'),
   status: OneOf(['pending', 'active', 'expiring', 'expired'], 'Its state.'),
 });
-const Removal = Strict({ removal_id: Integer('Which removal, from the list of removals.', 1) });
-const Restored = Strict({
+export const Removal = Strict({
+  removal_id: Integer('Which removal, from the list of removals.', 1),
+});
+export const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer(
     'Entries that have expired since, whose server is gone, or whose hostname is overridden anew.',
@@ -43,7 +45,7 @@ const Restored = Strict({
 const EntryPath = Type.Object({ ...AccountPath.properties, ...IdPath.properties });
 type EntryPath = Static<typeof EntryPath>;
 
-function presentEntry(entry: Override, now: number) {
+export function presentEntry(entry: Override, now: number) {
   const { id, server, hostname, ip, expiry } = entry;
   return { id, server, hostname, ip, expiry, status: statusOf(entry, now) };
 }

@@ -6,12 +6,17 @@ import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
-import { keepRemoved, takeRemoved } from '../removals.ts';
+import { keepRemoved, type Removed, takeRemoved } from '../removals.ts';
 import { requireOnContract } from '../servers/servers.ts';
 import * as store from './store.ts';
 
-export type { Override, OverrideRow } from './store.ts';
-export { findRow as findOverrideRow, ofAccountOnServer as overridesOfAccount } from './store.ts';
+export type { Override, OverrideRow, ServerNode } from './store.ts';
+export {
+  findRow as findOverrideRow,
+  nodesOfAccount as nodesOfOverrides,
+  nodesOfServer as nodesOfOverride,
+  ofAccountOnServer as overridesOfAccount,
+} from './store.ts';
 
 export type OverrideStatus = 'pending' | 'active' | 'expiring' | 'expired';
 
@@ -287,26 +292,26 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
   await overrideChanged(tx, row);
 }
 
-/** Removes all entries of the account; the operator can undo it for seven days. Answers how many. */
+/** Removes all entries of the account; it can be undone for seven days. Errors: 403. */
 export async function removeAllOverrides(
   tx: Transaction,
   account_id: number,
   requireMatch: (before: store.Override[]) => void,
-): Promise<number> {
+): Promise<Removed> {
   await requireWritable(tx, account_id);
   return removeAllOverridesAnyway(tx, account_id, requireMatch);
 }
 
-/** "Remove all" for the operator, whatever the state of the contract. Answers how many. */
+/** "Remove all" for the operator, whatever the state of the contract. */
 export async function removeAllOverridesAnyway(
   tx: Transaction,
   account_id: number,
   requireMatch?: (before: store.Override[]) => void,
-): Promise<number> {
+): Promise<Removed> {
   const overrides = await store.all(tx, account_id, tx.now - retention_seconds);
   requireMatch?.(overrides);
   const removed = await store.removeAll(tx, account_id);
-  if (removed === 0) return 0;
+  if (removed === 0) return { removal_id: null, entries: 0 };
   await countHeld(tx, account_id, 'overrides', -removed);
   const removal_id = await keepRemoved(tx, account_id, 'overrides', overrides.map(toRow));
   await recordChange(tx, {
@@ -321,7 +326,7 @@ export async function removeAllOverridesAnyway(
     target: 'overrides',
     before: { entries: overrides.length, removal_id },
   });
-  return overrides.length;
+  return { removal_id, entries: overrides.length };
 }
 
 /**

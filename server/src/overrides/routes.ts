@@ -46,11 +46,14 @@ const Entry = Type.Object(
   { additionalProperties: false },
 );
 
-const Server = Text('Short name of a server that is on the contract.');
-const Hostname = Text('Hostname to override.', 512);
-const Ip = Text('IP address the hostname resolves to.', 64);
-const Expiry = Integer('When the entry expires, epoch seconds; at most 10 years from now.', 0);
-const NewOverride = Strict({ server: Server, hostname: Hostname, ip: Ip, expiry: Expiry });
+export const Server = Text('Short name of a server that is on the contract.');
+export const Hostname = Text('Hostname to override.', 512);
+export const Ip = Text('IP address the hostname resolves to.', 64);
+export const Expiry = Integer(
+  'When the entry expires, epoch seconds; at most 10 years from now.',
+  0,
+);
+export const NewOverride = Strict({ server: Server, hostname: Hostname, ip: Ip, expiry: Expiry });
 const Changes = Strict({
   server: Type.Optional(Server),
   hostname: Type.Optional(Hostname),

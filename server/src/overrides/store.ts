@@ -49,6 +49,33 @@ export function all(
   return db.all(`${select} where ${conditions.join(' and ')} order by o.id`, values);
 }
 
+/** A node of a server, and every change up to which revision it has applied. */
+export interface ServerNode {
+  server_id: number;
+  name: string;
+  live: number;
+  applied_revision: number;
+}
+
+/** The nodes of all servers on which an account has entries. */
+export function nodesOfAccount(db: Reader, account_id: number): Promise<ServerNode[]> {
+  return db.all(
+    `select server_id, name, live, applied_revision from nodes where revoked_at is null
+       and server_id in (select server_id from overrides where account_id = $1)
+     order by server_id, id`,
+    [account_id],
+  );
+}
+
+/** The nodes of one server. */
+export function nodesOfServer(db: Reader, server_id: number): Promise<ServerNode[]> {
+  return db.all(
+    `select server_id, name, live, applied_revision from nodes
+     where revoked_at is null and server_id = $1 order by id`,
+    [server_id],
+  );
+}
+
 /** The ids of all servers that there are. */
 export async function serverIds(db: Reader): Promise<Set<number>> {
   const rows = await db.all<{ id: number }>('select id from servers');

@@ -31,7 +31,7 @@ const Services = Type.Array(Type.String(), {
 });
 const closed = { additionalProperties: false };
 
-const NetworkServer = Type.Object(
+export const NetworkServer = Type.Object(
   {
     hostname: Hostname,
     title: Title,
@@ -42,7 +42,7 @@ const NetworkServer = Type.Object(
   closed,
 );
 
-const Usage = Type.Object(
+export const Usage = Type.Object(
   {
     limit: Integer(
       'Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account.',
@@ -61,7 +61,11 @@ const Checked = Type.Object(
   closed,
 );
 
-const ExitIp = Type.Object(
+export const Geostatus = Type.Record(Type.String(), Checked, {
+  description: 'By third-party geo-IP provider.',
+});
+
+export const ExitIp = Type.Object(
   {
     ip: Type.String({ description: 'Exit IP address.' }),
     port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
@@ -72,9 +76,7 @@ const ExitIp = Type.Object(
       },
     ),
     status_time: Timestamp('Last status check; 0 if there was none.'),
-    geostatus: Type.Optional(
-      Type.Record(Type.String(), Checked, { description: 'By third-party geo-IP provider.' }),
-    ),
+    geostatus: Type.Optional(Geostatus),
   },
   closed,
 );
@@ -105,7 +107,10 @@ const NetworkQuery = Strict({
     Type.String({ description: '`location` adds the location of each server.' }),
   ),
 });
-const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
+export const ServerPath = Type.Object({
+  server: Type.String({ description: 'Server short name.' }),
+});
+export type ServerPath = Static<typeof ServerPath>;
 
 function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Detail>): Detail {
   const asked = words('detail', text) ?? [];
@@ -132,7 +137,7 @@ function presentLocation({ city, country, latitude, longitude }: Server) {
   return { city, country, latitude, longitude };
 }
 
-function presentNetworkServer(
+export function presentNetworkServer(
   server: Server & { ip_count: number },
   detail: Detail,
   variant: Variant,
@@ -157,7 +162,7 @@ export function presentStatus(exit: ExitIpRow, stale_seconds: number, now: numbe
   return now >= exit.status_time + stale_seconds ? 'unknown' : exit.status;
 }
 
-function presentContractServer(
+export function presentContractServer(
   { server, exit_ips, geo_statuses, usage }: ContractServer,
   account: Account,
   detail: Detail,
@@ -271,12 +276,12 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     },
   );
 
-  app.get<{ Querystring: Static<typeof OneQuery>; Params: Static<typeof ServerPath> }>(
+  app.get<{ Querystring: Static<typeof OneQuery>; Params: ServerPath }>(
     '/v0/contract/servers/:server',
     {
       config: {
         find: (request) => {
-          const { server } = request.params as Static<typeof ServerPath>;
+          const { server } = request.params as ServerPath;
           return requireContractServer(ctx.db, request.session.caller.account_id, server);
         },
       },

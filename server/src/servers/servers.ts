@@ -24,8 +24,10 @@ export {
   exitIpsOfServer,
   findById as findServer,
   findContractServer,
+  nodesOfContract,
   ofContract as serversOfContract,
   schemeNames as listServerPortSchemes,
+  serversOnScheme,
   setApplied as setAppliedRevision,
 } from './store.ts';
 

@@ -296,6 +296,29 @@ export async function insertContractServer(
   return rows.length > 0;
 }
 
+/** How many nodes the servers of a contract have, and how many of them were heard of lately. */
+export function nodesOfContract(
+  db: Reader,
+  account_id: number,
+): Promise<Array<{ server_id: number; nodes: number; live_nodes: number }>> {
+  return db.all(
+    `select n.server_id, count(*) as nodes, sum(n.live) as live_nodes
+     from contract_servers c join nodes n on n.server_id = c.server_id
+     where c.account_id = $1 and n.revoked_at is null group by n.server_id`,
+    [account_id],
+  );
+}
+
+/** The ids of the servers that listen on a port scheme. */
+export function serversOnScheme(
+  db: Reader,
+  port_scheme_id: number,
+): Promise<Array<{ server_id: number }>> {
+  return db.all('select server_id from server_port_schemes where port_scheme_id = $1', [
+    port_scheme_id,
+  ]);
+}
+
 export function updateContractServer(tx: Transaction, row: ContractServerRow): Promise<number> {
   return tx.run(
     `update contract_servers set limit_bytes = $3, over_limit = $4, over_until = $5

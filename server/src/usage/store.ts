@@ -1,5 +1,5 @@
 // The SQL of usage: hourly buckets, and the sums kept beside them.
-import type { Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction, Value } from '../db/database.ts';
 
 export interface UsageBucket {
   account_id: number;
@@ -101,21 +101,28 @@ export async function claimBatch(
 
 export type UsageBy = 'hour' | 'day' | 'server' | 'user';
 
-/** What each grouping shows as its key, from which tables, and by which columns it groups. */
-const groups: Record<UsageBy, { key: string; join: string; by: string }> = {
-  hour: { key: 'u.hour', join: '', by: 'u.hour' },
-  day: { key: 'u.hour - u.hour % 86400', join: '', by: 'u.hour - u.hour % 86400' },
-  server: {
-    // A server may have been removed since; no name starts with "#".
-    key: "coalesce(s.name, '#' || u.server_id)",
-    join: 'left join servers s on s.id = u.server_id',
-    by: 'u.server_id, s.name',
-  },
-  user: {
-    key: "coalesce(n.name, '#' || u.user_id)",
-    join: 'left join users n on n.account_id = u.account_id and n.id = u.user_id',
-    by: 'u.user_id, n.name',
-  },
+/** Only this server's or user's, by the name that a report shows for it. */
+export interface UsageFilter {
+  server?: string | undefined;
+  user?: string | undefined;
+}
+
+/** Names as reports show them: a server may have been removed since; no name starts with "#". */
+const names = {
+  server: "coalesce(s.name, '#' || u.server_id)",
+  user: "coalesce(n.name, '#' || u.user_id)",
+};
+const joins = {
+  server: 'left join servers s on s.id = u.server_id',
+  user: 'left join users n on n.account_id = u.account_id and n.id = u.user_id',
+};
+
+/** What each grouping shows as its key, and by which columns it groups. */
+const groups: Record<UsageBy, { key: string; by: string }> = {
+  hour: { key: 'u.hour', by: 'u.hour' },
+  day: { key: 'u.hour - u.hour % 86400', by: 'u.hour - u.hour % 86400' },
+  server: { key: names.server, by: 'u.server_id, s.name' },
+  user: { key: names.user, by: 'u.user_id, n.name' },
 };
 
 /** Sums of an account's buckets with from <= hour < to. The key: start of the hour or (UTC) day, or a name. */
@@ -125,13 +132,21 @@ export function report(
   from: number,
   to: number,
   by: UsageBy,
+  filter: UsageFilter = {},
 ): Promise<Array<{ key: number | string; up: number; down: number }>> {
-  const group = groups[by];
+  const values: Value[] = [account_id, from, to];
+  const conditions = ['u.account_id = $1', 'u.hour >= $2', 'u.hour < $3'];
+  const joined = (['server', 'user'] as const).filter((one) => {
+    const wanted = filter[one];
+    if (wanted !== undefined) conditions.push(`${names[one]} = $${values.push(wanted)}`);
+    return wanted !== undefined || by === one;
+  });
+  const { key, by: columns } = groups[by];
   return db.all(
-    `select ${group.key} as key, sum(cast(u.up as double precision)) as up, sum(cast(u.down as double precision)) as down
-     from usage_hours u ${group.join} where u.account_id = $1 and u.hour >= $2 and u.hour < $3
-     group by ${group.by} order by 1`,
-    [account_id, from, to],
+    `select ${key} as key, sum(cast(u.up as double precision)) as up, sum(cast(u.down as double precision)) as down
+     from usage_hours u ${joined.map((one) => joins[one]).join(' ')} where ${conditions.join(' and ')}
+     group by ${columns} order by 1`,
+    values,
   );
 }
 

@@ -25,12 +25,12 @@ const Flags = Strict(
   },
   'Permissions; those left out are off for a new user, and stay as they are on a change.',
 );
-const NewUser = Strict({
+export const NewUser = Strict({
   name: Name('Username the user authenticates with; it stays.'),
   display_name: Type.Optional(DisplayName),
   flags: Type.Optional(Flags),
 });
-const UserChanges = Strict({
+export const UserChanges = Strict({
   display_name: Type.Optional(DisplayName),
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
   flags: Type.Optional(Flags),

@@ -22,7 +22,7 @@ export const UserRecord = Type.Object(
   { additionalProperties: false },
 );
 
-const ten_years_seconds = 10 * 365.25 * 86_400;
+export const ten_years_seconds = 10 * 365.25 * 86_400;
 const NewToken = Strict({
   user: Type.Union([Integer('User id.', 1), Type.String({ minLength: 1, maxLength: 255 })], {
     description: 'A user name or user id. The user must have the proxy flag.',
@@ -93,7 +93,7 @@ export function userRoutes(app: FastifyInstance, ctx: Context): void {
       change(ctx, request, reply, async (tx) => {
         const account = await requireWritable(tx, request.session.caller.account_id);
         const { user, expire } = request.body;
-        const token = await createProxyToken(tx, ctx.secrets, account, user, expire);
+        const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
         return { status: 200, value: { token } };
       }),
   );

@@ -79,6 +79,28 @@ export async function createUser(
   return user;
 }
 
+/**
+ * Changes a user for an admin of the account. Errors: 409 when nobody active with the admin flag would
+ * be left: only the operator could help then.
+ */
+export async function changeUserOfAccount(
+  tx: Transaction,
+  user: store.UserRow,
+  changes: UserChanges,
+): Promise<store.UserRow> {
+  const isAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
+  const isToGo = changes.active === false || changes.flags?.admin === false;
+  if (isAdmin(user) && isToGo) {
+    const others = (await store.active(tx, user.account_id)).filter(({ id }) => id !== user.id);
+    if (!others.some(isAdmin)) {
+      throw conflict(
+        `flags: ${user.name} is the last active user with the admin flag; give it to another one first.`,
+      );
+    }
+  }
+  return changeUser(tx, user, changes);
+}
+
 /** Changes a user; users are never deleted, only made inactive. */
 export async function changeUser(
   tx: Transaction,
@@ -134,6 +156,13 @@ function userChanged(tx: Transaction, user: store.UserRow): Promise<number> {
   });
 }
 
+/** A proxy access token, and whose it is until when. */
+export interface ProxyToken {
+  token: string;
+  user: string;
+  expiry: number;
+}
+
 /**
  * Makes a proxy access token. `wanted` is a user id, a name, or failing that an id in digits;
  * `lifetime_seconds` the contract's default when undefined.
@@ -145,7 +174,7 @@ export async function createProxyToken(
   account: Account,
   wanted: number | string,
   lifetime_seconds: number | undefined,
-): Promise<string> {
+): Promise<ProxyToken> {
   const user = await findWanted(tx, account.id, wanted);
   const shown = JSON.stringify(wanted);
   if (!user) throw conflict(`user: ${shown} is not a user of the account.`);
@@ -158,12 +187,13 @@ export async function createProxyToken(
     target: user.name,
     after: { token_version: user.token_version, expiry },
   });
-  return secrets.signProxyToken({
+  const token = secrets.signProxyToken({
     account_id: account.id,
     user_id: user.id,
     token_version: user.token_version,
     expiry,
   });
+  return { token, user: user.name, expiry };
 }
 
 async function findWanted(

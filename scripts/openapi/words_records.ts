@@ -1,0 +1,120 @@
+// What the OpenAPI document says of an account's records under /console, beyond the routes' schemas.
+import type { OperationWords } from './words.ts';
+
+const notAlone =
+  'Without the admin flag: a user other than oneself; or the contract takes no changes.';
+const claimed =
+  'The address is on the authlist already, the user is not part of the account, or the list is full.';
+
+/** By `method path`. */
+export const recordWords: Record<string, OperationWords> = {
+  'get /console/contract': { record: 'ConsoleContract' },
+  'get /console/usage': { id: 'console_get_usage', record: 'UsageReport' },
+  'get /console/removals': { record: 'Removal' },
+  'get /console/audit': { record: 'AuditEntry' },
+  'get /console/events': {
+    id: 'console_events',
+    answers: 'text/event-stream',
+    statuses: { 503: 'Too many streams are open, of this session or of all.' },
+  },
+  'get /admin/events': {
+    id: 'admin_events',
+    answers: 'text/event-stream',
+    statuses: { 503: 'Too many streams are open, with this token or of all.' },
+  },
+
+  'get /console/tokens': { record: 'AccountToken' },
+  'post /console/tokens': {
+    id: 'console_create_token',
+    record: 'CreatedAccountToken',
+    body: 'NewAccountToken',
+  },
+  'post /console/tokens/{id}/view': {
+    id: 'console_view_token',
+    record: 'ViewedToken',
+    body: 'PasswordAnew',
+    statuses: {
+      403: 'The password is wrong; or the person does not have the admin flag.',
+      409: 'The person has no password yet; or the token was shown only once.',
+      429: 'Too many attempts; `Retry-After` says how long to wait.',
+    },
+  },
+
+  'get /console/servers': { record: 'OwnServer' },
+  'get /console/network': { record: 'AnyServer' },
+  'put /console/servers/{server}': {
+    id: 'console_add_server',
+    statuses: {
+      403: 'The person does not have the admin flag, the contract takes no changes, or the operator leaves contracts to nobody else.',
+      409: "The server does not listen on the account's port scheme.",
+    },
+  },
+  'delete /console/servers/{server}': { id: 'console_remove_server' },
+
+  'get /console/users': { record: 'UserSigningIn' },
+  'post /console/users': { record: 'UserSigningIn', body: 'NewAccountUser' },
+  'patch /console/users/{user}': {
+    record: 'UserSigningIn',
+    body: 'AccountUserChanges',
+    statuses: { 409: 'Nobody active with the admin flag would be left.' },
+  },
+  'post /console/users/{user}/token_version': {
+    id: 'console_raise_token_version',
+    record: 'UserSigningIn',
+  },
+  'post /console/proxy-tokens': {
+    id: 'console_create_proxy_token',
+    record: 'CreatedProxyToken',
+    body: 'NewConsoleProxyToken',
+    statuses: {
+      201: 'The token, shown only here. `Location` is its user.',
+      403: notAlone,
+      409: 'The user is unknown, inactive or without the proxy permission.',
+    },
+  },
+
+  'get /console/authlist': { id: 'console_list_authlist', record: 'OperatorAuthlistEntry' },
+  'post /console/authlist': {
+    id: 'console_create_authlist_entry',
+    record: 'OperatorAuthlistEntry',
+    body: 'NewAuthlistEntry',
+    statuses: { 403: notAlone, 409: claimed },
+  },
+  'patch /console/authlist/{id}': {
+    id: 'console_change_authlist_entry',
+    record: 'OperatorAuthlistEntry',
+    body: 'ConsoleAuthlistEntryChanges',
+    statuses: { 403: notAlone, 409: claimed },
+  },
+  'delete /console/authlist/{id}': { id: 'console_remove_authlist_entry' },
+  'delete /console/authlist': {
+    id: 'console_remove_all_authlist_entries',
+    record: 'RemovedEntries',
+  },
+  'post /console/authlist/restore': {
+    id: 'console_restore_authlist',
+    body: 'Restore',
+    record: 'RestoreOutcome',
+  },
+
+  'get /console/overrides': { record: 'ConsoleOverride' },
+  'post /console/overrides': { record: 'ConsoleOverride', body: 'NewOverride' },
+  'patch /console/overrides/{id}': {
+    record: 'ConsoleOverride',
+    body: 'ConsoleOverrideChanges',
+  },
+  'delete /console/overrides': { id: 'console_remove_all_overrides', record: 'RemovedEntries' },
+  'post /console/overrides/restore': {
+    id: 'console_restore_overrides',
+    body: 'Restore',
+    record: 'OverridesRestoreOutcome',
+  },
+};
+
+/** Objects inside these records that have a name of their own. */
+export const nestedInRecords: Record<string, Record<string, string>> = {
+  OwnServer: { location: 'Location', usage: 'Usage', ips: 'OwnExitIp' },
+  AnyServer: { location: 'Location' },
+  UserSigningIn: { sign_in: 'SignInFacts' },
+  ConsoleOverride: { nodes: 'NodeOfEntry' },
+};

@@ -1,0 +1,129 @@
+// The /console half of a request before its handler: who is signed in, and whether the page may do this.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { refuseUnlessWritable } from '../accounts/accounts.ts';
+import type { Context } from '../context.ts';
+import type { Transaction } from '../db/database.ts';
+import { forbidden, methodNotAllowed, unauthorized } from '../errors.ts';
+import { confirmPassword, findPerson, type Person, type Visitor } from '../signin/signin.ts';
+import { isUnder, refuseNul } from './contract.ts';
+import { isSecure, readCookie } from './cookies.ts';
+
+export { type Person, type SignInFacts, signInFacts } from '../signin/signin.ts';
+
+export type Flag = keyof Person['flags'];
+
+/**
+ * Who may call a route: anybody; or who is signed in and has one of these flags (none named: everybody
+ * who is signed in). `record`: it changes the account's records, which takes a contract that holds.
+ */
+export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: true };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Every route under /console has it. */
+    console?: ConsoleAccess;
+  }
+  interface FastifyRequest {
+    /** Who is signed in, on every path under /console that is not open. */
+    person: Person;
+  }
+}
+
+const reads = new Set(['GET', 'HEAD']);
+
+/** Adds the checks, in the order of the rulings: 401, 404, 405, 403, then the body's 400. */
+export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
+  app.decorateRequest('person', null as never);
+  app.addHook('onRoute', ({ url, config }) => {
+    if (/^\/console(?:\/|$)/.test(url) && !config?.console) {
+      throw new Error(`The route ${url} does not say who may call it (config.console).`);
+    }
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isUnder('/console', request)) return;
+    // What one person sees must stay with nobody on the way.
+    reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
+    const { allow, console: access, find } = request.routeOptions.config;
+    const isOpen = access !== undefined && 'open' in access;
+    if (!isOpen) request.person = await signedIn(ctx, request);
+    if (request.is404) return;
+    refuseNul(request, 'path');
+    await find?.(request);
+    if (allow) throw methodNotAllowed(request.method, allow);
+    if (access && 'may' in access) requireFlags(request.person, access.may);
+    if (!reads.has(request.method)) requireOurPage(ctx, request);
+    if (access && 'may' in access && access.record) {
+      refuseUnlessWritable(request.person.contract, ctx.clock.now());
+    }
+    refuseNul(request, 'query');
+  });
+}
+
+/** Errors: 401 when the cookie holds no session, or one that has ended. */
+async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
+  const token = readCookie(request.headers.cookie, isSecure(ctx.config));
+  const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
+  if (person) return person;
+  throw unauthorized(
+    'Sign in first: this request carries no session, or one that has ended.',
+    'Cookie',
+  );
+}
+
+/** Errors: 403 when a person has none of the flags. */
+function requireFlags(person: Person, may: readonly Flag[]): void {
+  if (may.length === 0 || may.some((flag) => person.flags[flag])) return;
+  throw forbidden(`This needs the ${may.join(' or ')} flag; ask an admin of your account.`);
+}
+
+/** Errors: 403 for a change that does not come from a page of this very server. */
+function requireOurPage(ctx: Context, request: FastifyRequest): void {
+  const { origin, host } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  const here = `${isSecure(ctx.config) ? 'https' : 'http'}://${host}`;
+  if (origin !== undefined && (origin === here || origin === ctx.config.public_url)) {
+    if (site === undefined || site === 'same-origin') return;
+    throw forbidden('Sec-Fetch-Site: only a page of this server may make changes here.');
+  }
+  throw forbidden(
+    `Origin: expected ${ctx.config.public_url}, as a page of this server sends it; EXITWARD_PUBLIC_URL says where that is.`,
+  );
+}
+
+/** Where a request comes from. */
+export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
+  return {
+    address: request.ip,
+    browser: request.headers['user-agent'] ?? '',
+    request_id: request.id,
+    earlier: readCookie(request.headers.cookie, isSecure(ctx.config)),
+  };
+}
+
+/**
+ * Asks the person for the password anew, ahead of something that a borrowed browser must not do.
+ * Errors: 409 when the person has none; 403 when it is wrong; 429 when throttled; 503.
+ */
+export function requirePassword(
+  ctx: Context,
+  request: FastifyRequest,
+  password: string,
+): Promise<void> {
+  return confirmPassword(ctx, visitorOf(ctx, request), request.person, password);
+}
+
+/** Runs a change by the person in one transaction; resolves when it is durable. Errors: those of `action`. */
+export function consoleWrite<T>(
+  ctx: Context,
+  request: FastifyRequest,
+  action: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const { account_name, user_name } = request.person;
+  const actor = {
+    kind: 'user',
+    name: `${account_name}/${user_name}`,
+    address: request.ip,
+    request_id: request.id,
+  } as const;
+  return ctx.db.write(actor, action);
+}

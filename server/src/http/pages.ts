@@ -1,0 +1,129 @@
+// The console at `/`: files that the build made, served to browsers under a strict content policy.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { notFound } from '../errors.ts';
+import { etagOf } from './answers.ts';
+import { etagMatches } from './conditions.ts';
+
+const folder = fileURLToPath(new URL('../../console/', import.meta.url));
+const hidden = { schema: { hide: true } };
+
+const contentTypes: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  md: 'text/plain; charset=utf-8',
+};
+
+/** Everything comes from this server, nothing is written in place, and no other site may frame it. */
+const contentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
+const safety = {
+  'content-security-policy': contentPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'x-frame-options': 'DENY',
+};
+
+/** Serves the console, where this installation holds it. */
+export function pageRoutes(app: FastifyInstance): void {
+  const names = builtFiles();
+  for (const name of names) {
+    const file = new StaticFile(name);
+    app.get(name === 'index.html' ? '/' : `/${name}`, hidden, (request, reply) =>
+      file.send(request, reply),
+    );
+  }
+  if (names.includes('index.html')) return;
+  app.get('/', hidden, async () => {
+    throw notFound(
+      'This installation does not hold the console; npm run build -w console makes it. The API is at /v0, its documentation at /docs.',
+    );
+  });
+}
+
+/** Paths below the folder, with slashes; none where nothing was built. */
+function builtFiles(): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(join(folder, name)).isFile())
+    .map((name) => name.replaceAll('\\', '/'));
+}
+
+interface Encoded {
+  identity: Buffer;
+  gzip: Buffer;
+  br: Buffer;
+}
+
+/** One file: read and compressed when it is first asked for, and kept. */
+class StaticFile {
+  readonly #name: string;
+  #etag = '';
+  #bodies: Promise<Encoded> | undefined;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    this.#bodies ??= this.#read();
+    const bodies = await this.#bodies;
+    reply.headers({
+      ...safety,
+      etag: this.#etag,
+      vary: 'accept-encoding',
+      // What the build named by its content never changes; the page itself is asked for each time.
+      'cache-control': this.#name.startsWith('assets/')
+        ? 'public, max-age=31536000, immutable'
+        : 'no-cache',
+    });
+    if (etagMatches(request.headers['if-none-match'], this.#etag, 'weak')) {
+      return reply.code(304).send();
+    }
+    const encoding = preferredEncoding(request.headers['accept-encoding']);
+    if (encoding !== 'identity') reply.header('content-encoding', encoding);
+    const extension = this.#name.slice(this.#name.lastIndexOf('.') + 1);
+    return reply.type(contentTypes[extension] ?? 'application/octet-stream').send(bodies[encoding]);
+  }
+
+  async #read(): Promise<Encoded> {
+    const identity = readFileSync(join(folder, this.#name));
+    this.#etag = etagOf(identity.toString('base64'));
+    return {
+      identity,
+      gzip: await promisify(gzip)(identity),
+      br: await promisify(brotliCompress)(identity, {
+        params: { [constants.BROTLI_PARAM_QUALITY]: 9 },
+      }),
+    };
+  }
+}
+
+function preferredEncoding(accepted: string | string[] | undefined): keyof Encoded {
+  const words = String(accepted ?? '')
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => !/;\s*q=0(\.0*)?$/.test(word))
+    .map((word) => word.replace(/;.*$/, '').toLowerCase());
+  if (words.includes('br')) return 'br';
+  return words.includes('gzip') ? 'gzip' : 'identity';
+}

@@ -1,0 +1,189 @@
+// The SQL of sessions.
+import type { Reader, Row, Transaction } from '../db/database.ts';
+
+export interface SessionRow {
+  account_id: number;
+  id: number;
+  user_id: number;
+  hash: string;
+  created_at: number;
+  seen_at: number;
+  expiry: number;
+  address: string;
+  browser: string;
+}
+
+export interface PersonRow {
+  account_id: number;
+  account_name: string;
+  user_id: number;
+  user_name: string;
+  admin: number;
+  billing: number;
+  proxy: number;
+  session_id: number;
+  seen_at: number;
+  suspended: number;
+  contract_expiry: number;
+}
+
+/** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
+export function sessionByHash(
+  db: Reader,
+  hash: string,
+  now: number,
+  used_after: number,
+): Promise<PersonRow | undefined> {
+  return db.one(
+    `select s.account_id, a.name as account_name, s.user_id, u.name as user_name, u.admin, u.billing,
+       u.proxy, s.id as session_id, s.seen_at, a.suspended, a.expiry as contract_expiry
+     from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
+     join accounts a on a.id = s.account_id
+     where s.hash = $1 and u.active = 1 and s.expiry > $2 and s.seen_at > $3`,
+    [hash, now, used_after],
+  );
+}
+
+/** One session of a person with what is said of it and its user. */
+export interface SessionFactsRow {
+  id: number;
+  created_at: number;
+  expiry: number;
+  display_name: string;
+  has_password: number;
+  second_factor: number;
+}
+
+export function sessionFacts(
+  db: Reader,
+  account_id: number,
+  id: number,
+): Promise<SessionFactsRow | undefined> {
+  return db.one(
+    `select s.id, s.created_at, s.expiry, u.display_name,
+       case when p.password is null then 0 else 1 end as has_password,
+       case when p.totp_sealed is null then 0 else 1 end as second_factor
+     from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
+     left join sign_ins p on p.account_id = s.account_id and p.user_id = s.user_id
+     where s.account_id = $1 and s.id = $2`,
+    [account_id, id],
+  );
+}
+
+export async function sessionHolds(
+  db: Reader,
+  account_id: number,
+  id: number,
+  now: number,
+  used_after: number,
+): Promise<boolean> {
+  const row = await db.one(
+    `select s.id from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
+     where s.account_id = $1 and s.id = $2 and u.active = 1 and s.expiry > $3 and s.seen_at > $4`,
+    [account_id, id, now, used_after],
+  );
+  return row !== undefined;
+}
+
+/** Newest first. */
+export function sessionsOfUser(
+  db: Reader,
+  account_id: number,
+  user_id: number,
+  now: number,
+  used_after: number,
+): Promise<SessionRow[]> {
+  return db.all(
+    `select * from sessions where account_id = $1 and user_id = $2 and expiry > $3 and seen_at > $4
+     order by id desc`,
+    [account_id, user_id, now, used_after],
+  );
+}
+
+export function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
+  return tx.insertMany('sessions', [row as unknown as Row]);
+}
+
+/** Notes a use, unless one was noted since `noted_before`. */
+export function markSeen(
+  tx: Transaction,
+  account_id: number,
+  id: number,
+  noted_before: number,
+): Promise<number> {
+  return tx.run(
+    'update sessions set seen_at = $3 where account_id = $1 and id = $2 and seen_at <= $4',
+    [account_id, id, tx.now, noted_before],
+  );
+}
+
+export function findSession(
+  db: Reader,
+  account_id: number,
+  user_id: number,
+  id: number,
+): Promise<SessionRow | undefined> {
+  return db.one('select * from sessions where account_id = $1 and user_id = $2 and id = $3', [
+    account_id,
+    user_id,
+    id,
+  ]);
+}
+
+export function removeSession(tx: Transaction, account_id: number, id: number): Promise<number> {
+  return tx.run('delete from sessions where account_id = $1 and id = $2', [account_id, id]);
+}
+
+/** Answers whose it was. */
+export async function removeSessionByHash(
+  tx: Transaction,
+  hash: string,
+): Promise<number | undefined> {
+  const [row] = await tx.put<{ account_id: number }>(
+    'delete from sessions where hash = $1 returning account_id',
+    [hash],
+  );
+  return row?.account_id;
+}
+
+export function removeSessionsOfUser(
+  tx: Transaction,
+  account_id: number,
+  user_id: number,
+  but_id: number,
+): Promise<number> {
+  return tx.run('delete from sessions where account_id = $1 and user_id = $2 and id <> $3', [
+    account_id,
+    user_id,
+    but_id,
+  ]);
+}
+
+/** Leaves the newest `most` sessions of a user. */
+export function removeOldestSessions(
+  tx: Transaction,
+  account_id: number,
+  user_id: number,
+  most: number,
+): Promise<number> {
+  return tx.run(
+    `delete from sessions where account_id = $1 and user_id = $2 and id <= (
+       select id from sessions where account_id = $1 and user_id = $2 order by id desc limit 1 offset $3)`,
+    [account_id, user_id, most],
+  );
+}
+
+/** Removes sessions that are over, were not used since `used_after`, or whose user is inactive. */
+export function sweepSessions(
+  tx: Transaction,
+  now: number,
+  used_after: number,
+  most: number,
+): Promise<number> {
+  return tx.run(
+    `delete from sessions where hash in (select s.hash from sessions s
+       join users u on u.account_id = s.account_id and u.id = s.user_id
+       where s.expiry <= $1 or s.seen_at <= $2 or u.active = 0 limit $3)`,
+    [now, used_after, most],
+  );
+}

@@ -1,0 +1,300 @@
+// Live pages: what reaches an open stream, how often, and how it ends.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EventStreams } from '../src/http/events.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { EventStream } from './event_stream.ts';
+import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+import { unreadAnswer } from './unread_answer.ts';
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let acme: BuiltAccount;
+  let alice: Browser;
+  const open: EventStream[] = [];
+
+  const listen = async (browser: Browser) => {
+    const url = `${t.base_url}/console/events`;
+    const stream = await EventStream.open(url, { cookie: browser.cookie });
+    open.push(stream);
+    await stream.until(({ heard }) => heard.length > 0);
+    return stream;
+  };
+  const listenAsOperator = async () => {
+    const url = `${t.running.admin_url}/admin/events`;
+    const stream = await EventStream.open(url, { authorization: `Bearer ${t.admin_token}` });
+    open.push(stream);
+    await stream.until(({ heard }) => heard.length > 0);
+    return stream;
+  };
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.server('fra1', { exit_ips: ['198.51.100.10'] });
+    acme = await t.account('acme', { servers: ['fra1'] });
+    await t.account('other', { servers: ['fra1'] });
+    alice = await t.signIn('acme', 'alice');
+  });
+  afterAll(async () => {
+    for (const stream of open) stream.stop();
+    await t.stop();
+  });
+
+  /** One more session of alice; an invitation would end the others. */
+  const again = async () => {
+    const browser = t.browser();
+    const password = passwordOf('alice');
+    const answer = await browser.post('/session', { account: 'acme', user: 'alice', password });
+    expect(answer.status).toBe(201);
+    return browser;
+  };
+
+  const newOverride = () => ({
+    server: 'fra1',
+    hostname: `${Math.random().toString(36).slice(2)}.example`,
+    ip: '203.0.113.7',
+    expiry: t.now() + 3600,
+  });
+
+  test('a stream opens with the stamps of the account, and nothing on the way may keep or hold it', async () => {
+    const stream = await listen(alice);
+    const { account, network } = await t.running.ctx.stamps.current(acme.account.id);
+    expect(stream.heard).toEqual([{ account, network }]);
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    expect(stream.headers.get('cache-control')).toBe('no-store');
+    expect(stream.headers.get('x-accel-buffering')).toBe('no');
+    stream.stop();
+  });
+
+  test('a change by whichever door is heard; a change of another account is not', async () => {
+    const stream = await listen(alice);
+    const [first] = stream.heard;
+    const later = await stream.next(() => t.as(acme).post('/contract/overrides', newOverride()));
+    expect(later.account).toBeGreaterThan(first?.account as number);
+    expect(later.network).toBe(first?.network);
+    const heard = stream.heard.length;
+    const bob = await t.signIn('other', 'alice');
+    await bob.post('/overrides', newOverride());
+    await sleep(250);
+    expect(stream.heard).toHaveLength(heard);
+    stream.stop();
+  });
+
+  test('an acknowledgement that makes an entry active is heard', async () => {
+    const node = await t.node('fra1');
+    await node.start();
+    const stream = await listen(alice);
+    const body = newOverride();
+    await stream.next(() => t.as(acme).post('/contract/overrides', body));
+    const status = async () => {
+      const { body: all } = await alice.get('/overrides');
+      return all.find((one: { hostname: string }) => one.hostname === body.hostname).status;
+    };
+    expect(await status()).toBe('pending');
+    await node.until(({ heard }) => heard.call(node, 'override').length > 0);
+    await stream.next(() => node.ack());
+    expect(await status()).toBe('active');
+    node.stop();
+    stream.stop();
+  });
+
+  test('health, usage, the end of an entry and of a session are heard', async () => {
+    const node = await t.node('fra1', 'reporting');
+    await node.start();
+    const stream = await listen(alice);
+    const before = stream.heard.at(-1) as Record<string, number>;
+    const health = await stream.next(() =>
+      node.send('POST', '/health', {
+        exit_ips: [{ ip: '198.51.100.10', status: 'warn', checked_at: t.now() }],
+      }),
+    );
+    expect(health.network).toBeGreaterThan(before.network as number);
+    expect(health.account).toBe(before.account);
+    const usage = await stream.next(() =>
+      node.send('POST', '/usage', {
+        boot: 'b',
+        seq: 1,
+        rows: [{ account: acme.account.id, user: 1, at: t.now(), up: 1, down: 1 }],
+      }),
+    );
+    expect(usage.account).toBeGreaterThan(health.account as number);
+    expect((await alice.get('/contract')).body.period.usage).toBe(2);
+    await t.write((tx) => tx.run('update overrides set expiry = $1', [tx.now]));
+    await stream.next(() => t.pass(1));
+    const third = await stream.next(async () => {
+      await (await again()).delete('/session');
+    });
+    expect(third.account).toBeGreaterThan(usage.account as number);
+    node.stop();
+    stream.stop();
+  });
+
+  test('changes that come together are told together: ten events a second at most', async () => {
+    const stream = await listen(alice);
+    const from = performance.now();
+    for (let times = 0; times < 60; times += 1) {
+      await t.as(acme).post('/contract/overrides', newOverride());
+    }
+    const { account } = await t.running.ctx.stamps.current(acme.account.id);
+    await stream.until(({ heard }) => heard.at(-1)?.account === account);
+    const seconds = (performance.now() - from) / 1000;
+    expect(stream.heard.length).toBeLessThanOrEqual(3 + Math.ceil(seconds * 10));
+    expect(stream.heard.length).toBeGreaterThan(1);
+    stream.stop();
+  });
+
+  test('a stream ends with its session, and when its user is made inactive', async () => {
+    await t.user(acme, 'carol', { proxy: true });
+    await t.user(acme, 'dave', { proxy: true });
+    const [carol, dave] = [await t.signIn('acme', 'carol'), await t.signIn('acme', 'dave')];
+    const [first, second] = [await listen(carol), await listen(dave)];
+    await carol.delete('/session');
+    await first.until(({ hasEnded }) => hasEnded);
+    expect(second.hasEnded).toBe(false);
+    expect((await alice.patch('/users/dave', { active: false })).status).toBe(200);
+    await second.until(({ hasEnded }) => hasEnded);
+  });
+
+  test('a session may have 16 streams open; the next is refused until one closes', async () => {
+    const browser = await again();
+    const streams = await Promise.all(Array.from({ length: 16 }, () => listen(browser)));
+    await expect(listen(browser)).rejects.toThrow(/^503 .*too many streams/);
+    // Another session of the same user is not held up by it.
+    (await listen(alice)).stop();
+    for (const stream of streams) stream.stop();
+    await sleep(50);
+    (await listen(browser)).stop();
+  });
+
+  test('a page that reads nothing is cut, and nothing piles up for it', async () => {
+    const streams = new EventStreams(t.running.ctx);
+    const answer = await unreadAnswer();
+    let revision = 0;
+    try {
+      streams.open(answer.response, {
+        topic: 'test',
+        read: async () => ({ revision: ++revision, text: 'x'.repeat(64 * 1024) }),
+        pause_milliseconds: 0,
+        owner: 'test',
+        holds: async () => true,
+      });
+      // First the kernel takes what is sent; then it stays with us.
+      for (let times = 0; times < 2000 && !answer.response.destroyed; times += 1) {
+        await streams.beat();
+        await sleep(1);
+        expect(answer.response.writableLength).toBeLessThan(128 * 1024);
+      }
+      expect(answer.response.destroyed).toBe(true);
+      await sleep(20);
+      expect(streams.size).toBe(0);
+    } finally {
+      streams.close();
+      answer.stop();
+    }
+  });
+
+  test('a heartbeat is a comment, and ends the stream of who may not listen any more', async () => {
+    const streams = new EventStreams(t.running.ctx);
+    const answer = await unreadAnswer();
+    answer.read();
+    let holds = true;
+    try {
+      streams.open(answer.response, {
+        topic: 'test',
+        read: async () => ({ revision: 1 }),
+        pause_milliseconds: 0,
+        owner: 'test',
+        holds: async () => holds,
+      });
+      await sleep(50);
+      await streams.beat();
+      await sleep(50);
+      expect(answer.text()).toMatch(/event: change\ndata: \{"revision":1\}\n\n: keep\n\n$/);
+      holds = false;
+      await streams.beat();
+      await sleep(50);
+      expect(answer.isOver()).toBe(true);
+      expect(streams.size).toBe(0);
+    } finally {
+      streams.close();
+      answer.stop();
+    }
+  });
+
+  test('nobody hears anything without a session or an operator token', async () => {
+    await expect(EventStream.open(`${t.base_url}/console/events`, {})).rejects.toThrow(/^401 /);
+    const url = `${t.running.admin_url}/admin/events`;
+    await expect(EventStream.open(url, { cookie: alice.cookie })).rejects.toThrow(/^401 /);
+    expect((await alice.send('HEAD', '/events')).status).toBe(200);
+  });
+
+  test('the operator hears of any change in the network, twice a second at most', async () => {
+    const stream = await listenAsOperator();
+    const [first] = stream.heard;
+    const from = performance.now();
+    for (let times = 0; times < 20; times += 1) {
+      await t.as(acme).post('/contract/overrides', newOverride());
+    }
+    const { revision } = (await t.operator.get('/status')).body.database;
+    await stream.until(({ heard }) => heard.at(-1)?.revision === revision);
+    const seconds = (performance.now() - from) / 1000;
+    expect(stream.heard.length).toBeLessThanOrEqual(3 + Math.ceil(seconds * 2));
+    expect(stream.heard.at(-1)?.network).toBe(first?.network);
+    const later = await stream.next(() => t.server('ams1'));
+    expect(later.network).toBeGreaterThan(first?.network as number);
+    stream.stop();
+  });
+
+  test('the operator hears of nodes that join, apply a change, and are lost', async () => {
+    const stream = await listenAsOperator();
+    let node: TestNode | undefined;
+    await stream.next(async () => {
+      node = await t.node('fra1', 'watched');
+    });
+    // What a snapshot and its acknowledgement do shows in the list of nodes, and in no record.
+    await stream.next(async () => {
+      await node?.snapshot();
+      await node?.ack();
+    });
+    const { revision } = stream.heard.at(-1) as Record<string, number>;
+    const lost = await stream.next(() => t.pass(61));
+    expect(lost.revision).toBe(revision);
+    stream.stop();
+  });
+
+  test('the stream of an operator token ends when it is revoked', async () => {
+    const { body } = await t.operator.post('/tokens', { name: 'second' });
+    const url = `${t.running.admin_url}/admin/events`;
+    const stream = await EventStream.open(url, { authorization: `Bearer ${body.admin_token}` });
+    open.push(stream);
+    await stream.until(({ heard }) => heard.length > 0);
+    await t.operator.delete(`/tokens/${body.id}`);
+    await t.operator.patch('/accounts/acme', { plan: 'Team' });
+    await stream.until(({ hasEnded }) => hasEnded);
+  });
+
+  test('a session that is over hears no change any more', async () => {
+    const stream = await listen(alice);
+    const heard = stream.heard.length;
+    t.clock.advance(31 * 86_400);
+    await t.operator.patch('/accounts/acme', { plan: 'Large' });
+    await stream.until(({ hasEnded }) => hasEnded);
+    expect(stream.heard).toHaveLength(heard);
+  });
+
+  test('a server that stops ends its streams at once', async () => {
+    const own = await startTestApp(await database.url(), { EXITWARD_STOP_SECONDS: '30' });
+    await own.account('acme');
+    const browser = await own.signIn('acme', 'alice');
+    const stream = await EventStream.open(`${own.base_url}/console/events`, {
+      cookie: browser.cookie,
+    });
+    await stream.until(({ heard }) => heard.length > 0);
+    const from = performance.now();
+    await own.stop();
+    expect(performance.now() - from).toBeLessThan(5000);
+    await stream.until(({ hasEnded }) => hasEnded);
+  });
+});
