@@ -60,6 +60,8 @@ export default defineConfig({
           exclude: ['**/node_modules/**', ...squid],
         },
       },
+      // What the console works out in the browser needs neither a browser nor a database.
+      { test: { ...shared, name: 'console', include: ['console/test/**/*.test.ts'] } },
       // The client's tests start the server on SQLite.
       {
         test: {

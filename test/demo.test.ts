@@ -1,60 +1,11 @@
 // `npm start` as a newcomer sees it: the demo's server and node in one process, used as its own introduction says.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { request } from 'node:http';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-
-const root = join(import.meta.dirname, '..');
-
-interface Facts {
-  base_url: string;
-  accounts: Array<{ name: string; api_token: string; servers: string[] }>;
-  proxy: { server: string; host: string; port: number; override_port: number; origin: string };
-}
-
-/** The demo as a process, with what it printed. */
-class Demo {
-  readonly child: ChildProcess;
-  out = '';
-  err = '';
-
-  constructor(data_dir: string, port_base: string) {
-    this.child = spawn(process.execPath, ['demo/start.ts'], {
-      cwd: root,
-      env: {
-        PATH: process.env.PATH,
-        EXITWARD_DATA_DIR: data_dir,
-        EXITWARD_DEMO_PORT_BASE: port_base,
-        EXITWARD_LISTEN: '127.0.0.1:0',
-        EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-        EXITWARD_METRICS_LISTEN: 'off',
-      },
-    });
-    this.child.stdout?.on('data', (text) => {
-      this.out += text;
-    });
-    this.child.stderr?.on('data', (text) => {
-      this.err += text;
-    });
-  }
-  async ready(): Promise<void> {
-    while (!this.out.includes('Stop with Ctrl-C')) {
-      if (this.child.exitCode !== null) throw new Error(this.out + this.err);
-      await Promise.race([once(this.child.stdout as never, 'data'), once(this.child, 'exit')]);
-    }
-  }
-  async stop(): Promise<number | null> {
-    if (this.child.exitCode === null) {
-      this.child.kill('SIGTERM');
-      await once(this.child, 'exit');
-    }
-    return this.child.exitCode;
-  }
-}
+import { Demo, type Facts, throughProxy as page, randomBase } from './demo_process.ts';
 
 let data_dir: string;
 let demo: Demo | undefined;
@@ -69,12 +20,8 @@ afterEach(async () => {
 
 async function start(port_base: number): Promise<Facts> {
   demo = new Demo(data_dir, String(port_base));
-  await demo.ready();
-  return JSON.parse(readFileSync(join(data_dir, 'demo.json'), 'utf8')) as Facts;
+  return demo.ready();
 }
-
-/** A port base that the demo can have, below the ports that the system gives away. */
-const randomBase = () => 21_000 + Math.floor(Math.random() * 16) * 600;
 
 async function api({ base_url, accounts }: Facts, path: string, body?: unknown) {
   const token = accounts[0]?.api_token ?? '';
@@ -88,23 +35,6 @@ async function api({ base_url, accounts }: Facts, path: string, body?: unknown) 
   });
   // biome-ignore lint/suspicious/noExplicitAny: answers of several shapes
   return (await response.json()) as any;
-}
-
-/** A page through the proxy. */
-async function page(
-  { host, port }: { host: string; port: number },
-  url: string,
-  credentials?: string,
-): Promise<{ status: number | undefined; reason: string | undefined; text: string }> {
-  const headers = credentials && {
-    'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}`,
-  };
-  const sent = request({ host, port, path: url, headers: { host: new URL(url).host, ...headers } });
-  sent.end();
-  const [response] = await once(sent, 'response');
-  let text = '';
-  for await (const chunk of response) text += chunk;
-  return { status: response.statusCode, reason: response.headers['x-exitward-reason'], text };
 }
 
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
@@ -158,6 +88,24 @@ describe('npm start', () => {
       )
       .toBeGreaterThan(500);
     expect(await demo?.stop()).toBe(0);
+  });
+
+  test('the link that it prints signs in to the console, once', async () => {
+    const { base_url, console: entry } = await start(randomBase());
+    expect(entry).toMatchObject({ account: 'acme', user: 'proxy-billing-admin' });
+    expect(demo?.out).toContain(entry.link);
+    const [before, code] = entry.link.split('/#/enter/');
+    expect(before).toBe(base_url);
+    const enter = () =>
+      fetch(`${base_url}/console/session/link`, {
+        method: 'POST',
+        headers: { origin: base_url, 'content-type': 'application/json' },
+        body: JSON.stringify({ code }),
+      });
+    const entered = await enter();
+    expect(entered.status).toBe(201);
+    expect(await entered.json()).toMatchObject({ account: 'acme', user: { name: entry.user } });
+    expect((await enter()).status).toBe(401);
   });
 
   test('what was listed holds after a restart, without joining again', async () => {

@@ -2,20 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BuiltAccount } from '../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
-
-/** Debian's; .ci/run installs it. */
-const executablePath = process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium';
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { startBrowser } from './browser.ts';
 
 describe('the page at /docs', { timeout: 90_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-docs-'));
@@ -30,7 +21,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
     t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
     await t.server('fra1');
     account = await t.account('acme', { servers: ['fra1'] });
-    browser = await chromium.launch({ executablePath, args: quiet });
+    browser = await startBrowser();
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     page.setDefaultTimeout(10_000);
     page.on('request', (request) => asked.push(request.url()));

@@ -22,7 +22,8 @@ const wanted = [
   // The machines.
   ...['kill', 'torn', 'stop', 'power-loss', 'engine-death', 'compaction', 'duplicate', 'closed'],
   // The control plane.
-  ...['center-death', 'backup', 'restore', 'refused-409', 'left-out', 'together', 'succession'],
+  ...['center-death', 'backup', 'restore', 'undo', 'succession'],
+  ...['refused-409', 'left-out', 'together'],
   // What became of requests, and of custom DNS entries.
   ...['allowed', 'stale', 'contract_expired', 'contract_suspended', 'expired_token', 'over_limit'],
   ...['old_token_version', 'inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'not_ready'],

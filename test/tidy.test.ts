@@ -28,6 +28,7 @@ const rooms = [
   'accounts',
   'servers',
   'users',
+  'signin',
   'authlist',
   'overrides',
   'nodes',
@@ -37,9 +38,9 @@ const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
 /** What puts the rooms together; everything else beside the rooms knows none of them. */
 const assembly = ['app.ts', 'jobs.ts', 'network.ts'];
 /** The HTTP side of a room: its paths and their fields. Only the app knows it, and only it knows HTTP. */
-const httpFiles = /^(routes|admin|fields)(_\w+)?\.ts$/;
-/** Who is calling is asked of these two. */
-const httpMayImport = ['accounts/accounts.ts', 'operators/operators.ts'];
+const httpFiles = /^(routes|admin|console|fields)(_\w+)?\.ts$/;
+/** Who is calling is asked of these. */
+const httpMayImport = ['accounts/accounts.ts', 'operators/operators.ts', 'signin/signin.ts'];
 const httpPackages = /^(fastify|@fastify\/.*|fastify-.*)$/;
 
 /** The agent's engines: they know the agent, not each other, and only these know them. */
@@ -47,14 +48,21 @@ const engines = ['squid', 'embedded'];
 const knowEngines = ['main.ts', 'cli.ts', 'guarding.ts'];
 
 const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
-const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts'];
+const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/now.ts'];
+/** The browser's ways to a server. */
+const reachesServer = ['console/src/api.ts', 'console/src/live.ts'];
 /** How long something took is no point in time. */
 const measuresTime = /^(server\/src\/(http\/.*|metrics\.ts)|agent\/src\/.*)$/;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 const longest = 400;
 /** Generated, or data. */
-const mayBeLong = ['package-lock.json', 'docs/openapi.json', 'demo/network.json'];
+const mayBeLong = [
+  'package-lock.json',
+  'docs/openapi.json',
+  'demo/network.json',
+  'console/src/openapi.ts',
+];
 const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
 
 // ---- Reading ------------------------------------------------------------------------------
@@ -86,6 +94,10 @@ function findLines(file: File, pattern: RegExp, what: string): string[] {
 /** The sources of what is published. */
 const inPrograms = (files: File[]) =>
   files.filter(({ path }) => /^(server|agent)\/src\/.*\.ts$/.test(path));
+
+/** The console's sources, which run in a browser. */
+const inConsole = (files: File[]) =>
+  files.filter(({ path }) => /^console\/src\/.*\.tsx?$/.test(path));
 
 interface Import {
   program: 'server' | 'agent';
@@ -260,6 +272,52 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: 'the console imports its own files, and its parts know neither places nor requests',
+    check: (files) =>
+      inConsole(files).flatMap((file) =>
+        [...file.text.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g)].flatMap(
+          ({ index, 2: name = '' }) => {
+            const isPart = file.path.startsWith('console/src/ui/');
+            const target = name.startsWith('.') ? posix.join(dirname(file.path), name) : '';
+            const line = `${file.path}:${file.text.slice(0, index).split('\n').length}`;
+            if (target && !target.startsWith('console/src/')) {
+              return [`${line}: imports ${name}: the console is of one piece`];
+            }
+            const knowsMore = target
+              ? !target.startsWith('console/src/ui/')
+              : !/^(preact|@preact)\b/.test(name);
+            return isPart && knowsMore
+              ? [`${line}: imports ${name}: a part knows parts alone`]
+              : [];
+          },
+        ),
+      ),
+    bad: [
+      { path: 'console/src/api.ts', text: "import { find } from '../../server/src/address.ts';" },
+      { path: 'console/src/ui/card.tsx', text: "import { call } from '../api.ts';" },
+      { path: 'console/src/ui/card.tsx', text: "import { Link } from 'wouter-preact';" },
+    ],
+    good: [
+      { path: 'console/src/pages/dns.tsx', text: "import { call } from '../api.ts';" },
+      { path: 'console/src/ui/card.tsx', text: "import { Icon } from './icon.tsx';" },
+    ],
+  },
+  {
+    name: 'the console reaches the server in one place',
+    check: (files) =>
+      inConsole(files)
+        .filter(({ path }) => !reachesServer.includes(path))
+        .flatMap((file) =>
+          findLines(
+            file,
+            /\bfetch\(|\b(XMLHttpRequest|EventSource|WebSocket|sendBeacon)\b/,
+            'requests go through api.ts',
+          ),
+        ),
+    bad: [{ path: 'console/src/pages/dns.tsx', text: "await fetch('/console/overrides');" }],
+    good: [{ path: 'console/src/api.ts', text: "await fetch('/console');" }],
+  },
+  {
     name: 'the environment is read in one place',
     check: (files) =>
       inPrograms(files)
@@ -274,7 +332,7 @@ const rules: Rule[] = [
   {
     name: 'the clock is read in one place',
     check: (files) =>
-      inPrograms(files)
+      [...inPrograms(files), ...inConsole(files)]
         .filter(({ path }) => !readsClock.includes(path))
         .flatMap((file) => {
           const moment =
@@ -292,6 +350,7 @@ const rules: Rule[] = [
       source('http/answers.ts', 'const today = new Date( );'),
       source('usage/usage.ts', 'const start = performance.now();'),
       agentSource('link.ts', 'const now = Date.now();'),
+      { path: 'console/src/live.ts', text: '// Live.\nconst now = Date.now();' },
     ],
     good: [
       agentSource('replica.ts', 'const start = performance.now();'),
@@ -302,12 +361,13 @@ const rules: Rule[] = [
   {
     name: 'each source file opens with a sentence that says what it is for',
     check: (files) =>
-      inPrograms(files)
+      [...inPrograms(files), ...inConsole(files)]
         .filter(({ text }) => !/^(\/\/|\/\*\*?) ?\S+ \S+/.test(text))
         .map(({ path }) => `${path}:1: opens without a comment`),
     bad: [
       { path: 'server/src/jobs.ts', text: "import { app } from './app.ts';\n// Late." },
       { path: 'agent/src/link/link.ts', text: 'export const link = 1;' },
+      { path: 'console/src/pages/dns.tsx', text: 'export const page = 1;' },
     ],
   },
   {

@@ -4,23 +4,15 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newCertificate } from '../../server/test/certificate.ts';
+import { startBrowser } from '../browser.ts';
 import type { EngineName } from './agent_process.ts';
 import { type Customer, inAnHour } from './control_plane.ts';
 import { nextClientIp, otherOriginIp } from './places.ts';
 import { type Node, through, until, World } from './world.ts';
 
-/** Debian's; .ci/run installs it. */
-const executablePath = process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium';
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 const shop = 'shop.example.com';
 
 interface Site {
@@ -95,7 +87,7 @@ export function browsingTests(engine: EngineName): void {
       await node.agent.follow();
       const own = through(node.place, nextClientIp(), { credentials });
       await until(async () => (await world.judged(own)) === '200');
-      browser = await chromium.launch({ executablePath, args: quiet });
+      browser = await startBrowser();
     }, 90_000);
     afterAll(async () => {
       await browser?.close();

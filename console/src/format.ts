@@ -1,0 +1,76 @@
+// How numbers and times are shown: bytes in powers of ten, times in the reader's own zone and language.
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+
+/** 21144505109 -> "21.1 GB". */
+export function bytes(count: number): string {
+  let value = count;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  const digits = unit === 0 || value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2;
+  return `${trimZeros(value.toFixed(digits))} ${units[unit]}`;
+}
+
+const trimZeros = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
+
+/** 0.1234 -> "12 %". */
+export function percent(share: number): string {
+  const value = share * 100;
+  if (value > 0 && value < 1) return '< 1 %';
+  return `${Math.round(value)} %`;
+}
+
+const steps: Array<[Intl.RelativeTimeFormatUnit, number]> = [
+  ['year', 365.25 * 86_400],
+  ['month', 30.44 * 86_400],
+  ['week', 7 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+// The console speaks English: so do its times.
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
+
+/** A time as seen from `now`, both in epoch seconds: "in 8 hours", "3 minutes ago", "just now". */
+export function fromNow(time: number, now: number): string {
+  const seconds = time - now;
+  for (const [unit, size] of steps) {
+    const count = Math.round(seconds / size);
+    if (Math.abs(seconds) >= size * (unit === 'minute' ? 0.75 : 0.95) && count !== 0) {
+      return relative.format(count, unit);
+    }
+  }
+  return seconds > 0 ? 'in less than a minute' : 'just now';
+}
+
+const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+
+/** "21 Nov 2026, 22:19", in the reader's time zone. */
+export function dateTime(time: number): string {
+  return moment.format(time * 1000);
+}
+
+/** "21 Nov 2026", in the reader's time zone. */
+export function date(time: number): string {
+  return day.format(time * 1000);
+}
+
+/** "1 entry", "2 entries". */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+}
+
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+/** "DE" -> "Germany". */
+export function country(code: string): string {
+  try {
+    return regions.of(code) ?? code;
+  } catch {
+    return code;
+  }
+}

@@ -1,0 +1,48 @@
+// Expiries as people choose them: a time from now, or a date and time of their own zone.
+
+/** Seconds from now, as choices of a form; the text says what it means. */
+export const lifetimes = [
+  { value: '3600', text: '1 hour' },
+  { value: '28800', text: '8 hours' },
+  { value: '86400', text: '1 day' },
+  { value: '604800', text: '1 week' },
+  { value: '2592000', text: '30 days' },
+  { value: '31536000', text: '1 year' },
+] as const;
+
+/** What is chosen until somebody chooses otherwise: a working day. */
+export const usualLifetime = '28800';
+
+/** The choice that leaves an expiry as it is. */
+export const keep = 'keep';
+
+/**
+ * The expiry in epoch seconds that a form's text stands for: seconds from `now`, or a local date and
+ * time such as "2026-11-21T22:19". Undefined for `keep`, and for what is neither.
+ */
+export function expiryFrom(text: string, now: number): number | undefined {
+  if (/^\d+$/.test(text)) return now + Number(text);
+  if (!/^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
+  // Without an offset the text is read in the reader's own zone.
+  const time = new Date(text).getTime();
+  return Number.isNaN(time) ? undefined : Math.floor(time / 1000);
+}
+
+/** Epoch seconds as a field of date and time shows them: local, to the minute. */
+export function localText(time: number): string {
+  const local = new Date(time * 1000);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = `${local.getFullYear()}-${two(local.getMonth() + 1)}-${two(local.getDate())}`;
+  return `${date}T${two(local.getHours())}:${two(local.getMinutes())}`;
+}
+
+/** The reader's time zone, with its offset at that time: "Europe/Berlin, UTC+1". */
+export function zoneAt(time: number): string {
+  const minutes = -new Date(time * 1000).getTimezoneOffset();
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  if (minutes === 0) return timeZone === 'UTC' ? 'UTC' : `${timeZone}, UTC`;
+  const hours = Math.floor(Math.abs(minutes) / 60);
+  const rest = Math.abs(minutes) % 60;
+  const offset = `${minutes < 0 ? '−' : '+'}${hours}${rest ? `:${String(rest).padStart(2, '0')}` : ''}`;
+  return `${timeZone}, UTC${offset}`;
+}

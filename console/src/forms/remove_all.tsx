@@ -1,0 +1,122 @@
+// Removing all entries of a list: the dialog that says how many and asks for a typed word, and the way back.
+import type { ComponentChildren } from 'preact';
+import { count, dateTime, fromNow } from '../format.ts';
+import { now } from '../now.ts';
+import { change, useRead } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import { session } from '../session.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Form, textOf } from '../ui/form.tsx';
+import { Time } from '../ui/time.tsx';
+import { say } from '../ui/toast.tsx';
+import { undoBy } from './undo.ts';
+
+/** The lists that can be emptied at once, by their name in the record of removals. */
+const lists = {
+  authlist: {
+    one: 'authlist entry',
+    many: 'authlist entries',
+    remove: 'console_remove_all_authlist_entries',
+    restore: 'console_restore_authlist',
+    leftOut: 'expired since, or the address is taken',
+  },
+  overrides: {
+    one: 'custom DNS entry',
+    many: 'custom DNS entries',
+    remove: 'console_remove_all_overrides',
+    restore: 'console_restore_overrides',
+    leftOut: 'expired, or the server or the hostname is not free any more',
+  },
+} as const;
+
+type List = keyof typeof lists;
+
+/** More than so many are removed only by who types what they are. */
+const mostWithoutTyping = 20;
+
+interface RemoveAllProps {
+  list: List;
+  /** How many there are. */
+  entries: number;
+  /** What stops working. */
+  children: ComponentChildren;
+  onClose: () => void;
+}
+
+class NotConfirmed extends Error {}
+
+export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
+  const { one, many, remove } = lists[list];
+  const account = session.value?.account ?? '';
+  const mustType = entries > mostWithoutTyping;
+
+  const submit = async (fields: FormData) => {
+    const typed = textOf(fields, 'confirmation');
+    const isCount = typed.replace(/[,. ]/g, '') === String(entries);
+    if (mustType && typed !== account && !isCount) throw new NotConfirmed();
+    const removed = await change(remove, {});
+    onClose();
+    const { removal_id } = removed;
+    say(
+      `${count(removed.entries, one, many)} removed.`,
+      removal_id === null ? {} : undoBy(() => restoreRemoval(list, removal_id)),
+    );
+  };
+
+  return (
+    <Dialog title={`Remove all ${count(entries, one, many)}?`} onClose={onClose}>
+      <p>{children}</p>
+      <p class="note">For seven days they can be restored on this page.</p>
+      <Form
+        verb={`Remove ${count(entries, 'entry', 'entries')}`}
+        kind="danger"
+        onSubmit={submit}
+        explain={(error) =>
+          error instanceof NotConfirmed
+            ? { sentence: `Expected: ${account}, or ${entries}.`, field: 'confirmation' }
+            : explain(error)
+        }
+        onCancel={onClose}
+      >
+        {mustType && (
+          <TextField
+            label={`To confirm, type ${account} (the account) or ${entries} (the number)`}
+            name="confirmation"
+            autoCapitalize="off"
+            autoFocus
+            required
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Puts back what was removed at once; answers what came of it. Errors: ApiError. */
+async function restoreRemoval(list: List, removal_id: number): Promise<string> {
+  const { one, many, restore, leftOut } = lists[list];
+  const { restored, left_out } = await change(restore, { body: { removal_id } });
+  const rest = left_out > 0 ? ` Left out: ${left_out} (${leftOut}).` : '';
+  return `${count(restored, one, many)} restored.${rest}`;
+}
+
+/** Tells admins of the last removal of all entries that can still be undone. */
+export function LastRemoval({ list }: { list: List }) {
+  const removals = useRead('console_list_removals', {});
+  const last = removals.data?.find((removal) => removal.list === list);
+  if (!last) return null;
+  const { removal_id, entries, at } = last;
+  const { one, many } = lists[list];
+  const { undo } = undoBy(() => restoreRemoval(list, removal_id));
+  return (
+    <p class="row note">
+      <span>
+        {`${entries === 1 ? 'The' : 'All'} ${count(entries, one, many)} ${entries === 1 ? 'was' : 'were'} removed `}
+        <Time at={at} relative={fromNow(Math.min(at, now.value), now.value)} full={dateTime(at)} />.
+      </span>
+      <Button onClick={undo}>Restore them</Button>
+    </p>
+  );
+}

@@ -1,0 +1,209 @@
+// The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { curlThrough, hostOf, type Through } from '../curl.ts';
+import type { DnsEntry } from '../dns_entries.ts';
+import { dateTime } from '../format.ts';
+import { paths } from '../paths.ts';
+import { change, useRead } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import { flags, session } from '../session.ts';
+import { Button } from '../ui/button.tsx';
+import { Empty } from '../ui/card.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { SelectField, TextField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+
+const tokenLifetime_seconds = 3600;
+
+interface Token {
+  token: string;
+  user: string;
+  expiry: number;
+}
+
+export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
+  const servers = useRead('console_list_servers', {});
+  return (
+    <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} wide>
+      <Loaded of={servers} what="the server" explain={explain}>
+        {(all) => {
+          const server = all.find((one) => one.server === entry.server);
+          const ways = server ? waysThrough(server) : [];
+          return ways.length > 0 ? (
+            <Commands entry={entry} ways={ways} />
+          ) : (
+            <Empty title={`${entry.server} has no proxy port for your account.`} />
+          );
+        }}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+interface Way {
+  /** The exit and its port, for people. */
+  text: string;
+  host: string;
+  port: number;
+  override_port: number;
+  service: string;
+}
+
+interface Server {
+  hostname: string;
+  ips: Array<{
+    ip: string;
+    ports: Array<{ port: number; override_port: number; service: string }>;
+  }>;
+}
+
+/** Every port that leads to an exit of the server. */
+function waysThrough({ hostname, ips }: Server): Way[] {
+  return ips.flatMap(({ ip, ports }) =>
+    ports.map((one) => ({
+      ...one,
+      text: `${ip}, port ${one.override_port}${one.service === 'proxy-https' ? ' over TLS' : ''}`,
+      host: hostOf(hostname, ip),
+    })),
+  );
+}
+
+function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
+  const [at, setAt] = useState('0');
+  const [by, setBy] = useState('authlist');
+  const [pagePort, setPagePort] = useState('');
+  const [token, setToken] = useState<Token>();
+  const way = ways[Number(at)] ?? (ways[0] as Way);
+  const { host, service } = way;
+  const credentials =
+    by === 'token' ? { user: token?.user ?? 'USER', token: token?.token ?? 'TOKEN' } : undefined;
+  const through = (port: number): Through => ({
+    host,
+    port,
+    service,
+    ...(credentials ? { credentials } : {}),
+  });
+  const place = `${entry.hostname}${/^\d+$/.test(pagePort) ? `:${pagePort}` : ''}/`;
+  const commands = (port: number, name: string) => (
+    <div class="stack-tight">
+      {['https', 'http'].map((scheme) => (
+        <Copy
+          key={scheme}
+          text={curlThrough(through(port), `${scheme}://${place}`)}
+          what={`the ${scheme} command for ${name}`}
+        />
+      ))}
+    </div>
+  );
+  return (
+    <div class="stack">
+      <div class="fields">
+        <SelectField
+          label="Exit"
+          name="exit"
+          value={at}
+          onInput={setAt}
+          options={ways.map(({ text }, index) => ({ value: String(index), text }))}
+        />
+        <SelectField
+          label="You are let in by"
+          name="by"
+          value={by}
+          onInput={setBy}
+          options={[
+            { value: 'authlist', text: 'the IP authlist' },
+            { value: 'token', text: 'a proxy access token' },
+          ]}
+        />
+        <TextField
+          label="Port of the page"
+          name="page_port"
+          inputMode="numeric"
+          placeholder="usual"
+          value={pagePort}
+          onInput={(event) => setPagePort(event.currentTarget.value.trim())}
+        />
+      </div>
+      {by === 'token' ? (
+        <TokenMaker token={token} onToken={setToken} />
+      ) : (
+        <p class="note">
+          The commands work from an address on the <Link href={paths.authlist}>IP authlist</Link>.
+        </p>
+      )}
+      <section class="stack-tight">
+        <h3>{`Override port ${way.override_port}: ${entry.hostname} is ${entry.ip}`}</h3>
+        {commands(way.override_port, 'the override port')}
+      </section>
+      <section class="stack-tight">
+        <h3>{`Normal port ${way.port}: what everybody else sees, for comparison`}</h3>
+        {commands(way.port, 'the normal port')}
+      </section>
+      <p class="note">
+        Where the page at {entry.ip} has no valid certificate for {entry.hostname}, add{' '}
+        <code>-k</code> to the https command.
+        {entry.status !== 'active' && ` The entry is ${entry.status}: it may not be in force.`}
+      </p>
+    </div>
+  );
+}
+
+/** Makes a token for the commands, and puts it into them. */
+function TokenMaker({
+  token,
+  onToken,
+}: {
+  token: Token | undefined;
+  onToken: (token: Token) => void;
+}) {
+  const users = useRead('console_list_users', {});
+  const own = session.value?.user.name ?? '';
+  const names = (users.data ?? [])
+    .filter(({ active, flags }) => active && flags.proxy)
+    .map(({ name }) => name);
+  const [chosen, setChosen] = useState(flags.value.proxy ? own : '');
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  const user = chosen || names[0];
+  const make = async () => {
+    setBusy(true);
+    setFault('');
+    try {
+      const body = { user: user as string, lifetime_seconds: tokenLifetime_seconds };
+      onToken(await change('console_create_proxy_token', { body }));
+    } catch (error) {
+      setFault(explain(error).sentence);
+    } finally {
+      setBusy(false);
+    }
+  };
+  if (users.data && names.length === 0) {
+    return <p class="note">No active user of your account has the proxy flag.</p>;
+  }
+  return (
+    <div class="stack-tight">
+      <div class="filters">
+        <SelectField
+          label="User"
+          name="user"
+          value={user ?? ''}
+          onInput={setChosen}
+          options={names.map((name) => ({ value: name, text: name }))}
+        />
+        {user && (
+          <Button busy={busy} onClick={() => void make()}>
+            Make a token for 1 hour
+          </Button>
+        )}
+      </div>
+      <p class={fault ? 'fault' : 'note'} role="status">
+        {fault ||
+          (token
+            ? `The commands hold a token of ${token.user}, good until ${dateTime(token.expiry)}. Whoever has it can use the proxy.`
+            : 'Put your own token in the place of USER and TOKEN, or make one.')}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+// The frame around every page of whoever is signed in: where one can go, who one is, light or dark.
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { isLive } from './live.ts';
+import { nextTheme, theme } from './theme.ts';
+import { Button, IconButton } from './ui/button.tsx';
+import { Icon, type IconName } from './ui/icon.tsx';
+import { Toasts } from './ui/toast.tsx';
+
+export interface Place {
+  path: string;
+  name: string;
+  icon: IconName;
+}
+
+interface FrameProps {
+  places: Place[];
+  /** Who is signed in, in words. */
+  who: ComponentChildren;
+  onLeave: () => void;
+  children: ComponentChildren;
+}
+
+export function Frame({ places, who, onLeave, children }: FrameProps) {
+  const [location] = useLocation();
+  const isOpen = useSignal(false);
+  const side = useRef<HTMLElement>(null);
+  const opener = useRef<HTMLElement>(null);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
+  useEffect(() => {
+    isOpen.value = false;
+  }, [location]);
+  useEffect(() => {
+    if (!isOpen.value) return;
+    side.current?.querySelector<HTMLElement>('a')?.focus();
+    const close = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return;
+      isOpen.value = false;
+      opener.current?.querySelector('button')?.focus();
+    };
+    addEventListener('keydown', close);
+    return () => removeEventListener('keydown', close);
+  }, [isOpen.value, isOpen]);
+
+  return (
+    <div class="frame">
+      <button
+        type="button"
+        class="button skip unseen"
+        onClick={() => document.querySelector<HTMLElement>('#main h1')?.focus()}
+      >
+        Skip to the page
+      </button>
+      <header class="top" ref={opener}>
+        <Brand />
+        <IconButton
+          icon="menu"
+          label="Menu"
+          aria-expanded={isOpen.value}
+          aria-controls="side"
+          onClick={() => {
+            isOpen.value = !isOpen.value;
+          }}
+        />
+      </header>
+      {isOpen.value && (
+        <button
+          type="button"
+          class="veil"
+          aria-label="Close the menu"
+          tabIndex={-1}
+          onClick={() => {
+            isOpen.value = false;
+          }}
+        />
+      )}
+      <aside id="side" ref={side} class={isOpen.value ? 'side open' : 'side'}>
+        <Brand />
+        <nav aria-label="Pages">
+          <ul>
+            {places.map(({ path, name, icon }) => (
+              <li key={path}>
+                <Link href={path} aria-current={isAt(location, path, places) ? 'page' : undefined}>
+                  <Icon name={icon} /> {name}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="side-foot">
+          <span class={isLive.value ? 'live on' : 'live'}>
+            {isLive.value ? 'Live' : 'Connecting …'}
+          </span>
+          <span class="who">{who}</span>
+          <div class="actions">
+            <Button kind="quiet" icon="theme" onClick={nextTheme}>
+              {themeNames[theme.value]}
+            </Button>
+            <Button kind="quiet" icon="leave" onClick={onLeave}>
+              Sign out
+            </Button>
+          </div>
+        </div>
+      </aside>
+      {children}
+      <Toasts />
+    </div>
+  );
+}
+
+const themeNames = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
+
+function Brand() {
+  return (
+    <span class="brand">
+      <img src="/icon.svg" alt="" /> Exitward
+    </span>
+  );
+}
+
+/** The place itself, or the nearest above a page within it. */
+function isAt(location: string, path: string, places: Place[]): boolean {
+  const above = places
+    .map((place) => place.path)
+    .filter((one) => location === one || (one !== '/' && location.startsWith(`${one}/`)));
+  return above.sort((a, b) => b.length - a.length)[0] === path;
+}

@@ -1,0 +1,56 @@
+// Points too close to be told apart become one mark; pure, so that it can be tested without a map.
+
+export interface Placed<T> {
+  point: T;
+  x: number;
+  y: number;
+}
+
+export interface Cluster<T> {
+  /** The most important one first: the mark stands where it is. */
+  points: [T, ...T[]];
+  x: number;
+  y: number;
+}
+
+/**
+ * Gathers each point into the nearest mark closer than `distance`, or makes it a mark of its own.
+ * Earlier points come first: of two that are too close, the first keeps its place. No two marks are
+ * closer than `distance`.
+ */
+export function clusterOf<T>(placed: ReadonlyArray<Placed<T>>, distance: number): Cluster<T>[] {
+  const clusters: Cluster<T>[] = [];
+  for (const { point, x, y } of placed) {
+    let nearest: Cluster<T> | undefined;
+    let least = distance;
+    for (const cluster of clusters) {
+      const away = Math.hypot(cluster.x - x, cluster.y - y);
+      if (away < least) [nearest, least] = [cluster, away];
+    }
+    if (nearest) nearest.points.push(point);
+    else clusters.push({ points: [point], x, y });
+  }
+  return clusters;
+}
+
+export type Direction = 'left' | 'right' | 'up' | 'down';
+
+/** The mark that an arrow key leads to: the nearest one in that direction, straight ahead before aside. */
+export function neighbour<M extends { x: number; y: number }>(
+  from: M,
+  all: readonly M[],
+  direction: Direction,
+): M | undefined {
+  const sideways = direction === 'left' || direction === 'right';
+  const sign = direction === 'left' || direction === 'up' ? -1 : 1;
+  let best: M | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const one of all) {
+    const ahead = sign * (sideways ? one.x - from.x : one.y - from.y);
+    const aside = Math.abs(sideways ? one.y - from.y : one.x - from.x);
+    if (ahead <= 0) continue;
+    const away = ahead + 2 * aside;
+    if (away < least) [best, least] = [one, away];
+  }
+  return best;
+}

@@ -1,0 +1,27 @@
+// Where a place is on the map: Natural Earth, by the polynomial that draws the land too (build/world_map.ts).
+
+/** How the land was drawn: pixels for a radian, and where longitude 0, latitude 0 is. */
+export interface Drawing {
+  scale: number;
+  center: readonly [number, number];
+}
+
+const radians = Math.PI / 180;
+
+/** Degrees -> x and y on the drawing. */
+export function project(
+  longitude: number,
+  latitude: number,
+  { scale, center }: Drawing,
+): [number, number] {
+  const turn = longitude * radians;
+  const phi = latitude * radians;
+  const phi2 = phi * phi;
+  const phi4 = phi2 * phi2;
+  const x =
+    turn *
+    (0.8707 - 0.131979 * phi2 + phi4 * (-0.013791 + phi4 * (0.003971 * phi2 - 0.001529 * phi4)));
+  const y =
+    phi * (1.007226 + phi2 * (0.015085 + phi4 * (-0.044475 + 0.028874 * phi2 - 0.005916 * phi4)));
+  return [center[0] + scale * x, center[1] - scale * y];
+}

@@ -1,0 +1,171 @@
+// A map of the world with points to look at and to choose from: one stop of the Tab key, arrows within.
+
+import { center, land, scale, width } from 'virtual:world-map';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Cluster, clusterOf, type Direction, neighbour, type Placed } from './clusters.ts';
+import { Mark, type MarkTone, markTones } from './mark.tsx';
+import { project } from './project.ts';
+
+export interface MapPoint {
+  id: string;
+  name: string;
+  /** What else is said of it: its city, its status in words. */
+  text: string;
+  longitude: number;
+  latitude: number;
+  tone: MarkTone;
+  /** Half the width of its mark in pixels: 3 to 9. */
+  size: number;
+  selected: boolean;
+}
+
+interface WorldMapProps {
+  /** What the map shows, for those who do not see it. */
+  label: string;
+  points: readonly MapPoint[];
+  /** What the marks mean. */
+  legend: ReadonlyArray<{ tone: MarkTone; text: string }>;
+  /** All points of the mark that was chosen. */
+  onSelect: (ids: string[]) => void;
+}
+
+/** As far apart as fingers need it, or a mouse. */
+const least_pixels = matchMedia('(pointer: coarse)').matches ? 24 : 17;
+const mostNames = 8;
+/** Drawn from the north down to here: nobody has servers in what is left of the south. */
+const [, shownHeight] = project(0, -58, { scale, center });
+
+const arrows: Record<string, Direction> = {
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  ArrowUp: 'up',
+  ArrowDown: 'down',
+};
+
+export function WorldMap({ label, points, legend, onSelect }: WorldMapProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const shown_pixels = useWidth(frame);
+  const marks = useMemo(() => marksOf(points, shown_pixels), [points, shown_pixels]);
+  const [at, setAt] = useState('');
+  const current = marks.some((mark) => idOf(mark) === at) ? at : marks[0] && idOf(marks[0]);
+
+  const move = (event: KeyboardEvent, mark: Cluster<MapPoint>) => {
+    const direction = arrows[event.key];
+    if (!direction) return;
+    event.preventDefault();
+    const next = neighbour(mark, marks, direction);
+    if (!next) return;
+    setAt(idOf(next));
+    frame.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(idOf(next))}"]`)?.focus();
+  };
+
+  return (
+    <figure class="world-map">
+      <div class="world" ref={frame}>
+        <svg viewBox={`0 0 ${width} ${shownHeight}`} aria-hidden="true" class="land">
+          <path d={land} />
+        </svg>
+        {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form */}
+        <div role="group" aria-label={`${label}. Arrow keys lead from one to the next.`}>
+          {marks.map((mark) => (
+            <MarkButton
+              key={idOf(mark)}
+              mark={mark}
+              isCurrent={idOf(mark) === current}
+              onFocus={() => setAt(idOf(mark))}
+              onKeyDown={(event) => move(event, mark)}
+              onSelect={() => onSelect(mark.points.map(({ id }) => id))}
+            />
+          ))}
+        </div>
+      </div>
+      <figcaption>
+        <ul class="legend">
+          {legend.map(({ tone, text }) => (
+            <li key={tone}>
+              <Mark tone={tone} size={tone === 'faint' ? 3.5 : 6} /> {text}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+    </figure>
+  );
+}
+
+interface MarkButtonProps {
+  mark: Cluster<MapPoint>;
+  isCurrent: boolean;
+  onFocus: () => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+  onSelect: () => void;
+}
+
+function MarkButton({ mark, isCurrent, onFocus, onKeyDown, onSelect }: MarkButtonProps) {
+  const { points, x, y } = mark;
+  const tones = new Set(points.map(({ tone }) => tone));
+  const tone = markTones.find((one) => tones.has(one)) ?? 'neutral';
+  // Faint ones that stand behind others are named and not counted.
+  const shown = points.filter((point) => tone === 'faint' || point.tone !== 'faint');
+  const count = tone === 'faint' ? 1 : shown.length;
+  const size = shown.length === 1 ? points[0].size : tone === 'faint' ? 5 : 8.5;
+  const sentences = points.slice(0, mostNames).map(({ name, text }) => `${name}: ${text}`);
+  if (points.length > mostNames) sentences.push(`and ${points.length - mostNames} more`);
+  const side = x < width * 0.25 ? 'start' : x > width * 0.75 ? 'end' : 'middle';
+  return (
+    <button
+      type="button"
+      class={points.some(({ selected }) => selected) ? 'place selected' : 'place'}
+      style={{
+        insetInlineStart: `${(x / width) * 100}%`,
+        insetBlockStart: `${(y / shownHeight) * 100}%`,
+      }}
+      data-id={idOf(mark)}
+      tabIndex={isCurrent ? 0 : -1}
+      aria-label={[...(count > 1 ? [String(count)] : []), ...sentences].join('; ')}
+      aria-pressed={points.every(({ selected }) => selected)}
+      onFocus={onFocus}
+      onKeyDown={onKeyDown}
+      onClick={onSelect}
+    >
+      <Mark tone={tone} size={size} count={count} />
+      <span
+        class={`place-tip ${side} ${y < shownHeight * 0.35 ? 'below' : 'above'}`}
+        aria-hidden="true"
+      >
+        {sentences.map((sentence) => (
+          <span key={sentence}>{` ${sentence}`}</span>
+        ))}
+      </span>
+    </button>
+  );
+}
+
+const idOf = ({ points }: Cluster<MapPoint>) => points[0].id;
+
+/** The important before the faint, the large before the small: these keep their places. Faint ones are drawn first. */
+function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<MapPoint>[] {
+  const placed: Placed<MapPoint>[] = points
+    .map((point) => {
+      const [x, y] = project(point.longitude, point.latitude, { scale, center });
+      // The far south is cut off: what is there stands at the edge.
+      return { point, x, y: Math.min(y, shownHeight - 8) };
+    })
+    .sort((a, b) => rank(a.point) - rank(b.point) || (a.point.id < b.point.id ? -1 : 1));
+  return clusterOf(placed, least_pixels * (width / shown_pixels)).reverse();
+}
+
+const rank = ({ tone, size }: MapPoint) => (tone === 'faint' ? 100 : 0) - size;
+
+/** How wide the element is shown, in pixels. */
+function useWidth(element: { current: HTMLElement | null }): number {
+  const [shown, setShown] = useState(width);
+  useEffect(() => {
+    if (!element.current) return;
+    const watch = new ResizeObserver(([entry]) => {
+      if (entry && entry.contentRect.width > 0) setShown(Math.round(entry.contentRect.width));
+    });
+    watch.observe(element.current);
+    return () => watch.disconnect();
+  }, [element]);
+  return shown;
+}

@@ -1,0 +1,1816 @@
+// The records and operations of the console's API and of the operator API: written by `npm run client-types` from docs/openapi.json.
+
+export interface Account {
+  /** Account name. */
+  name: string;
+  /** Plan name. */
+  plan: string;
+  /** Contract start, epoch seconds; billing periods are counted from it. */
+  start: number;
+  /** When the contract ends, epoch seconds. */
+  expiry: number;
+  /** Bytes that the contract allows in a billing period. */
+  limit_bytes: number;
+  period: {
+    /** Start of the running billing period. */
+    start: number;
+    /** Its end. */
+    end: number;
+    /** Bytes of the whole network in it. */
+    usage: number;
+  };
+  /** Whether the limit is used up. */
+  over_limit: boolean;
+  /** What nodes do over the limit: refuse connections, or allow and bill them. */
+  on_limit: 'refuse' | 'allow';
+  /** Detailed server billing: limits of single servers count. */
+  detailed_billing: boolean;
+  /** Whether the operator has suspended it. */
+  suspended: boolean;
+  /** Port scheme, by name. */
+  port_scheme: string;
+  /** Lifetime of proxy access tokens when none is asked for. */
+  token_lifetime_seconds: number;
+  /** When it was created. */
+  created_at: number;
+}
+
+export interface AccountChanges {
+  /** Plan name. */
+  plan?: string;
+  /** Contract start, epoch seconds; billing periods are counted from it. */
+  start?: number;
+  /** When the contract ends, epoch seconds. */
+  expiry?: number;
+  /** Bytes that the contract allows in a billing period. */
+  limit_bytes?: number;
+  /** Detailed server billing: limits of single servers count. */
+  detailed_billing?: boolean;
+  /** Suspends the contract, or lifts that. */
+  suspended?: boolean;
+  /** What nodes do over the limit: refuse connections, or allow and bill them. */
+  on_limit?: 'refuse' | 'allow';
+  /** Port scheme, by name. */
+  port_scheme?: string;
+  /** Lifetime of proxy access tokens when none is asked for. */
+  token_lifetime_seconds?: number;
+}
+
+export interface AccountServer {
+  /** Server short name. */
+  server: string;
+  /** Fully-qualified domain name. */
+  hostname: string;
+  /** Own limit of the server on this contract; null: the network limit. */
+  limit_bytes: number | null;
+  /** Bytes in the running billing period. */
+  usage: number;
+  /** Whether its own limit is used up. */
+  over_limit: boolean;
+  /** When it was added to the contract. */
+  added_at: number;
+}
+
+export interface AccountServerSettings {
+  /** Own limit of the server on this contract; null: the network limit. */
+  limit_bytes?: number | null;
+}
+
+export interface AccountToken {
+  /** Names it in paths. */
+  id: number;
+  /** Name of the token. */
+  name: string;
+  /** Whether it only reads. */
+  read_only: boolean;
+  /** Null: never. */
+  expiry: number | null;
+  /** Whether its text is kept and can be viewed. */
+  viewable: boolean;
+  /** When it was created. */
+  created_at: number;
+  /** Its last use; null before the first. */
+  last_used_at: number | null;
+}
+
+export interface AccountUsage {
+  /** Account name. */
+  account: string;
+  period: {
+    /** Start of the running billing period. */
+    start: number;
+    /** Its end. */
+    end: number;
+  };
+  /** Bytes of the whole network in the period. */
+  usage: number;
+  /** Bytes that the contract allows in a period. */
+  limit: number;
+  /** Whether the limit is used up. */
+  over_limit: boolean;
+}
+
+export interface AccountUserChanges {
+  /** Descriptive name. */
+  display_name?: string;
+  /** Whether the user is enabled. */
+  active?: boolean;
+  /** Permissions; those left out are off for a new user, and stay as they are on a change. */
+  flags?: {
+    /** May use the proxy network. */
+    proxy?: boolean;
+    /** May see billing. */
+    billing?: boolean;
+    /** May administer the account. */
+    admin?: boolean;
+  };
+}
+
+export interface AnyServer {
+  /** Server short name. */
+  server: string;
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. */
+  title: string;
+  /** Number of exit IP addresses available. */
+  ip_count: number;
+  /** Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn. */
+  services: string[];
+  location: Location;
+  /** Whether it is on the contract. */
+  on_contract: boolean;
+  /** Whether an admin can add it: it is not on the contract, it listens on the account's port scheme, and the operator leaves that to accounts. */
+  can_add: boolean;
+}
+
+export interface AuditEntry {
+  /** Number of the entry. */
+  id: number;
+  /** When. */
+  at: number;
+  /** account (an API token), user (in the console), operator, node or system. */
+  actor_kind: string;
+  /** Who: account and API token, account and user, operator token, node or job. */
+  actor: string;
+  /** From where; empty for a job, and where the account is not to know. */
+  address: string;
+  /** The x-request-id of the answer. */
+  request_id: string;
+  /** Account, if it is of one. */
+  account: string | null;
+  /** What was done, such as override.create. */
+  action: string;
+  /** To what, such as overrides/12. */
+  target: string;
+  /** The record before; null if there was none. */
+  before: unknown;
+  /** The record after; null if there is none. */
+  after: unknown;
+}
+
+export interface AuthlistClaim {
+  /** IP address. */
+  ip: string;
+  /** Port scheme on which the address is claimed. */
+  port_scheme: string;
+  /** Account that holds it. */
+  account: string;
+  /** Id of the entry on that account. */
+  id: number;
+  /** User that its connections are assigned to. */
+  user: string;
+  /** When the entry expires. */
+  expiry: number;
+}
+
+export interface CallerAddress {
+  /** IP address. */
+  ip: string;
+}
+
+export interface Connection {
+  /** IP address that the connection comes from. */
+  from: string;
+  /** Port of the proxy that it comes in on. */
+  port: number;
+  /** Hostname or IP address that the client asks for. */
+  host: string;
+  /** Port that the client asks for; 443 for CONNECT and 80 otherwise. */
+  destination_port?: number;
+  /** HTTP method; CONNECT when omitted. */
+  method?: string;
+  /** Username that the client presents, together with a token. */
+  user?: string;
+  /** Proxy access token that it presents as password. */
+  token?: string;
+}
+
+export interface ConsoleAuthlistEntryChanges {
+  /** IP address: one IPv4 or IPv6 address. */
+  ip?: string;
+  /** Username that connections from the address are assigned to. */
+  user?: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+}
+
+export interface ConsoleContract {
+  /** Contract/account name. */
+  name: string;
+  /** Plan name. */
+  plan: string;
+  /** Contract start; billing periods are counted from it. */
+  start: number;
+  /** When the contract ends. */
+  expiry: number;
+  /** Whether the operator has suspended it. */
+  suspended: boolean;
+  /** Whether the limit is used up. */
+  over_limit: boolean;
+  /** What nodes do over the limit: refuse connections, or allow and bill them. */
+  on_limit: 'refuse' | 'allow';
+  /** Detailed server billing: limits of single servers count. */
+  detailed_billing: boolean;
+  period: {
+    /** Start of the running billing period. */
+    start: number;
+    /** Its end, where the next one starts. */
+    end: number;
+    /** Bytes of the whole network in it. */
+    usage: number;
+    /** Bytes that the contract allows in a period. */
+    limit: number;
+  };
+  /** Lifetime of proxy access tokens when none is asked for. */
+  token_lifetime_seconds: number;
+  /** The port scheme of the account. */
+  ports: {
+    /** Plus an exit IP's `port_base`: the port that leads to it. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
+  /** How far above a port its override port is. */
+  override_offset: number;
+}
+
+export interface ConsoleFacts {
+  /** Version of this server. */
+  version: string;
+  audiences: {
+    /** Whether people of accounts sign in here. */
+    account: boolean;
+    /** Whether operators are served here, under /admin. */
+    operator: boolean;
+  };
+  /** The fewest characters of a password. */
+  min_password_length: number;
+}
+
+export interface ConsoleInvite {
+  /** Account name. */
+  account: string;
+  /** Name of the invited user. */
+  user: string;
+  /** Descriptive name. */
+  display_name: string;
+  /** Until when the invitation can be accepted. */
+  expiry: number;
+  /** Whether the user must show a second factor. */
+  second_factor: boolean;
+}
+
+export interface ConsoleOverride {
+  /** Id of the entry on this account. */
+  id: number;
+  /** Short name of the server where the entry is active. */
+  server: string;
+  /** Hostname that is overridden. */
+  hostname: string;
+  /** IP address the hostname resolves to. */
+  ip: string;
+  /** When the entry expires. */
+  expiry: number;
+  /** Its state. */
+  status: 'pending' | 'active' | 'expiring' | 'expired';
+  /** Whether its server is on the contract. */
+  on_contract: boolean;
+  /** The nodes of its server. */
+  nodes: NodeOfEntry[];
+}
+
+export interface ConsoleOverrideChanges {
+  /** Short name of a server that is on the contract. */
+  server?: string;
+  /** Hostname to override. */
+  hostname?: string;
+  /** IP address the hostname resolves to. */
+  ip?: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+}
+
+export interface CreatedAccount {
+  account: {
+    /** Account name. */
+    name: string;
+    /** Plan name. */
+    plan: string;
+    /** Contract start, epoch seconds; billing periods are counted from it. */
+    start: number;
+    /** When the contract ends, epoch seconds. */
+    expiry: number;
+    /** Bytes that the contract allows in a billing period. */
+    limit_bytes: number;
+    period: {
+      /** Start of the running billing period. */
+      start: number;
+      /** Its end. */
+      end: number;
+      /** Bytes of the whole network in it. */
+      usage: number;
+    };
+    /** Whether the limit is used up. */
+    over_limit: boolean;
+    /** What nodes do over the limit: refuse connections, or allow and bill them. */
+    on_limit: 'refuse' | 'allow';
+    /** Detailed server billing: limits of single servers count. */
+    detailed_billing: boolean;
+    /** Whether the operator has suspended it. */
+    suspended: boolean;
+    /** Port scheme, by name. */
+    port_scheme: string;
+    /** Lifetime of proxy access tokens when none is asked for. */
+    token_lifetime_seconds: number;
+    /** When it was created. */
+    created_at: number;
+  };
+  /** The first API token (ewa_…) of the account. */
+  api_token: string;
+}
+
+export interface CreatedAccountToken {
+  /** Names it in paths. */
+  id: number;
+  /** Name of the token. */
+  name: string;
+  /** Whether it only reads. */
+  read_only: boolean;
+  /** Null: never. */
+  expiry: number | null;
+  /** Whether its text is kept and can be viewed. */
+  viewable: boolean;
+  /** When it was created. */
+  created_at: number;
+  /** Its last use; null before the first. */
+  last_used_at: number | null;
+  /** The API token (ewa_…). */
+  api_token: string;
+}
+
+export interface CreatedOperatorToken {
+  /** Names it in paths. */
+  id: number;
+  /** Who holds it; the actor in the audit log. */
+  name: string;
+  /** When it was created. */
+  created_at: number;
+  /** Its last use, to the minute; null before the first. */
+  last_used_at: number | null;
+  /** The token (ewo_…), shown only here. */
+  admin_token: string;
+}
+
+export interface CreatedProxyToken {
+  /** Proxy access token (ewt_…), shown only here. */
+  token: string;
+  /** Its user: the username that goes with it. */
+  user: string;
+  /** When it ends. */
+  expiry: number;
+}
+
+export interface Credentials {
+  /** Account name. */
+  account: string;
+  /** User name. */
+  user: string;
+  /** Password. */
+  password: string;
+  /** Second factor: six digits of the authenticator app, or a recovery code. */
+  code?: string;
+}
+
+export interface EntryNode {
+  /** Id of the node. */
+  id: number;
+  /** What the machine calls itself. */
+  name: string;
+  /** Whether it acknowledged lately. The live nodes count; where none is, all do. */
+  live: boolean;
+  /** Every change up to it is applied. */
+  applied_revision: number;
+  /** Whether it has applied the entry's last change. */
+  applied: boolean;
+}
+
+export interface ExitIpSettings {
+  /** Value added to the bases of a port scheme to reach this IP. */
+  port_base: number;
+}
+
+export interface GeoCheck {
+  /** How many were looked up. */
+  exit_ips: number;
+  /** Statuses that were written or taken away. */
+  written: number;
+  providers: {
+    /** Third-party geo-IP provider. */
+    provider: string;
+    /** Exit IPs that it sees where they are. */
+    ok: number;
+    /** Those that it sees in their country, but more than 250 km off. */
+    warn: number;
+    /** Those that it sees in another country. */
+    crit: number;
+    /** Those that it knows nothing of. */
+    no_record: number;
+    /** Those whose record is damaged; their status stays. */
+    unreadable: number;
+  }[];
+}
+
+export interface GeoStatus {
+  /** Server short name. */
+  server: string;
+  /** Exit IP address. */
+  ip: string;
+  /** Third-party geo-IP provider. */
+  provider: string;
+  /** ok: the country of the server, and not far from it; warn: its country, but more than 250 km off; crit: another country. */
+  status: 'ok' | 'warn' | 'crit';
+  /** Where it sees the IP. */
+  country: string | null;
+  /** How far that is from the server; null where it knows no place. */
+  distance_km: number | null;
+  /** When this was computed. */
+  status_time: number;
+}
+
+export interface HandedCode {
+  /** The one-time code (ewl_…), shown only here. */
+  code: string;
+  /** Where the console takes it. */
+  path: string;
+  /** The same with the address of the console, to be handed on. */
+  url: string;
+  /** Until when it can be used. */
+  expiry: number;
+}
+
+export interface Inventory {
+  servers: {
+    /** Server short name; it stays. */
+    name: string;
+    /** Fully-qualified domain name of the server. */
+    hostname: string;
+    /** Server title, usually the closest metro area. */
+    title: string;
+    /** City that houses the server. */
+    city: string;
+    /** ISO-3166-1 alpha-2 country code. */
+    country: string;
+    /** Latitude. */
+    latitude: number;
+    /** Longitude. */
+    longitude: number;
+    /** Services available. */
+    services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+    /** Port schemes that it listens on; "default" for a new server. */
+    port_schemes?: string[];
+    /** All of its exit IPs. */
+    exit_ips: {
+      /** Exit IP address. */
+      ip: string;
+      /** Value added to the bases of a port scheme to reach this IP. */
+      port_base: number;
+    }[];
+  }[];
+  /** Whether servers that are not named go; no by default. */
+  remove_missing?: boolean;
+}
+
+export interface InventoryOutcome {
+  /** Whether nothing was written. */
+  dry_run: boolean;
+  /** New servers. */
+  added: string[];
+  /** Servers that changed, and in what. */
+  changed: {
+    name: string;
+    fields: string[];
+  }[];
+  /** Servers that went. */
+  removed: string[];
+  /** Servers that were as the inventory says. */
+  unchanged: number;
+  /** Exit IPs that a server got. */
+  exit_ips_added: number;
+  /** Exit IPs that a server lost. */
+  exit_ips_removed: number;
+}
+
+export interface Invite {
+  /** The one-time code (ewi_…), shown only here. */
+  code: string;
+  /** Until when it can be used. */
+  expiry: number;
+}
+
+export interface InviteAcceptance {
+  /** The one-time code (ewl_…). */
+  code: string;
+  /** 12 to 200 characters, at least five of them different. */
+  password: string;
+  /** Needed where the user has a second factor: a code of the app, or a recovery code. */
+  second_factor_code?: string;
+}
+
+export interface Location {
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+}
+
+export interface Maintenance {
+  /** Whether /v0 answers 503. */
+  on: boolean;
+}
+
+export interface NetworkStatus {
+  /** Version of this server. */
+  version: string;
+  /** The time of this server. */
+  now: number;
+  /** Whether /v0 answers 503 for maintenance. */
+  maintenance: boolean;
+  database: {
+    /** Which database it is. */
+    engine: 'sqlite' | 'postgres';
+    /** Number of the newest migration. */
+    schema: number;
+    /** Names the history of revisions; a restore begins a new one. */
+    epoch: string;
+    /** Number of the last change. */
+    revision: number;
+    /** Always true: else this answer is a 503. */
+    answers: boolean;
+  };
+  /** How many there are. */
+  accounts: number;
+  /** How many there are. */
+  servers: number;
+  nodes: {
+    /** Nodes that joined and were not revoked. */
+    all: number;
+    /** Those heard of lately. */
+    live: number;
+    /** Those that have not applied every change that concerns their server. */
+    lagging: number;
+  };
+  /** The geo-IP databases of this server. */
+  geoip: {
+    /** Third-party geo-IP provider. */
+    provider: string;
+    /** Its file on this server. */
+    file: string;
+    /** What the file calls itself. */
+    type: string;
+    /** When the provider built it. */
+    built_at: number;
+    /** Why the last good one stays in use; null when all is well. */
+    fault: string | null;
+  }[];
+}
+
+export interface NewAccount {
+  /** Account name; it stays. */
+  name: string;
+  /** Plan name. */
+  plan: string;
+  /** Contract start, epoch seconds; billing periods are counted from it. */
+  start?: number;
+  /** When the contract ends, epoch seconds. */
+  expiry: number;
+  /** Bytes that the contract allows in a billing period. */
+  limit_bytes: number;
+  /** Detailed server billing: limits of single servers count. */
+  detailed_billing?: boolean;
+  /** What nodes do over the limit: refuse connections, or allow and bill them. */
+  on_limit?: 'refuse' | 'allow';
+  /** Port scheme, by name. */
+  port_scheme?: string;
+  /** Lifetime of proxy access tokens when none is asked for. */
+  token_lifetime_seconds?: number;
+}
+
+export interface NewAccountToken {
+  /** Name of the token. */
+  name: string;
+  /** Whether it only reads; full by default. */
+  read_only?: boolean;
+  /** When it ends, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+}
+
+export interface NewAccountUser {
+  /** Username the user authenticates with; it stays. */
+  name: string;
+  /** Descriptive name. */
+  display_name?: string;
+  /** Permissions; those left out are off for a new user, and stay as they are on a change. */
+  flags?: {
+    /** May use the proxy network. */
+    proxy?: boolean;
+    /** May see billing. */
+    billing?: boolean;
+    /** May administer the account. */
+    admin?: boolean;
+  };
+}
+
+export interface NewAuthlistEntry {
+  /** IP address; the one that the request comes from when omitted. */
+  ip?: string;
+  /** Username that connections from the address are assigned to. */
+  user: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
+}
+
+export interface NewConsoleProxyToken {
+  /** User name. The user must have the proxy flag. */
+  user: string;
+  /** Token lifetime; the contract default when omitted. */
+  lifetime_seconds?: number;
+}
+
+export interface NewInvite {
+  /** The server that the node will serve. */
+  server: string;
+  /** How long the code can be used; a day when omitted. */
+  lifetime_seconds?: number;
+}
+
+export interface NewOperatorToken {
+  /** Who will hold it. */
+  name: string;
+}
+
+export interface NewOverride {
+  /** Short name of a server that is on the contract. */
+  server: string;
+  /** Hostname to override. */
+  hostname: string;
+  /** IP address the hostname resolves to. */
+  ip: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
+}
+
+export interface NewServer {
+  /** Server short name; it stays. */
+  name: string;
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. */
+  title: string;
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+  /** Services available. */
+  services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  /** Port schemes that it listens on; "default" for a new server. */
+  port_schemes?: string[];
+}
+
+export interface NewSignInLink {
+  /** How long the link can be used; 900 when omitted. */
+  lifetime_seconds?: number;
+}
+
+export interface Node {
+  /** Names it in paths. */
+  id: number;
+  /** The server that it serves. */
+  server: string;
+  /** What the machine calls itself. */
+  name: string;
+  /** Version of its agent. */
+  version: string;
+  /** Whether it acknowledged lately. */
+  live: boolean;
+  /** When it joined. */
+  joined_at: number;
+  /** When it last acknowledged. */
+  seen_at: number;
+  /** Every change up to it is applied. */
+  applied_revision: number;
+  /** Changes that concern its server and are not applied; 10000 stands for that many or more. */
+  lag: number;
+}
+
+export interface NodeOfEntry {
+  /** What the machine calls itself. */
+  name: string;
+  /** Whether it was heard of lately. */
+  live: boolean;
+  /** Whether it has applied the entry's last change. */
+  applied: boolean;
+}
+
+export interface OneTimeCode {
+  /** The one-time code (ewl_…). */
+  code: string;
+}
+
+export interface OpenInvite {
+  /** Names the invitation; it is not the code. */
+  id: string;
+  /** Short name of its server. */
+  server: string;
+  /** Until when its code can be used. */
+  expiry: number;
+}
+
+export interface OperatorAuthlistEntry {
+  /** Id of the entry on this account. */
+  id: number;
+  /** IP address. */
+  ip: string;
+  /** User that its connections are assigned to. */
+  user: string;
+  /** Whether that user is an active proxy user. */
+  user_active: boolean;
+  /** When the entry expires. */
+  expiry: number;
+  /** When it last let a connection in, to the minute; null: no node told of any. */
+  last_used_at: number | null;
+}
+
+export interface OperatorOverride {
+  /** Id of the entry on this account. */
+  id: number;
+  /** Short name of the server where the entry is active. */
+  server: string;
+  /** Hostname that is overridden. */
+  hostname: string;
+  /** IP address the hostname resolves to. */
+  ip: string;
+  /** When the entry expires. */
+  expiry: number;
+  /** Its state. */
+  status: 'pending' | 'active' | 'expiring' | 'expired';
+}
+
+export interface OperatorToken {
+  /** Names it in paths. */
+  id: number;
+  /** Who holds it; the actor in the audit log. */
+  name: string;
+  /** When it was created. */
+  created_at: number;
+  /** Its last use, to the minute; null before the first. */
+  last_used_at: number | null;
+}
+
+export interface OverrideOnNodes {
+  /** Id of the entry on this account. */
+  id: number;
+  /** Short name of its server. */
+  server: string;
+  /** Hostname that is overridden. */
+  hostname: string;
+  /** IP address the hostname resolves to. */
+  ip: string;
+  /** When the entry expires. */
+  expiry: number;
+  /** Its state. */
+  status: 'pending' | 'active' | 'expiring' | 'expired';
+  /** Whether its server is on the contract. */
+  on_contract: boolean;
+  /** The nodes of its server. */
+  nodes: EntryNode[];
+}
+
+export interface OverridesRestoreOutcome {
+  /** Entries that are back, under their old ids. */
+  restored: number;
+  /** Entries that have expired since, whose server is gone, or whose hostname is overridden anew. */
+  left_out: number;
+}
+
+export interface OwnExitIp {
+  /** Exit IP address. */
+  ip: string;
+  /** Value added to the account port scheme to reach this IP. */
+  port_base: number;
+  /** Server availability. */
+  status: 'ok' | 'warn' | 'crit' | 'unknown';
+  /** Last status check; 0 if there was none. */
+  status_time: number;
+  /** By third-party geo-IP provider. */
+  geostatus: {
+    [name: string]: {
+      /** ok, warn or crit. */
+      status: string;
+      /** Last location check. */
+      status_time: number;
+    };
+  };
+  /** The ports of the account that lead to it. */
+  ports: {
+    /** Leads to this exit IP. */
+    port: number;
+    /** The same with custom DNS. */
+    override_port: number;
+    /** What is served there: proxy, or proxy-https over TLS. */
+    service: string;
+  }[];
+}
+
+export interface OwnServer {
+  /** Server short name. */
+  server: string;
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. */
+  title: string;
+  /** Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn. */
+  services: string[];
+  location: Location;
+  usage: Usage;
+  nodes: {
+    /** Nodes that serve it. */
+    all: number;
+    /** Those heard of lately. */
+    live: number;
+  };
+  /** Exit IP addresses of the server. */
+  ips: OwnExitIp[];
+}
+
+export interface OwnSession {
+  /** Names it in paths. */
+  id: number;
+  /** Whether it is the one that asks. */
+  current: boolean;
+  /** When it began. */
+  created_at: number;
+  /** When it was last used, to the minute. */
+  seen_at: number;
+  /** When it ends, however much it is used. */
+  expiry: number;
+  /** Where it began. */
+  address: string;
+  /** What the browser called itself. */
+  browser: string;
+}
+
+export interface PasswordAnew {
+  /** The password, asked anew. */
+  password: string;
+}
+
+export interface PasswordChange {
+  /** Needed where there is one. */
+  current_password?: string;
+  /** 12 to 200 characters, at least five of them different. */
+  password: string;
+}
+
+export interface PendingSecondFactor {
+  /** For the authenticator app, in base 32; shown only here. */
+  secret: string;
+  /** The same as otpauth URL, for a QR code. */
+  url: string;
+}
+
+export interface PortScheme {
+  /** Name of the scheme. */
+  name: string;
+  /** At least 1000 apart from one another. */
+  bases: {
+    /** The port of port base 0; its override port is 500 more. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
+}
+
+export interface RecoveryCodes {
+  /** Each signs in once in place of a code of the app; shown only here. */
+  recovery_codes: string[];
+}
+
+export interface Removal {
+  /** Names it when it is undone. */
+  removal_id: number;
+  /** Which list. */
+  list: 'authlist' | 'overrides';
+  /** How many entries it took away. */
+  entries: number;
+  /** When. */
+  at: number;
+}
+
+export interface RemovedEntries {
+  /** Null where there was nothing to remove. */
+  removal_id: number | null;
+  /** How many entries are gone. */
+  entries: number;
+}
+
+export interface Restore {
+  /** Which removal, from the list of removals. */
+  removal_id: number;
+}
+
+export interface RestoreOutcome {
+  /** Entries that are back, under their old ids. */
+  restored: number;
+  /** Entries that have expired since, or whose address is taken. */
+  left_out: number;
+}
+
+export interface SecondFactorCode {
+  /** Six digits of the app. */
+  code: string;
+}
+
+/** The password is right; send it again with `code`. */
+export interface SecondFactorWanted {
+  /** What `code` is expected to be of. */
+  second_factor: 'totp';
+}
+
+export interface Server {
+  /** Server short name; it stays. */
+  name: string;
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. */
+  title: string;
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+  /** Services available. */
+  services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  /** Port schemes that it listens on; "default" for a new server. */
+  port_schemes: string[];
+  /** How many exit IPs it has. */
+  ip_count: number;
+  /** When it was added. */
+  created_at: number;
+}
+
+export interface ServerChanges {
+  /** Fully-qualified domain name of the server. */
+  hostname?: string;
+  /** Server title, usually the closest metro area. */
+  title?: string;
+  /** City that houses the server. */
+  city?: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country?: string;
+  /** Latitude. */
+  latitude?: number;
+  /** Longitude. */
+  longitude?: number;
+  /** Services available. */
+  services?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  /** Port schemes that it listens on; "default" for a new server. */
+  port_schemes?: string[];
+}
+
+export interface ServerDetail {
+  /** Server short name; it stays. */
+  name: string;
+  /** Fully-qualified domain name of the server. */
+  hostname: string;
+  /** Server title, usually the closest metro area. */
+  title: string;
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+  /** Services available. */
+  services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  /** Port schemes that it listens on; "default" for a new server. */
+  port_schemes: string[];
+  /** How many exit IPs it has. */
+  ip_count: number;
+  /** When it was added. */
+  created_at: number;
+  /** How many contracts it is on. */
+  contracts: number;
+  exit_ips: {
+    /** Exit IP address. */
+    ip: string;
+    /** Value added to the bases of a port scheme to reach this IP. */
+    port_base: number;
+    /** ok, warn, crit or unknown. */
+    status: string;
+    /** Last status check; 0 if there was none. */
+    status_time: number;
+    geostatus: {
+      /** Third-party geo-IP provider. */
+      provider: string;
+      /** ok, warn or crit. */
+      status: string;
+      /** Last location check. */
+      status_time: number;
+      /** Where it sees the IP. */
+      country: string | null;
+      /** How far off. */
+      distance_km: number | null;
+    }[];
+  }[];
+}
+
+export interface Session {
+  /** Account name. */
+  account: string;
+  user: {
+    /** Numeric user id. */
+    id: number;
+    /** User name. */
+    name: string;
+    /** Descriptive name. */
+    display_name: string;
+    /** Permissions. */
+    flags: {
+      admin: boolean;
+      billing: boolean;
+      proxy: boolean;
+    };
+  };
+  /** Names the session in paths. */
+  session_id: number;
+  /** When it began. */
+  created_at: number;
+  /** When it ends, however much it is used. */
+  expiry: number;
+  /** Whether signing in takes a second factor. */
+  second_factor: boolean;
+  /** Whether the user has a password. */
+  has_password: boolean;
+  /** Whether the contract takes changes. */
+  writable: boolean;
+  contract: {
+    /** Whether the operator has suspended it. */
+    suspended: boolean;
+    /** When it ends. */
+    expiry: number;
+  };
+  /** The server's time. */
+  now: number;
+}
+
+/** How the user signs in to the console. */
+export interface SignInFacts {
+  /** Whether a password is set. */
+  has_password: boolean;
+  /** Whether a second factor is in force. */
+  second_factor: boolean;
+  /** When the open invitation ends; null without one. */
+  invited_until: number | null;
+  /** When the user last signed in; null: never. */
+  last_sign_in_at: number | null;
+  /** Open sessions. */
+  sessions: number;
+}
+
+export interface Usage {
+  /** Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account. */
+  limit: number;
+  /** Bytes in the current billing period. */
+  current: number;
+  /** Bytes in the last 30 days. */
+  last_30_days: number;
+}
+
+export interface UsageReport {
+  /** Hours from here on are counted. */
+  from: number;
+  /** Hours before here are counted. */
+  to: number;
+  /** What the rows are. */
+  by: string;
+  rows: {
+    /** Start of the hour. */
+    hour?: number;
+    /** Start of the day, UTC. */
+    day?: number;
+    /** Server name; #id of a removed one. */
+    server?: string;
+    /** User name. */
+    user?: string;
+    /** Bytes from the client. */
+    up: number;
+    /** Bytes to the client. */
+    down: number;
+    /** Both together. */
+    total: number;
+  }[];
+  /** Bytes from the client. */
+  up: number;
+  /** Bytes to the client. */
+  down: number;
+  /** Both together. */
+  total: number;
+}
+
+export interface User {
+  /** Numeric user id. */
+  id: number;
+  /** Username the user authenticates with. */
+  name: string;
+  /** Descriptive name. */
+  display_name: string;
+  /** Whether the user is enabled. */
+  active: boolean;
+  /** Permissions. */
+  flags: {
+    proxy: boolean;
+    billing: boolean;
+    admin: boolean;
+  };
+  /** Increasing it invalidates all earlier tokens of that user. */
+  token_version: number;
+}
+
+export interface UserSigningIn {
+  /** Numeric user id. */
+  id: number;
+  /** Username the user authenticates with. */
+  name: string;
+  /** Descriptive name. */
+  display_name: string;
+  /** Whether the user is enabled. */
+  active: boolean;
+  /** Permissions. */
+  flags: {
+    proxy: boolean;
+    billing: boolean;
+    admin: boolean;
+  };
+  /** Increasing it invalidates all earlier tokens of that user. */
+  token_version: number;
+  sign_in: SignInFacts;
+}
+
+export interface Verdict {
+  /** The node that answered. */
+  node: string;
+  /** Let through, asked for credentials, or turned away. */
+  verdict: 'allow' | 'challenge' | 'deny';
+  /** The HTTP status that the client would get. */
+  status: number;
+  /** How the user was known, or why not, in one word. */
+  reason: string;
+  /** What the client would be told. */
+  message: string;
+  /** The record or rule that decided. */
+  rule?: string;
+  /** Account that the connection belongs to. */
+  account?: string;
+  /** Its user. */
+  user?: string;
+  /** The address that it would leave from. */
+  exit_ip?: string;
+  /** What it would connect to. */
+  dial?: string;
+  /** What the node had applied when it answered. */
+  revision: number;
+}
+
+export interface ViewedToken {
+  /** The API token (ewa_…). */
+  api_token: string;
+}
+
+/** Method and path of each operation. */
+export const operations = {
+  console_get_facts: { method: 'GET', path: '/console' },
+  console_get_address: { method: 'GET', path: '/console/address' },
+  console_list_audit: { method: 'GET', path: '/console/audit' },
+  console_list_authlist: { method: 'GET', path: '/console/authlist' },
+  console_create_authlist_entry: { method: 'POST', path: '/console/authlist' },
+  console_remove_all_authlist_entries: { method: 'DELETE', path: '/console/authlist' },
+  console_restore_authlist: { method: 'POST', path: '/console/authlist/restore' },
+  console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
+  console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
+  console_get_contract: { method: 'GET', path: '/console/contract' },
+  console_events: { method: 'GET', path: '/console/events' },
+  console_look_at_invite: { method: 'POST', path: '/console/invite' },
+  console_accept_invite: { method: 'POST', path: '/console/invite/accept' },
+  console_list_network: { method: 'GET', path: '/console/network' },
+  console_list_overrides: { method: 'GET', path: '/console/overrides' },
+  console_create_override: { method: 'POST', path: '/console/overrides' },
+  console_remove_all_overrides: { method: 'DELETE', path: '/console/overrides' },
+  console_restore_overrides: { method: 'POST', path: '/console/overrides/restore' },
+  console_change_override: { method: 'PATCH', path: '/console/overrides/{id}' },
+  console_remove_override: { method: 'DELETE', path: '/console/overrides/{id}' },
+  console_change_password: { method: 'PUT', path: '/console/password' },
+  console_create_proxy_token: { method: 'POST', path: '/console/proxy-tokens' },
+  console_list_removals: { method: 'GET', path: '/console/removals' },
+  console_begin_second_factor: { method: 'POST', path: '/console/second-factor' },
+  console_confirm_second_factor: { method: 'PUT', path: '/console/second-factor' },
+  console_remove_second_factor: { method: 'POST', path: '/console/second-factor/remove' },
+  console_list_servers: { method: 'GET', path: '/console/servers' },
+  console_add_server: { method: 'PUT', path: '/console/servers/{server}' },
+  console_remove_server: { method: 'DELETE', path: '/console/servers/{server}' },
+  console_get_session: { method: 'GET', path: '/console/session' },
+  console_sign_in: { method: 'POST', path: '/console/session' },
+  console_sign_out: { method: 'DELETE', path: '/console/session' },
+  console_enter_by_link: { method: 'POST', path: '/console/session/link' },
+  console_list_sessions: { method: 'GET', path: '/console/sessions' },
+  console_end_other_sessions: { method: 'DELETE', path: '/console/sessions' },
+  console_end_session: { method: 'DELETE', path: '/console/sessions/{id}' },
+  console_list_tokens: { method: 'GET', path: '/console/tokens' },
+  console_create_token: { method: 'POST', path: '/console/tokens' },
+  console_remove_token: { method: 'DELETE', path: '/console/tokens/{id}' },
+  console_view_token: { method: 'POST', path: '/console/tokens/{id}/view' },
+  console_get_usage: { method: 'GET', path: '/console/usage' },
+  console_list_users: { method: 'GET', path: '/console/users' },
+  console_create_user: { method: 'POST', path: '/console/users' },
+  console_change_user: { method: 'PATCH', path: '/console/users/{user}' },
+  console_invite_user: { method: 'POST', path: '/console/users/{user}/invite' },
+  console_end_user_sessions: { method: 'DELETE', path: '/console/users/{user}/sessions' },
+  console_reset_user_sign_in: { method: 'DELETE', path: '/console/users/{user}/sign-in' },
+  console_raise_token_version: { method: 'POST', path: '/console/users/{user}/token_version' },
+  admin_list_accounts: { method: 'GET', path: '/admin/accounts' },
+  admin_create_account: { method: 'POST', path: '/admin/accounts' },
+  admin_get_account: { method: 'GET', path: '/admin/accounts/{account}' },
+  admin_change_account: { method: 'PATCH', path: '/admin/accounts/{account}' },
+  admin_list_account_authlist: { method: 'GET', path: '/admin/accounts/{account}/authlist' },
+  admin_remove_all_account_authlist_entries: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/authlist',
+  },
+  admin_restore_account_authlist: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/authlist/restore',
+  },
+  admin_remove_account_authlist_entry: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/authlist/{id}',
+  },
+  admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
+  admin_remove_all_account_overrides: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/overrides',
+  },
+  admin_restore_account_overrides: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/overrides/restore',
+  },
+  admin_get_account_override: { method: 'GET', path: '/admin/accounts/{account}/overrides/{id}' },
+  admin_remove_account_override: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/overrides/{id}',
+  },
+  admin_list_account_removals: { method: 'GET', path: '/admin/accounts/{account}/removals' },
+  admin_list_account_servers: { method: 'GET', path: '/admin/accounts/{account}/servers' },
+  admin_set_account_server: { method: 'PUT', path: '/admin/accounts/{account}/servers/{server}' },
+  admin_remove_account_server: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/servers/{server}',
+  },
+  admin_list_account_tokens: { method: 'GET', path: '/admin/accounts/{account}/tokens' },
+  admin_create_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens' },
+  admin_remove_account_token: { method: 'DELETE', path: '/admin/accounts/{account}/tokens/{id}' },
+  admin_view_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens/{id}/view' },
+  admin_get_account_usage: { method: 'GET', path: '/admin/accounts/{account}/usage' },
+  admin_list_account_users: { method: 'GET', path: '/admin/accounts/{account}/users' },
+  admin_create_account_user: { method: 'POST', path: '/admin/accounts/{account}/users' },
+  admin_get_account_user: { method: 'GET', path: '/admin/accounts/{account}/users/{user}' },
+  admin_change_account_user: { method: 'PATCH', path: '/admin/accounts/{account}/users/{user}' },
+  admin_invite_user: { method: 'POST', path: '/admin/accounts/{account}/users/{user}/invite' },
+  admin_reset_user_sign_in: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/users/{user}/sign-in',
+  },
+  admin_create_sign_in_link: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/users/{user}/sign-in-link',
+  },
+  admin_raise_token_version: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/users/{user}/token_version',
+  },
+  admin_list_audit: { method: 'GET', path: '/admin/audit' },
+  admin_list_authlist: { method: 'GET', path: '/admin/authlist' },
+  admin_events: { method: 'GET', path: '/admin/events' },
+  admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
+  admin_check_geo: { method: 'POST', path: '/admin/geo/check' },
+  admin_get_geofeed: { method: 'GET', path: '/admin/geofeed.csv' },
+  admin_import_inventory: { method: 'POST', path: '/admin/inventory' },
+  admin_list_invites: { method: 'GET', path: '/admin/invites' },
+  admin_create_invite: { method: 'POST', path: '/admin/invites' },
+  admin_remove_invite: { method: 'DELETE', path: '/admin/invites/{invite}' },
+  admin_get_maintenance: { method: 'GET', path: '/admin/maintenance' },
+  admin_set_maintenance: { method: 'PUT', path: '/admin/maintenance' },
+  admin_list_nodes: { method: 'GET', path: '/admin/nodes' },
+  admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
+  admin_list_port_schemes: { method: 'GET', path: '/admin/port_schemes' },
+  admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
+  admin_list_servers: { method: 'GET', path: '/admin/servers' },
+  admin_create_server: { method: 'POST', path: '/admin/servers' },
+  admin_get_server: { method: 'GET', path: '/admin/servers/{server}' },
+  admin_change_server: { method: 'PATCH', path: '/admin/servers/{server}' },
+  admin_remove_server: { method: 'DELETE', path: '/admin/servers/{server}' },
+  admin_set_server_exit: { method: 'PUT', path: '/admin/servers/{server}/exits/{ip}' },
+  admin_remove_server_exit: { method: 'DELETE', path: '/admin/servers/{server}/exits/{ip}' },
+  admin_explain: { method: 'POST', path: '/admin/servers/{server}/explain' },
+  admin_get_status: { method: 'GET', path: '/admin/status' },
+  admin_list_tokens: { method: 'GET', path: '/admin/tokens' },
+  admin_create_token: { method: 'POST', path: '/admin/tokens' },
+  admin_remove_token: { method: 'DELETE', path: '/admin/tokens/{id}' },
+  admin_list_usage: { method: 'GET', path: '/admin/usage' },
+} as const;
+
+/** What each operation is given and answers. */
+export interface Operations {
+  console_get_facts: {
+    given: object;
+    answer: ConsoleFacts;
+  };
+  console_get_address: {
+    given: object;
+    answer: CallerAddress;
+  };
+  console_list_audit: {
+    given: { query: { before?: number; limit?: number } };
+    answer: AuditEntry[];
+  };
+  console_list_authlist: {
+    given: object;
+    answer: OperatorAuthlistEntry[];
+  };
+  console_create_authlist_entry: {
+    given: { body: NewAuthlistEntry };
+    answer: OperatorAuthlistEntry;
+  };
+  console_remove_all_authlist_entries: {
+    given: object;
+    answer: RemovedEntries;
+  };
+  console_restore_authlist: {
+    given: { body: Restore };
+    answer: RestoreOutcome;
+  };
+  console_change_authlist_entry: {
+    given: { path: { id: number }; body: ConsoleAuthlistEntryChanges };
+    answer: OperatorAuthlistEntry;
+  };
+  console_remove_authlist_entry: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  console_get_contract: {
+    given: object;
+    answer: ConsoleContract;
+  };
+  console_events: {
+    given: object;
+    answer: string;
+  };
+  console_look_at_invite: {
+    given: { body: OneTimeCode };
+    answer: ConsoleInvite;
+  };
+  console_accept_invite: {
+    given: { body: InviteAcceptance };
+    answer: Session;
+  };
+  console_list_network: {
+    given: object;
+    answer: AnyServer[];
+  };
+  console_list_overrides: {
+    given: object;
+    answer: ConsoleOverride[];
+  };
+  console_create_override: {
+    given: { body: NewOverride };
+    answer: ConsoleOverride;
+  };
+  console_remove_all_overrides: {
+    given: object;
+    answer: RemovedEntries;
+  };
+  console_restore_overrides: {
+    given: { body: Restore };
+    answer: OverridesRestoreOutcome;
+  };
+  console_change_override: {
+    given: { path: { id: number }; body: ConsoleOverrideChanges };
+    answer: ConsoleOverride;
+  };
+  console_remove_override: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  console_change_password: {
+    given: { body: PasswordChange };
+    answer: undefined;
+  };
+  console_create_proxy_token: {
+    given: { body: NewConsoleProxyToken };
+    answer: CreatedProxyToken;
+  };
+  console_list_removals: {
+    given: object;
+    answer: Removal[];
+  };
+  console_begin_second_factor: {
+    given: { body: PasswordAnew };
+    answer: PendingSecondFactor;
+  };
+  console_confirm_second_factor: {
+    given: { body: SecondFactorCode };
+    answer: RecoveryCodes;
+  };
+  console_remove_second_factor: {
+    given: { body: PasswordAnew };
+    answer: undefined;
+  };
+  console_list_servers: {
+    given: object;
+    answer: OwnServer[];
+  };
+  console_add_server: {
+    given: { path: { server: string } };
+    answer: undefined;
+  };
+  console_remove_server: {
+    given: { path: { server: string } };
+    answer: undefined;
+  };
+  console_get_session: {
+    given: object;
+    answer: Session;
+  };
+  console_sign_in: {
+    given: { body: Credentials };
+    answer: SecondFactorWanted | Session;
+  };
+  console_sign_out: {
+    given: object;
+    answer: undefined;
+  };
+  console_enter_by_link: {
+    given: { body: OneTimeCode };
+    answer: Session;
+  };
+  console_list_sessions: {
+    given: object;
+    answer: OwnSession[];
+  };
+  console_end_other_sessions: {
+    given: object;
+    answer: undefined;
+  };
+  console_end_session: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  console_list_tokens: {
+    given: object;
+    answer: AccountToken[];
+  };
+  console_create_token: {
+    given: { body: NewAccountToken };
+    answer: CreatedAccountToken;
+  };
+  console_remove_token: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  console_view_token: {
+    given: { path: { id: number }; body: PasswordAnew };
+    answer: ViewedToken;
+  };
+  console_get_usage: {
+    given: {
+      query: {
+        from?: number;
+        to?: number;
+        by?: 'hour' | 'day' | 'server' | 'user';
+        server?: string;
+        user?: string;
+      };
+    };
+    answer: UsageReport;
+  };
+  console_list_users: {
+    given: object;
+    answer: UserSigningIn[];
+  };
+  console_create_user: {
+    given: { body: NewAccountUser };
+    answer: UserSigningIn;
+  };
+  console_change_user: {
+    given: { path: { user: string }; body: AccountUserChanges };
+    answer: UserSigningIn;
+  };
+  console_invite_user: {
+    given: { path: { user: string } };
+    answer: HandedCode;
+  };
+  console_end_user_sessions: {
+    given: { path: { user: string } };
+    answer: undefined;
+  };
+  console_reset_user_sign_in: {
+    given: { path: { user: string } };
+    answer: undefined;
+  };
+  console_raise_token_version: {
+    given: { path: { user: string } };
+    answer: UserSigningIn;
+  };
+  admin_list_accounts: {
+    given: { query: { after?: string; limit?: number } };
+    answer: Account[];
+  };
+  admin_create_account: {
+    given: { body: NewAccount };
+    answer: CreatedAccount;
+  };
+  admin_get_account: {
+    given: { path: { account: string } };
+    answer: Account;
+  };
+  admin_change_account: {
+    given: { path: { account: string }; body: AccountChanges };
+    answer: Account;
+  };
+  admin_list_account_authlist: {
+    given: { path: { account: string } };
+    answer: OperatorAuthlistEntry[];
+  };
+  admin_remove_all_account_authlist_entries: {
+    given: { path: { account: string } };
+    answer: undefined;
+  };
+  admin_restore_account_authlist: {
+    given: { path: { account: string }; body: Restore };
+    answer: RestoreOutcome;
+  };
+  admin_remove_account_authlist_entry: {
+    given: { path: { account: string; id: number } };
+    answer: undefined;
+  };
+  admin_list_account_overrides: {
+    given: { path: { account: string } };
+    answer: OperatorOverride[];
+  };
+  admin_remove_all_account_overrides: {
+    given: { path: { account: string } };
+    answer: undefined;
+  };
+  admin_restore_account_overrides: {
+    given: { path: { account: string }; body: Restore };
+    answer: OverridesRestoreOutcome;
+  };
+  admin_get_account_override: {
+    given: { path: { account: string; id: number } };
+    answer: OverrideOnNodes;
+  };
+  admin_remove_account_override: {
+    given: { path: { account: string; id: number } };
+    answer: undefined;
+  };
+  admin_list_account_removals: {
+    given: { path: { account: string } };
+    answer: Removal[];
+  };
+  admin_list_account_servers: {
+    given: { path: { account: string } };
+    answer: AccountServer[];
+  };
+  admin_set_account_server: {
+    given: { path: { account: string; server: string }; body: AccountServerSettings };
+    answer: AccountServer;
+  };
+  admin_remove_account_server: {
+    given: { path: { account: string; server: string } };
+    answer: undefined;
+  };
+  admin_list_account_tokens: {
+    given: { path: { account: string } };
+    answer: AccountToken[];
+  };
+  admin_create_account_token: {
+    given: { path: { account: string }; body: NewAccountToken };
+    answer: CreatedAccountToken;
+  };
+  admin_remove_account_token: {
+    given: { path: { account: string; id: number } };
+    answer: undefined;
+  };
+  admin_view_account_token: {
+    given: { path: { account: string; id: number } };
+    answer: ViewedToken;
+  };
+  admin_get_account_usage: {
+    given: {
+      path: { account: string };
+      query: {
+        from?: number;
+        to?: number;
+        by?: 'hour' | 'day' | 'server' | 'user';
+        server?: string;
+        user?: string;
+      };
+    };
+    answer: UsageReport;
+  };
+  admin_list_account_users: {
+    given: { path: { account: string } };
+    answer: User[];
+  };
+  admin_create_account_user: {
+    given: { path: { account: string }; body: NewAccountUser };
+    answer: User;
+  };
+  admin_get_account_user: {
+    given: { path: { account: string; user: string } };
+    answer: User;
+  };
+  admin_change_account_user: {
+    given: { path: { account: string; user: string }; body: AccountUserChanges };
+    answer: User;
+  };
+  admin_invite_user: {
+    given: { path: { account: string; user: string } };
+    answer: HandedCode;
+  };
+  admin_reset_user_sign_in: {
+    given: { path: { account: string; user: string } };
+    answer: undefined;
+  };
+  admin_create_sign_in_link: {
+    given: { path: { account: string; user: string }; body: NewSignInLink };
+    answer: HandedCode;
+  };
+  admin_raise_token_version: {
+    given: { path: { account: string; user: string } };
+    answer: User;
+  };
+  admin_list_audit: {
+    given: { query: { account?: string; before?: number; limit?: number } };
+    answer: AuditEntry[];
+  };
+  admin_list_authlist: {
+    given: { query: { ip: string } };
+    answer: AuthlistClaim[];
+  };
+  admin_events: {
+    given: object;
+    answer: string;
+  };
+  admin_list_geo_statuses: {
+    given: {
+      query: { server?: string; status?: 'ok' | 'warn' | 'crit'; after?: string; limit?: number };
+    };
+    answer: GeoStatus[];
+  };
+  admin_check_geo: {
+    given: object;
+    answer: GeoCheck;
+  };
+  admin_get_geofeed: {
+    given: object;
+    answer: string;
+  };
+  admin_import_inventory: {
+    given: {
+      query: { dry_run?: 'true' | 'false'; remove_missing?: 'true' | 'false' };
+      body: Inventory;
+    };
+    answer: InventoryOutcome;
+  };
+  admin_list_invites: {
+    given: object;
+    answer: OpenInvite[];
+  };
+  admin_create_invite: {
+    given: { body: NewInvite };
+    answer: Invite;
+  };
+  admin_remove_invite: {
+    given: { path: { invite: string } };
+    answer: undefined;
+  };
+  admin_get_maintenance: {
+    given: object;
+    answer: Maintenance;
+  };
+  admin_set_maintenance: {
+    given: { body: Maintenance };
+    answer: Maintenance;
+  };
+  admin_list_nodes: {
+    given: object;
+    answer: Node[];
+  };
+  admin_remove_node: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  admin_list_port_schemes: {
+    given: object;
+    answer: PortScheme[];
+  };
+  admin_create_port_scheme: {
+    given: { body: PortScheme };
+    answer: PortScheme;
+  };
+  admin_list_servers: {
+    given: object;
+    answer: Server[];
+  };
+  admin_create_server: {
+    given: { body: NewServer };
+    answer: ServerDetail;
+  };
+  admin_get_server: {
+    given: { path: { server: string } };
+    answer: ServerDetail;
+  };
+  admin_change_server: {
+    given: { path: { server: string }; body: ServerChanges };
+    answer: ServerDetail;
+  };
+  admin_remove_server: {
+    given: { path: { server: string } };
+    answer: undefined;
+  };
+  admin_set_server_exit: {
+    given: { path: { server: string; ip: string }; body: ExitIpSettings };
+    answer: ServerDetail;
+  };
+  admin_remove_server_exit: {
+    given: { path: { server: string; ip: string } };
+    answer: undefined;
+  };
+  admin_explain: {
+    given: { path: { server: string }; body: Connection };
+    answer: Verdict;
+  };
+  admin_get_status: {
+    given: object;
+    answer: NetworkStatus;
+  };
+  admin_list_tokens: {
+    given: object;
+    answer: OperatorToken[];
+  };
+  admin_create_token: {
+    given: { body: NewOperatorToken };
+    answer: CreatedOperatorToken;
+  };
+  admin_remove_token: {
+    given: { path: { id: number } };
+    answer: undefined;
+  };
+  admin_list_usage: {
+    given: { query: { after?: string; limit?: number } };
+    answer: AccountUsage[];
+  };
+}

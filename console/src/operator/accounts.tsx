@@ -1,0 +1,138 @@
+// Every account: how it stands with its contract, and a way to its page.
+import { useState } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { bytes, date, percent } from '../format.ts';
+import { now } from '../now.ts';
+import { paths } from '../paths.ts';
+import { explain } from '../sentences.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card, Empty } from '../ui/card.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Meter } from '../ui/meter.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { useDialog } from './ask.tsx';
+import { NewAccountDialog } from './forms/account_form.tsx';
+import { Moment } from './moment.tsx';
+import { MoreRows } from './more_rows.tsx';
+import { usePages } from './paging.ts';
+import { type Account, accountStates } from './states.ts';
+
+export function AccountsPage() {
+  const [, navigate] = useLocation();
+  const [prefix, setPrefix] = useState('');
+  const { dialog, open } = useDialog();
+  const pages = usePages('admin_list_accounts', {
+    query: {},
+    after: ({ name }) => ({ after: name }),
+  });
+  const create = (
+    <Button
+      kind="primary"
+      icon="plus"
+      onClick={() =>
+        open((close) => (
+          <NewAccountDialog
+            onClose={close}
+            onDone={(name) => navigate(paths.operator.account(name))}
+          />
+        ))
+      }
+    >
+      Create an account
+    </Button>
+  );
+  const wanted = prefix.trim().toLowerCase();
+  return (
+    <Page title="Accounts" note="Who uses the network, and on what contract." actions={create}>
+      <Card>
+        <Loaded of={pages.rows} what="the accounts" explain={explain}>
+          {(accounts) =>
+            accounts.length === 0 ? (
+              <Empty title="There is no account yet.">
+                An account is a customer: a contract, its users, and what they may reach.
+              </Empty>
+            ) : (
+              <>
+                <div class="filters">
+                  <TextField
+                    label="Name begins with"
+                    name="prefix"
+                    type="search"
+                    value={prefix}
+                    onInput={(event) => setPrefix(event.currentTarget.value)}
+                  />
+                </div>
+                <Accounts
+                  of={accounts.filter(({ name }) => name.toLowerCase().startsWith(wanted))}
+                />
+                <MoreRows of={pages} many="accounts" />
+              </>
+            )
+          }
+        </Loaded>
+      </Card>
+      {dialog}
+    </Page>
+  );
+}
+
+function Accounts({ of }: { of: readonly Account[] }) {
+  if (of.length === 0) return <Empty title="No account that was read begins like that." />;
+  return (
+    <Table caption="Accounts by name" columns={columns} rows={of} keyOf={({ name }) => name} />
+  );
+}
+
+const columns: Column<Account>[] = [
+  {
+    heading: 'Account',
+    names: true,
+    cell: ({ name }) => <Link href={paths.operator.account(name)}>{name}</Link>,
+  },
+  { heading: 'Plan', cell: ({ plan }) => plan },
+  { heading: 'State', cell: (account) => <AccountState of={account} /> },
+  {
+    heading: 'This period',
+    cell: ({ name, period, limit_bytes }) => (
+      <UsageMeter name={name} usage={period.usage} limit={limit_bytes} />
+    ),
+  },
+  {
+    heading: 'Contract ends',
+    cell: ({ expiry }) => (
+      <span class="two-lines">
+        <Moment at={expiry} />
+        <span class="note">{date(expiry)}</span>
+      </span>
+    ),
+  },
+];
+
+export function AccountState({ of }: { of: Parameters<typeof accountStates>[0] }) {
+  const states = accountStates(of, now.value);
+  if (states.length === 0) return <Badge tone="good">active</Badge>;
+  return (
+    <span class="badges">
+      {states.map(({ tone, text }) => (
+        <Badge key={text} tone={tone}>
+          {text}
+        </Badge>
+      ))}
+    </span>
+  );
+}
+
+/** Bytes of a limit, as figures and a bar. */
+export function UsageMeter({ name, usage, limit }: { name: string; usage: number; limit: number }) {
+  const text = `${bytes(usage)} of ${bytes(limit)}`;
+  const share = limit > 0 ? ` (${percent(usage / limit)})` : '';
+  return (
+    <span class="with-meter">
+      <span>{`${text}${share}`}</span>
+      <Meter label={`Usage of ${name}`} value={usage} most={limit} text={text} />
+    </span>
+  );
+}

@@ -1,0 +1,30 @@
+// Bytes as operators write them: a number and a unit, in powers of ten.
+
+const sizes = { TB: 1e12, GB: 1e9, MB: 1e6, B: 1 } as const;
+
+export type Unit = keyof typeof sizes;
+export const units = Object.keys(sizes) as Unit[];
+
+const mostDecimals = 6;
+
+/** Exact: 1500000000000 -> 1.5 TB, and 7 -> 7 B. */
+export function amountOf(bytes: number): { amount: string; unit: Unit } {
+  for (const unit of units) {
+    if (bytes < sizes[unit] && unit !== 'B') continue;
+    const amount = String(Number((bytes / sizes[unit]).toFixed(mostDecimals)));
+    if (bytesOf(amount, unit) === bytes) return { amount, unit };
+  }
+  return { amount: String(bytes), unit: 'B' };
+}
+
+/** Whole bytes; undefined for what is no number, no whole number of bytes, or too many of them. */
+export function bytesOf(amount: string, unit: string): number | undefined {
+  const [, whole, decimals = ''] = /^(\d{1,16})(?:[.,](\d{1,12}))?$/.exec(amount.trim()) ?? [];
+  const size = sizes[unit as Unit];
+  if (whole === undefined || !size) return undefined;
+  // As whole numbers: 1.1 * 1e12 is not 1100000000000.
+  const scaled = BigInt(whole + decimals) * BigInt(size);
+  const divisor = 10n ** BigInt(decimals.length);
+  const bytes = Number(scaled / divisor);
+  return scaled % divisor === 0n && Number.isSafeInteger(bytes) ? bytes : undefined;
+}

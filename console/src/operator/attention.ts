@@ -1,0 +1,141 @@
+// What needs the operator's attention: each thing as a sentence, with the page that mends it.
+import type { Answer } from '../api.ts';
+import { type Item, named } from '../attention.ts';
+import { count, fromNow } from '../format.ts';
+import { paths } from '../paths.ts';
+import { type Account, endsSoon_seconds, lagText, type Node } from './states.ts';
+
+export interface Network {
+  now: number;
+  status: Answer<'admin_get_status'>;
+  accounts: readonly Account[];
+  servers: ReadonlyArray<{ name: string }>;
+  nodes: readonly Node[];
+  /** Exit IPs that a geo-IP provider sees in another country. */
+  misplaced: ReadonlyArray<{ server: string; ip: string }>;
+}
+
+const nodesPage = { path: paths.operator.nodes, text: 'Nodes' };
+const serversPage = { path: paths.operator.servers, text: 'Servers' };
+
+function ofNodes({ nodes, now }: Network): Item[] {
+  const items: Item[] = [];
+  const lost = nodes.filter(({ live }) => !live);
+  if (lost.length > 0) {
+    const names = named(
+      lost.map(
+        ({ name, server, seen_at }) => `${name} on ${server} (seen ${fromNow(seen_at, now)})`,
+      ),
+    );
+    items.push({
+      key: 'lost',
+      tone: 'bad',
+      sentence: `${count(lost.length, 'node is', 'nodes are')} lost: ${names}.`,
+      link: nodesPage,
+    });
+  }
+  const lagging = nodes.filter(({ live, lag }) => live && lag > 0);
+  if (lagging.length > 0) {
+    const names = named(
+      lagging.map(({ name, server, lag }) => `${name} on ${server}, ${lagText(lag)}`),
+    );
+    items.push({
+      key: 'lagging',
+      tone: 'warn',
+      sentence: `${count(lagging.length, 'node lags', 'nodes lag')}: ${names}.`,
+      link: nodesPage,
+    });
+  }
+  return items;
+}
+
+function ofServers({ servers, nodes, misplaced }: Network): Item[] {
+  const items: Item[] = [];
+  const served = new Set(nodes.map(({ server }) => server));
+  const alive = new Set(nodes.filter(({ live }) => live).map(({ server }) => server));
+  const dark = servers.filter(({ name }) => served.has(name) && !alive.has(name));
+  if (dark.length > 0) {
+    items.push({
+      key: 'dark',
+      tone: 'bad',
+      sentence: `${count(dark.length, 'server has', 'servers have')} no live node: ${namesOf(dark)}. No change reaches ${dark.length === 1 ? 'it' : 'them'}.`,
+      link: serversPage,
+    });
+  }
+  const bare = servers.filter(({ name }) => !served.has(name));
+  if (bare.length > 0) {
+    items.push({
+      key: 'bare',
+      tone: 'warn',
+      sentence: `${count(bare.length, 'server has', 'servers have')} no node yet: ${namesOf(bare)}. Invite one.`,
+      link: nodesPage,
+    });
+  }
+  const exits = [...new Map(misplaced.map((exit) => [exit.ip, exit])).values()];
+  if (exits.length > 0) {
+    items.push({
+      key: 'geo',
+      tone: 'warn',
+      sentence: `A geo-IP provider sees ${count(exits.length, 'exit IP')} in another country (crit): ${named(exits.map(({ ip, server }) => `${ip} (${server})`))}.`,
+      link: serversPage,
+    });
+  }
+  return items;
+}
+
+const namesOf = (servers: ReadonlyArray<{ name: string }>) =>
+  named(servers.map(({ name }) => name));
+
+function ofAccounts({ accounts, now }: Network): Item[] {
+  const groups: Array<[string, Item['tone'], string, Account[]]> = [
+    ['over', 'bad', 'over the limit', accounts.filter((one) => one.over_limit)],
+    ['ended', 'bad', 'past the end of the contract', accounts.filter((one) => one.expiry <= now)],
+    [
+      'ending',
+      'warn',
+      'within 30 days of the end of the contract',
+      accounts.filter((one) => one.expiry > now && one.expiry - now <= endsSoon_seconds),
+    ],
+    ['suspended', 'note', 'suspended', accounts.filter((one) => one.suspended)],
+  ];
+  return groups.flatMap(([key, tone, words, found]): Item[] => {
+    const [first] = found;
+    if (!first) return [];
+    const link =
+      found.length === 1
+        ? { path: paths.operator.account(first.name), text: first.name }
+        : { path: paths.operator.accounts, text: 'Accounts' };
+    const names = found.map((one) =>
+      key === 'ending' ? `${one.name} (${fromNow(one.expiry, now)})` : one.name,
+    );
+    const are = count(found.length, 'account is', 'accounts are');
+    return [{ key, tone, sentence: `${are} ${words}: ${named(names)}.`, link }];
+  });
+}
+
+function ofStatus({ status }: Network): Item[] {
+  const items: Item[] = status.geoip
+    .filter(({ fault }) => fault !== null)
+    .map(({ provider, file, fault }) => ({
+      key: `geoip-${provider}`,
+      tone: 'warn',
+      sentence: `The geo-IP file of ${provider}, ${file}, cannot be used: ${fault}. The last good one is still in use.`,
+    }));
+  if (status.maintenance) {
+    items.unshift({
+      key: 'maintenance',
+      tone: 'bad',
+      sentence: 'Maintenance is on: the account API answers 503 to every request.',
+    });
+  }
+  return items;
+}
+
+const order = { bad: 0, warn: 1, note: 2 };
+
+/** The worst first. */
+export function attention(network: Network): Item[] {
+  return [ofStatus, ofNodes, ofServers, ofAccounts]
+    .flatMap((rule) => rule(network))
+    .sort((one, other) => order[one.tone] - order[other.tone]);
+}

@@ -1,0 +1,66 @@
+// The audit log, of the whole network or of one account: who changed what, as sentences, the newest first.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { kindOf } from '../audit_sentences.ts';
+import { OneRecord } from '../pages/activity.tsx';
+import { paths } from '../paths.ts';
+import { explain } from '../sentences.ts';
+import { Card, Empty } from '../ui/card.tsx';
+import { SelectField } from '../ui/field.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { MoreRows } from './more_rows.tsx';
+import { usePages } from './paging.ts';
+
+const everything = '';
+
+/** `account`: only its records; empty: all, each with its account. */
+export function AuditLog({ account }: { account: string }) {
+  const [kind, setKind] = useState(everything);
+  const pages = usePages('admin_list_audit', {
+    query: account ? { account } : {},
+    after: ({ id }) => ({ before: id }),
+    limit: 100,
+  });
+  return (
+    <Card>
+      <Loaded of={pages.rows} what="the audit log" explain={explain}>
+        {(records) => {
+          const kinds = new Set(records.map(({ action }) => kindOf(action)));
+          if (kind) kinds.add(kind);
+          const shown = records.filter(({ action }) => kind === '' || kindOf(action) === kind);
+          return (
+            <>
+              <div class="filters">
+                <SelectField
+                  label="Kind"
+                  name="kind"
+                  value={kind}
+                  onInput={setKind}
+                  options={[
+                    { value: everything, text: 'Everything' },
+                    ...[...kinds].sort().map((one) => ({ value: one, text: one })),
+                  ]}
+                />
+              </div>
+              {shown.length === 0 ? (
+                <Empty title="Nothing of this in what was read." />
+              ) : (
+                <ol class="activity">
+                  {shown.map((record) => (
+                    <li key={record.id} class="audit-record">
+                      <OneRecord record={record} />
+                      {!account && record.account !== null && (
+                        <Link href={paths.operator.account(record.account)}>{record.account}</Link>
+                      )}
+                    </li>
+                  ))}
+                </ol>
+              )}
+              <MoreRows of={pages} many="records" verb="Older" />
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,104 @@
+// The operator's console: its pages, for whoever gave an operator token.
+import { useEffect } from 'preact/hooks';
+import { Link, Route, Switch, useLocation } from 'wouter-preact';
+import { Frame, type Place } from '../frame.tsx';
+import { follow } from '../live.ts';
+import { forgetOperatorToken } from '../operator_token.ts';
+import { NotFoundPage } from '../pages/not_found.tsx';
+import { paths } from '../paths.ts';
+import { queries } from '../reading.ts';
+import { facts } from '../session.ts';
+import '../style/operator.css';
+import { lazy } from '../ui/lazy.tsx';
+import { OverviewPage } from './overview.tsx';
+
+const { operator } = paths;
+
+const places: Place[] = [
+  { path: operator.overview, name: 'Overview', icon: 'overview' },
+  { path: operator.accounts, name: 'Accounts', icon: 'accounts' },
+  { path: operator.servers, name: 'Servers', icon: 'servers' },
+  { path: operator.nodes, name: 'Nodes', icon: 'nodes' },
+  { path: operator.usage, name: 'Usage', icon: 'usage' },
+  { path: operator.audit, name: 'Audit log', icon: 'activity' },
+  { path: operator.tokens, name: 'Operator tokens', icon: 'tokens' },
+];
+
+const AccountsPage = lazy(() => import('./accounts.tsx').then((page) => page.AccountsPage));
+const AccountPage = lazy(() => import('./account.tsx').then((page) => page.AccountPage));
+const ServersPage = lazy(() => import('./servers.tsx').then((page) => page.ServersPage));
+const ServerPage = lazy(() => import('./server.tsx').then((page) => page.ServerPage));
+const NodesPage = lazy(() => import('./nodes.tsx').then((page) => page.NodesPage));
+const UsagePage = lazy(() => import('./usage.tsx').then((page) => page.UsagePage));
+const AuditPage = lazy(() => import('./audit.tsx').then((page) => page.AuditPage));
+const TokensPage = lazy(() => import('./tokens.tsx').then((page) => page.TokensPage));
+
+export function OperatorConsole() {
+  const [location, navigate] = useLocation();
+  useEffect(() => {
+    const stop = new AbortController();
+    void follow('/admin/events', stop.signal);
+    return () => stop.abort();
+  }, []);
+  // A listener for operators alone begins at "/".
+  useEffect(() => {
+    if (location === '/') navigate(operator.overview, { replace: true });
+  }, [location, navigate]);
+  const leave = () => {
+    forgetOperatorToken();
+    queries.clear();
+    navigate(operator.overview);
+  };
+  return (
+    <Frame
+      places={places}
+      who={
+        <>
+          <strong>Operator of the network</strong>
+          {facts.value?.audiences.account && (
+            <>
+              <br />
+              <Link href={paths.overview}>To an account’s console</Link>
+            </>
+          )}
+        </>
+      }
+      onLeave={leave}
+    >
+      <Switch>
+        <Route path={operator.overview}>
+          <OverviewPage />
+        </Route>
+        <Route path={operator.accounts}>
+          <AccountsPage />
+        </Route>
+        <Route path={`${operator.accounts}/:name/:part?`}>
+          {({ name, part }: { name: string; part?: string }) => (
+            <AccountPage key={name} name={decodeURIComponent(name)} part={part ?? ''} />
+          )}
+        </Route>
+        <Route path={operator.servers}>
+          <ServersPage />
+        </Route>
+        <Route path={`${operator.servers}/:name`}>
+          {({ name }: { name: string }) => (
+            <ServerPage key={name} name={decodeURIComponent(name)} />
+          )}
+        </Route>
+        <Route path={operator.nodes}>
+          <NodesPage />
+        </Route>
+        <Route path={operator.usage}>
+          <UsagePage />
+        </Route>
+        <Route path={operator.audit}>
+          <AuditPage />
+        </Route>
+        <Route path={operator.tokens}>
+          <TokensPage />
+        </Route>
+        <Route>{location === '/' ? null : <NotFoundPage />}</Route>
+      </Switch>
+    </Frame>
+  );
+}

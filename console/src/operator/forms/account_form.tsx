@@ -1,0 +1,158 @@
+// Creating an account, and changing its contract.
+import { useState } from 'preact/hooks';
+import type { Answer, Given } from '../../api.ts';
+import { expiryOf } from '../../forms/expiry_field.tsx';
+import { now } from '../../now.ts';
+import { change, useRead } from '../../reading.ts';
+import { explain } from '../../sentences.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { Form, textOf } from '../../ui/form.tsx';
+import { ShownOnce } from '../../ui/shown_once.tsx';
+import { Ask } from '../ask.tsx';
+import { ExpiryMoment } from '../moment.tsx';
+import type { Account } from '../states.ts';
+import { LimitField, limitOf } from './limit_field.tsx';
+
+const day_seconds = 86_400;
+
+interface NewAccountDialogProps {
+  onClose: () => void;
+  /** The token was seen. */
+  onDone: (name: string) => void;
+}
+
+export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
+  const [created, setCreated] = useState<Answer<'admin_create_account'>>();
+  const create = async (fields: FormData) => {
+    setCreated(
+      await change('admin_create_account', {
+        body: { name: textOf(fields, 'name'), ...contractOf(fields) },
+      }),
+    );
+  };
+  if (created) {
+    const { name } = created.account;
+    const done = () => onDone(name);
+    return (
+      <Dialog title={`${name} was created`} onClose={done}>
+        <ShownOnce
+          what="the API token"
+          text={created.api_token}
+          lead="This is the account’s first API token. Hand it to the account’s holder by a way that others do not read."
+          onDone={done}
+        >
+          <p class="note">
+            For people: add a user with the admin flag on the account’s page, and send an
+            invitation.
+          </p>
+        </ShownOnce>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Create an account" onClose={onClose}>
+      <Form verb="Create the account" explain={explain} onSubmit={create} onCancel={onClose}>
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={63}
+          autocapitalize="off"
+          hint="It stays, and people sign in with it. Letters, digits and . _ @ -"
+        />
+        <ContractFields />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: () => void }) {
+  const save = async (fields: FormData) => {
+    const wanted = contractOf(fields);
+    // Only what differs: somebody else may be changing the rest.
+    const differs = Object.entries(wanted).filter(
+      ([field, value]) => value !== of[field as keyof Account],
+    );
+    if (differs.length === 0) return 'Nothing was changed.';
+    await change('admin_change_account', {
+      path: { account: of.name },
+      body: Object.fromEntries(differs),
+    });
+    return `Saved the contract of ${of.name}.`;
+  };
+  return (
+    <Ask
+      title={`Contract of ${of.name}`}
+      verb="Save"
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <ContractFields of={of} />
+    </Ask>
+  );
+}
+
+function ContractFields({ of }: { of?: Account }) {
+  const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
+  const [scheme, setScheme] = useState(of?.port_scheme ?? 'default');
+  const [onLimit, setOnLimit] = useState<string>(of?.on_limit ?? 'refuse');
+  const names = [...new Set([scheme, ...schemes.map(({ name }) => name)])];
+  return (
+    <>
+      <TextField label="Plan" name="plan" required maxLength={64} defaultValue={of?.plan ?? ''} />
+      <LimitField label="Limit in a billing period" value={of?.limit_bytes} />
+      <SelectField
+        label="Over the limit"
+        name="on_limit"
+        value={onLimit}
+        onInput={setOnLimit}
+        options={[
+          { value: 'refuse', text: 'refuse: nodes refuse connections' },
+          { value: 'allow', text: 'allow: connections go on, and are billed' },
+        ]}
+      />
+      <ExpiryMoment label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
+      <SelectField
+        label="Port scheme"
+        name="port_scheme"
+        value={scheme}
+        onInput={setScheme}
+        options={names.map((name) => ({ value: name, text: name }))}
+        hint={of && 'Another one changes every port at which the account reaches its servers.'}
+      />
+      <TextField
+        label="Lifetime of proxy access tokens, in days"
+        name="token_lifetime_seconds"
+        inputMode="decimal"
+        required
+        pattern="[0-9]+([.][0-9]+)?"
+        defaultValue={String((of?.token_lifetime_seconds ?? 365 * day_seconds) / day_seconds)}
+        hint="Of those that are made without a lifetime of their own. At most 3652 days."
+      />
+      <CheckField
+        label="Detailed server billing"
+        name="detailed_billing"
+        defaultChecked={of?.detailed_billing ?? false}
+        hint="Limits of single servers count."
+      />
+    </>
+  );
+}
+
+type Contract = Omit<Given<'admin_create_account'>['body'], 'name'>;
+
+function contractOf(fields: FormData): Contract {
+  return {
+    plan: textOf(fields, 'plan'),
+    limit_bytes: limitOf(fields) ?? 0,
+    on_limit: textOf(fields, 'on_limit') === 'allow' ? 'allow' : 'refuse',
+    expiry: expiryOf(fields) ?? 0,
+    port_scheme: textOf(fields, 'port_scheme'),
+    token_lifetime_seconds: Math.round(
+      Number(textOf(fields, 'token_lifetime_seconds')) * day_seconds,
+    ),
+    detailed_billing: fields.has('detailed_billing'),
+  };
+}

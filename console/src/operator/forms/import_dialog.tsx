@@ -1,0 +1,121 @@
+// Importing the inventory from a file: looked at first, then done as a whole or not at all.
+import { useState } from 'preact/hooks';
+import { ApiError } from '../../api.ts';
+import { count } from '../../format.ts';
+import { explain } from '../../sentences.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, Field } from '../../ui/field.tsx';
+import { Form } from '../../ui/form.tsx';
+import { Table } from '../../ui/table.tsx';
+import { say } from '../../ui/toast.tsx';
+import { importInventory, type Outcome } from '../inventory.ts';
+
+interface Looked {
+  file: File;
+  remove_missing: boolean;
+  outcome: Outcome;
+}
+
+export function ImportDialog({ onClose }: { onClose: () => void }) {
+  const [looked, setLooked] = useState<Looked>();
+  const look = async (fields: FormData) => {
+    const file = fields.get('file');
+    if (!(file instanceof File) || file.name === '') throw new ApiError('file: choose one.', 400);
+    const remove_missing = fields.has('remove_missing');
+    setLooked({
+      file,
+      remove_missing,
+      outcome: await importInventory(file, { dry_run: true, remove_missing }),
+    });
+  };
+  const submit = async () => {
+    if (!looked) return;
+    const { file, remove_missing } = looked;
+    const done = await importInventory(file, { dry_run: false, remove_missing });
+    onClose();
+    say(`Imported ${file.name}: ${sentenceOf(done)}`);
+  };
+  return (
+    <Dialog title="Import an inventory" onClose={onClose} wide>
+      {looked ? (
+        <Form
+          key="import"
+          verb={
+            looked.outcome.removed.length > 0
+              ? `Import, and remove ${count(looked.outcome.removed.length, 'server')}`
+              : 'Import'
+          }
+          kind={looked.outcome.removed.length > 0 ? 'danger' : 'primary'}
+          explain={explain}
+          onSubmit={submit}
+          onCancel={() => setLooked(undefined)}
+        >
+          <Preview name={looked.file.name} outcome={looked.outcome} />
+        </Form>
+      ) : (
+        <Form
+          key="file"
+          verb="Look what would change"
+          explain={explain}
+          onSubmit={look}
+          onCancel={onClose}
+        >
+          <p>
+            One file with servers and their exit IPs. A server that is named gets exactly these
+            fields and exit IPs. With any fault in the file nothing changes.
+          </p>
+          <Field label="File" name="file" hint="JSON or CSV, up to 8 MB.">
+            {(given) => <input {...given} type="file" accept=".json,.csv" required />}
+          </Field>
+          <CheckField
+            label="Remove servers that are not in the file"
+            name="remove_missing"
+            hint="Those on a contract are never removed; the import is refused then."
+          />
+        </Form>
+      )}
+    </Dialog>
+  );
+}
+
+function sentenceOf({ added, changed, removed, unchanged, ...ips }: Outcome): string {
+  return `${count(added.length, 'server')} added, ${changed.length} changed, ${removed.length} removed, ${unchanged} as before; ${count(ips.exit_ips_added, 'exit IP')} added, ${ips.exit_ips_removed} removed.`;
+}
+
+function Preview({ name, outcome }: { name: string; outcome: Outcome }) {
+  const rows = [
+    ...outcome.removed.map((server) => ({ server, what: 'removed', fields: '' })),
+    ...outcome.added.map((server) => ({ server, what: 'added', fields: '' })),
+    ...outcome.changed.map((one) => ({
+      server: one.name,
+      what: 'changed',
+      fields: one.fields.join(', '),
+    })),
+  ];
+  return (
+    <>
+      <p>
+        <strong>{name}</strong> would bring: {sentenceOf(outcome)}
+      </p>
+      {outcome.removed.length > 0 && (
+        <p class="banner fault">
+          {`${count(outcome.removed.length, 'server goes', 'servers go')}, with exit IPs, health and geo-IP statuses and open invitations; the nodes there have nothing to serve any more.`}
+        </p>
+      )}
+      {rows.length > 0 && (
+        <div class="preview">
+          <Table
+            caption="What would change"
+            rows={rows}
+            keyOf={({ server }) => server}
+            columns={[
+              { heading: 'Server', names: true, cell: ({ server }) => server },
+              { heading: 'What', cell: ({ what }) => what },
+              { heading: 'Fields', cell: ({ fields }) => fields || <span class="note">all</span> },
+            ]}
+          />
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,171 @@
+// Adding a server to the network, and changing what is known of one.
+import type { Given } from '../../api.ts';
+import { change, useRead } from '../../reading.ts';
+import { CheckField, TextField } from '../../ui/field.tsx';
+import { textOf } from '../../ui/form.tsx';
+import { Ask } from '../ask.tsx';
+
+const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
+
+/** What the forms know of a server. */
+export interface ServerFacts {
+  name: string;
+  hostname: string;
+  title: string;
+  city: string;
+  country: string;
+  latitude: number;
+  longitude: number;
+  services: readonly string[];
+  port_schemes: readonly string[];
+}
+
+/** The services as a list, whatever the generated type says of their names. */
+export const servicesOf = (server: { services: unknown }) => server.services as readonly string[];
+
+interface NewServerDialogProps {
+  onClose: () => void;
+  onDone: (name: string) => void;
+}
+
+export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
+  const create = async (fields: FormData) => {
+    const name = textOf(fields, 'name');
+    const body = { name, ...factsOf(fields) };
+    await change('admin_create_server', { body: body as Given<'admin_create_server'>['body'] });
+    onDone(name);
+    return `${name} is part of the network. Give it exit IPs, and a node.`;
+  };
+  return (
+    <Ask
+      title="Add a server"
+      verb="Add the server"
+      kind="primary"
+      onSubmit={create}
+      onClose={onClose}
+      wide
+    >
+      <TextField
+        label="Short name"
+        name="name"
+        required
+        maxLength={63}
+        autocapitalize="off"
+        hint="Such as fra1; it stays. Letters, digits and . _ @ -"
+      />
+      <ServerFields />
+    </Ask>
+  );
+}
+
+export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: () => void }) {
+  const save = async (fields: FormData) => {
+    const differs = Object.entries(factsOf(fields)).filter(
+      ([field, value]) => JSON.stringify(value) !== JSON.stringify(of[field as keyof ServerFacts]),
+    );
+    if (differs.length === 0) return 'Nothing was changed.';
+    await change('admin_change_server', {
+      path: { server: of.name },
+      body: Object.fromEntries(differs),
+    });
+    return `Saved ${of.name}.`;
+  };
+  return (
+    <Ask
+      title={`Change ${of.name}`}
+      verb="Save"
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+      wide
+    >
+      <ServerFields of={of} />
+    </Ask>
+  );
+}
+
+function ServerFields({ of }: { of?: ServerFacts }) {
+  const known = useRead('admin_list_port_schemes', {}).data ?? [];
+  const present = of?.port_schemes ?? ['default'];
+  const schemes = [...new Set([...known.map(({ name }) => name), ...present])];
+  const text = (name: 'hostname' | 'title' | 'city' | 'country') => ({
+    name,
+    required: true,
+    defaultValue: of?.[name] ?? '',
+  });
+  const place = (name: 'latitude' | 'longitude', most: number) => ({
+    name,
+    required: true,
+    type: 'number',
+    step: 'any',
+    min: -most,
+    max: most,
+    defaultValue: String(of?.[name] ?? ''),
+  });
+  return (
+    <>
+      <TextField label="Hostname" maxLength={512} {...text('hostname')} />
+      <div class="fields">
+        <TextField label="Title" maxLength={128} hint="Shown to accounts." {...text('title')} />
+        <TextField label="City" maxLength={128} {...text('city')} />
+        <TextField
+          label="Country"
+          maxLength={2}
+          pattern="[A-Z][A-Z]"
+          hint="Two upper-case letters (ISO 3166)."
+          {...text('country')}
+        />
+      </div>
+      <div class="fields">
+        <TextField label="Latitude" {...place('latitude', 90)} />
+        <TextField label="Longitude" {...place('longitude', 180)} />
+      </div>
+      <div class="fields">
+        <Several
+          legend="Services"
+          field="services"
+          all={services}
+          chosen={of?.services ?? ['proxy']}
+        />
+        <Several legend="Port schemes" field="port_schemes" all={schemes} chosen={present} />
+      </div>
+    </>
+  );
+}
+
+interface SeveralProps {
+  legend: string;
+  field: string;
+  all: readonly string[];
+  chosen: readonly string[];
+}
+
+function Several({ legend, field, all, chosen }: SeveralProps) {
+  return (
+    <fieldset>
+      <legend>{legend}</legend>
+      {all.map((one) => (
+        <CheckField
+          key={one}
+          label={one}
+          name={field}
+          value={one}
+          defaultChecked={chosen.includes(one)}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+function factsOf(fields: FormData): Omit<ServerFacts, 'name'> {
+  return {
+    hostname: textOf(fields, 'hostname'),
+    title: textOf(fields, 'title'),
+    city: textOf(fields, 'city'),
+    country: textOf(fields, 'country'),
+    latitude: Number(textOf(fields, 'latitude')),
+    longitude: Number(textOf(fields, 'longitude')),
+    services: fields.getAll('services').map(String),
+    port_schemes: fields.getAll('port_schemes').map(String),
+  };
+}

@@ -1,0 +1,121 @@
+// Every node: which server it serves, whether it is there, how far it is; and the codes that nobody has used yet.
+import { Link } from 'wouter-preact';
+import type { Answer } from '../api.ts';
+import { dateTime } from '../format.ts';
+import { paths } from '../paths.ts';
+import { change, useRead } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Card, Empty } from '../ui/card.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Ask, useDialog } from './ask.tsx';
+import { InviteNodeDialog } from './forms/node_invite.tsx';
+import { Moment } from './moment.tsx';
+import { NodesTable } from './nodes_table.tsx';
+
+export function NodesPage() {
+  const nodes = useRead('admin_list_nodes', {});
+  const { dialog, open } = useDialog();
+  const invite = (
+    <Button
+      kind="primary"
+      icon="plus"
+      onClick={() => open((close) => <InviteNodeDialog onClose={close} />)}
+    >
+      Invite a node
+    </Button>
+  );
+  return (
+    <Page title="Nodes" note="Machines that carry the traffic of the servers." actions={invite}>
+      <Card>
+        <Loaded of={nodes} what="the nodes" explain={explain}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty title="No node has joined yet.">
+                Without one nothing is served: invite a node, and start its agent.
+              </Empty>
+            ) : (
+              <NodesTable of={all} open={open} />
+            )
+          }
+        </Loaded>
+      </Card>
+      <Invites />
+      {dialog}
+    </Page>
+  );
+}
+
+type Invite = Answer<'admin_list_invites'>[number];
+
+function Invites() {
+  const invites = useRead('admin_list_invites', {});
+  const { dialog, open } = useDialog();
+  return (
+    <Card title="Open invitations" note="Codes that nobody has used yet; the codes are not kept.">
+      <Loaded of={invites} what="the invitations" explain={explain}>
+        {(all) =>
+          all.length === 0 ? (
+            <p class="note">There is none.</p>
+          ) : (
+            <Table
+              caption="Open invitations of nodes"
+              columns={inviteColumns}
+              rows={all}
+              keyOf={({ id }) => id}
+              actions={({ id, server }) => (
+                <IconButton
+                  icon="remove"
+                  label={`Take back the invitation for ${server}`}
+                  onClick={() =>
+                    open((close) => <TakeBack id={id} server={server} onClose={close} />)
+                  }
+                />
+              )}
+            />
+          )
+        }
+      </Loaded>
+      {dialog}
+    </Card>
+  );
+}
+
+const inviteColumns: Column<Invite>[] = [
+  {
+    heading: 'For',
+    names: true,
+    cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
+  },
+  { heading: 'Invitation', cell: ({ id }) => <Badge tone="neutral">{id}</Badge> },
+  {
+    heading: 'Works until',
+    cell: ({ expiry }) => (
+      <span class="two-lines">
+        <Moment at={expiry} />
+        <span class="note">{dateTime(expiry)}</span>
+      </span>
+    ),
+  },
+];
+
+function TakeBack({ id, server, onClose }: { id: string; server: string; onClose: () => void }) {
+  return (
+    <Ask
+      title={`Take back the invitation for ${server}?`}
+      verb="Take it back"
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_remove_invite', { path: { invite: id } });
+        return `The invitation for ${server} is taken back.`;
+      }}
+    >
+      <p>
+        The code that was made for {server} no longer lets a machine join. Nodes that joined stay.
+      </p>
+    </Ask>
+  );
+}

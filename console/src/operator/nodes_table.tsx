@@ -1,0 +1,102 @@
+// Nodes as a table, of the whole network or of one server.
+import type { ComponentChildren } from 'preact';
+import { Link } from 'wouter-preact';
+import { paths } from '../paths.ts';
+import { change } from '../reading.ts';
+import { Badge } from '../ui/badge.tsx';
+import { IconButton } from '../ui/button.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Ask } from './ask.tsx';
+import { Moment } from './moment.tsx';
+import { lagText, type Node, nodeState } from './states.ts';
+
+interface NodesTableProps {
+  of: readonly Node[];
+  open: (render: (close: () => void) => ComponentChildren) => void;
+  /** All are of one server, which need not be named. */
+  ofServer?: boolean;
+}
+
+export function NodesTable({ of, open, ofServer = false }: NodesTableProps) {
+  return (
+    <Table
+      caption="Nodes"
+      columns={ofServer ? columns.filter(({ heading }) => heading !== 'Server') : columns}
+      rows={of}
+      keyOf={({ id }) => id}
+      actions={(node) => (
+        <IconButton
+          icon="remove"
+          label={`Revoke ${node.name}`}
+          onClick={() =>
+            open((close) => (
+              <RevokeNode
+                node={node}
+                others={of.filter(({ id, server }) => id !== node.id && server === node.server)}
+                onClose={close}
+              />
+            ))
+          }
+        />
+      )}
+    />
+  );
+}
+
+const columns: Column<Node>[] = [
+  { heading: 'Node', names: true, cell: ({ name }) => name },
+  {
+    heading: 'Server',
+    cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
+  },
+  {
+    heading: 'State',
+    cell: (node) => {
+      const { tone, text } = nodeState(node);
+      return <Badge tone={tone}>{text}</Badge>;
+    },
+  },
+  {
+    heading: 'Lag',
+    cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
+  },
+  { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
+  { heading: 'Seen', cell: ({ seen_at }) => <Moment at={seen_at} /> },
+  { heading: 'Version', cell: ({ version }) => version },
+];
+
+interface RevokeNodeProps {
+  node: Node;
+  /** Further nodes of its server. */
+  others: readonly Node[];
+  onClose: () => void;
+}
+
+function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeProps) {
+  const live = others.filter((one) => one.live).length;
+  return (
+    <Ask
+      title={`Revoke ${name} of ${server}?`}
+      verb={`Revoke ${name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_remove_node', { path: { id } });
+        return `${name} is no longer a node of ${server}.`;
+      }}
+    >
+      <p>
+        <strong>
+          Its token stops working and its stream closes at once. Within a minute its agent lets
+          nobody through any more, and open connections end.
+        </strong>{' '}
+        {live === 0
+          ? `${server} is left without a live node: it serves nobody until another one joins.`
+          : `${server} has ${live} further live ${live === 1 ? 'node' : 'nodes'}.`}
+      </p>
+      <p class="note">
+        It cannot be brought back; the machine can join again with a new code. What the machine
+        holds is beyond reach: take its keys and addresses away, too.
+      </p>
+    </Ask>
+  );
+}

@@ -1,0 +1,171 @@
+// How the whole network stands: what it is, what needs attention, where its servers are.
+import type { Answer } from '../api.ts';
+import { count, dateTime } from '../format.ts';
+import { now } from '../now.ts';
+import { AttentionCard } from '../overview/attention_card.tsx';
+import { change, useRead } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import '../style/overview.css';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card, Stat } from '../ui/card.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Page } from '../ui/page.tsx';
+import { Ask, useDialog } from './ask.tsx';
+import { attention } from './attention.ts';
+import { NetworkMap } from './network_map.tsx';
+import { usePages } from './paging.ts';
+
+type Status = Answer<'admin_get_status'>;
+
+export function OverviewPage() {
+  const status = useRead('admin_get_status', {});
+  const servers = useRead('admin_list_servers', {});
+  const nodes = useRead('admin_list_nodes', {});
+  const geo = useRead('admin_list_geo_statuses', { query: { status: 'crit', limit: 1000 } });
+  const accounts = usePages('admin_list_accounts', {
+    query: {},
+    after: ({ name }) => ({ after: name }),
+    limit: 1000,
+    all: true,
+  });
+  const all = {
+    data:
+      status.data && servers.data && nodes.data && geo.data && accounts.rows.data
+        ? {
+            now: now.value,
+            status: status.data,
+            servers: servers.data,
+            nodes: nodes.data,
+            misplaced: geo.data,
+            accounts: accounts.rows.data,
+          }
+        : undefined,
+    error: status.error ?? servers.error ?? nodes.error ?? geo.error ?? accounts.rows.error,
+    refetch: () => {
+      for (const one of [status, servers, nodes, geo, accounts.rows]) void one.refetch();
+    },
+  };
+  return (
+    <Page title="Overview">
+      <Loaded of={all} what="the state of the network" explain={explain}>
+        {(network) => (
+          <>
+            <Figures status={network.status} />
+            <AttentionCard items={attention(network)} isReading={false} faults={[]} />
+            <NetworkMap servers={network.servers} nodes={network.nodes} />
+            <ThisServer status={network.status} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Figures({ status: { accounts, servers, nodes } }: { status: Status }) {
+  const lost = nodes.all - nodes.live;
+  return (
+    <Card>
+      <dl class="stats">
+        <Stat name="Accounts">{accounts.toLocaleString('en')}</Stat>
+        <Stat name="Servers">{servers.toLocaleString('en')}</Stat>
+        <Stat name="Nodes" note={lost === 0 ? 'all live' : `${lost} lost`}>
+          {nodes.all.toLocaleString('en')}
+        </Stat>
+        <Stat name="Lagging" note="nodes that have not applied every change">
+          {nodes.lagging.toLocaleString('en')}
+        </Stat>
+      </dl>
+    </Card>
+  );
+}
+
+const engines = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+
+function ThisServer({ status }: { status: Status }) {
+  const { version, database, geoip, maintenance } = status;
+  const { dialog, open } = useDialog();
+  return (
+    <Card
+      title="Control plane"
+      actions={
+        <Button
+          kind={maintenance ? 'primary' : 'plain'}
+          onClick={() => open((close) => <MaintenanceDialog on={!maintenance} onClose={close} />)}
+        >
+          {maintenance ? 'End the maintenance …' : 'Begin maintenance …'}
+        </Button>
+      }
+    >
+      <dl class="stats">
+        <Stat name="Account API" note={maintenance ? 'answers 503 to every request' : undefined}>
+          {maintenance ? (
+            <Badge tone="bad">maintenance</Badge>
+          ) : (
+            <Badge tone="good">in service</Badge>
+          )}
+        </Stat>
+        <Stat name="Version">{version}</Stat>
+        <Stat name="Database" note={`schema ${database.schema}`}>
+          {engines[database.engine]}
+        </Stat>
+        <Stat name="Revision" note="number of the last change">
+          {database.revision.toLocaleString('en')}
+        </Stat>
+      </dl>
+      {geoip.length > 0 ? (
+        <div class="stack-tight">
+          <h3>Geo-IP databases</h3>
+          <ul class="plain">
+            {geoip.map(({ provider, type, built_at, file, fault }) => (
+              <li key={provider} class="row wrap-anywhere">
+                <strong>{provider}</strong>
+                <Badge tone={fault === null ? 'good' : 'bad'}>
+                  {fault === null ? 'ok' : 'fault'}
+                </Badge>
+                <span>
+                  {type}, built {dateTime(built_at)}
+                </span>
+                <span class="note">{file}</span>
+                {fault !== null && <span class="fault">{fault}</span>}
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : (
+        <p class="note">
+          No geo-IP database is named (EXITWARD_GEOIP): exit IPs are not looked up.
+        </p>
+      )}
+      {dialog}
+    </Card>
+  );
+}
+
+function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
+  const nodes = useRead('admin_list_nodes', {}).data?.length ?? 0;
+  return (
+    <Ask
+      title={on ? 'Begin maintenance?' : 'End the maintenance?'}
+      verb={on ? 'Begin maintenance' : 'End the maintenance'}
+      kind={on ? 'danger' : 'primary'}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_set_maintenance', { body: { on } });
+        return on ? 'Maintenance has begun.' : 'The maintenance is over.';
+      }}
+    >
+      {on ? (
+        <p>
+          Every request of every account to <code>/v0</code> is answered with 503 and Retry-After
+          until you end it, on all processes of the control plane. Everything else goes on: the
+          proxies on {count(nodes, 'node')}, what people do in this console, and what operators do.
+        </p>
+      ) : (
+        <p>
+          Accounts can read and change their records by <code>/v0</code> again, at once.
+        </p>
+      )}
+    </Ask>
+  );
+}

@@ -1,0 +1,155 @@
+// One server: what is known of it, its exit IPs, its nodes, and what a node of it would do with a connection.
+import { Link, useLocation } from 'wouter-preact';
+import type { Answer } from '../api.ts';
+import { count, country, dateTime } from '../format.ts';
+import { paths } from '../paths.ts';
+import { change, useRead } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card, Empty } from '../ui/card.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Page } from '../ui/page.tsx';
+import { Ask, useDialog } from './ask.tsx';
+import { InviteNodeDialog } from './forms/node_invite.tsx';
+import { ChangeServerDialog, servicesOf } from './forms/server_form.tsx';
+import { Known } from './known.tsx';
+import { NodesTable } from './nodes_table.tsx';
+import { Exits } from './server/exits.tsx';
+import { Explain } from './server/explain.tsx';
+import { type Node, serverState } from './states.ts';
+
+type Server = Answer<'admin_get_server'>;
+
+export function ServerPage({ name }: { name: string }) {
+  const server = useRead('admin_get_server', { path: { server: name } });
+  const nodes = useRead('admin_list_nodes', {});
+  const own = nodes.data?.filter((node) => node.server === name);
+  const state = own && serverState(own);
+  return (
+    <Page
+      title={name}
+      note={<Link href={paths.operator.servers}>All servers</Link>}
+      actions={state && <Badge tone={state.tone}>{state.text}</Badge>}
+    >
+      <Loaded of={server} what="the server" explain={explain}>
+        {(known) => (
+          <>
+            <Facts server={known} nodes={own ?? []} />
+            <Exits server={known} />
+            <Loaded of={{ ...nodes, data: own }} what="the nodes" explain={explain}>
+              {(all) => <Nodes server={name} nodes={all} />}
+            </Loaded>
+            <Explain server={name} hasNode={(own ?? []).some(({ live }) => live)} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
+  const { dialog, open } = useDialog();
+  const facts = { ...server, services: servicesOf(server) };
+  return (
+    <Card
+      title={server.title}
+      note={server.hostname}
+      actions={
+        <>
+          <Button
+            icon="remove"
+            onClick={() =>
+              open((close) => <RemoveServer server={server} nodes={nodes} onClose={close} />)
+            }
+          >
+            Remove …
+          </Button>
+          <Button
+            kind="primary"
+            icon="edit"
+            onClick={() => open((close) => <ChangeServerDialog of={facts} onClose={close} />)}
+          >
+            Change
+          </Button>
+        </>
+      }
+    >
+      <Known
+        of={[
+          ['City', `${server.city}, ${country(server.country)}`],
+          ['Position', `${server.latitude}, ${server.longitude}`],
+          ['Services', facts.services.join(', ')],
+          ['Port schemes', server.port_schemes.join(', ')],
+          ['On contracts', count(server.contracts, 'account')],
+          ['Added', dateTime(server.created_at)],
+        ]}
+      />
+      {dialog}
+    </Card>
+  );
+}
+
+function Nodes({ server, nodes }: { server: string; nodes: readonly Node[] }) {
+  const { dialog, open } = useDialog();
+  const invite = (
+    <Button
+      icon="plus"
+      onClick={() => open((close) => <InviteNodeDialog server={server} onClose={close} />)}
+    >
+      Invite a node
+    </Button>
+  );
+  return (
+    <Card title="Nodes" actions={nodes.length > 0 && invite}>
+      {nodes.length === 0 ? (
+        <Empty title={`No node serves ${server} yet.`} action={invite}>
+          Until one does, nothing is let through, and custom DNS entries stay pending.
+        </Empty>
+      ) : (
+        <NodesTable of={nodes} open={open} ofServer />
+      )}
+      {dialog}
+    </Card>
+  );
+}
+
+interface RemoveServerProps {
+  server: Server;
+  nodes: readonly Node[];
+  onClose: () => void;
+}
+
+function RemoveServer({
+  server: { name, contracts, ip_count },
+  nodes,
+  onClose,
+}: RemoveServerProps) {
+  const [, navigate] = useLocation();
+  return (
+    <Ask
+      title={`Remove ${name} from the network?`}
+      verb={`Remove ${name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_remove_server', { path: { server: name } });
+        navigate(paths.operator.servers);
+        return `${name} is no longer part of the network.`;
+      }}
+    >
+      {contracts > 0 && (
+        <p class="banner fault">
+          {name} is on {count(contracts, 'contract')}: take it off there first. Until then it cannot
+          be removed.
+        </p>
+      )}
+      <p>
+        <strong>With it go</strong> {count(ip_count, 'exit IP')} with their health and geo-IP
+        statuses, every custom DNS entry on it, its open invitations, and{' '}
+        {count(nodes.length, 'node')}
+        {nodes.length > 0 && `: ${nodes.map((node) => node.name).join(', ')}`}. What was used there
+        stays counted. This cannot be undone.
+      </p>
+    </Ask>
+  );
+}

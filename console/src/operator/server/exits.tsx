@@ -1,0 +1,207 @@
+// The exit IPs of a server: port base, health, and where geo-IP providers see them.
+import type { Answer } from '../../api.ts';
+import { country, dateTime } from '../../format.ts';
+import { change } from '../../reading.ts';
+import { Status } from '../../ui/badge.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { Card, Empty } from '../../ui/card.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { textOf } from '../../ui/form.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Ask, useDialog } from '../ask.tsx';
+import { Moment } from '../moment.tsx';
+
+type Server = Answer<'admin_get_server'>;
+type Exit = Server['exit_ips'][number];
+type Geo = Exit['geostatus'][number];
+
+export function Exits({ server }: { server: Server }) {
+  const { dialog, open } = useDialog();
+  const { name, exit_ips } = server;
+  const add = (
+    <Button
+      icon="plus"
+      onClick={() => open((close) => <AddExit server={server} onClose={close} />)}
+    >
+      Add an exit IP
+    </Button>
+  );
+  return (
+    <Card
+      title="Exit IPs"
+      note="Each is reached at the bases of a port scheme plus its port base."
+      actions={exit_ips.length > 0 && add}
+    >
+      {exit_ips.length === 0 ? (
+        <Empty title={`${name} has no exit IP yet.`} action={add}>
+          Without one nobody can leave from it.
+        </Empty>
+      ) : (
+        <Table
+          caption={`Exit IPs of ${name}`}
+          columns={columns}
+          rows={exit_ips}
+          keyOf={({ ip }) => ip}
+          actions={(exit) => (
+            <>
+              <IconButton
+                icon="edit"
+                label={`Port base of ${exit.ip}`}
+                onClick={() =>
+                  open((close) => <ChangeExit server={name} exit={exit} onClose={close} />)
+                }
+              />
+              <IconButton
+                icon="remove"
+                label={`Remove ${exit.ip}`}
+                onClick={() =>
+                  open((close) => <RemoveExit server={name} exit={exit} onClose={close} />)
+                }
+              />
+            </>
+          )}
+        />
+      )}
+      {dialog}
+    </Card>
+  );
+}
+
+const columns: Column<Exit>[] = [
+  { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
+  { heading: 'Port base', numeric: true, cell: ({ port_base }) => port_base },
+  {
+    heading: 'Health',
+    cell: ({ status, status_time }) => (
+      <span class="two-lines">
+        <span>
+          <Status status={status} />
+        </span>
+        <span class="note">
+          <Moment at={status_time} never="never checked" />
+        </span>
+      </span>
+    ),
+  },
+  {
+    heading: 'Geo-IP providers',
+    cell: ({ geostatus }) =>
+      geostatus.length === 0 ? (
+        <span class="note">nothing known</span>
+      ) : (
+        <ul class="plain">
+          {geostatus.map((geo) => (
+            <li key={geo.provider} title={`Computed ${dateTime(geo.status_time)}`}>
+              <Status status={geo.status} /> {geo.provider}: {seen(geo)}
+            </li>
+          ))}
+        </ul>
+      ),
+  },
+];
+
+function seen({ country: code, distance_km }: Geo): string {
+  const where = code === null ? 'country not known' : country(code);
+  if (distance_km === null) return where;
+  return `${where}, ${Math.round(distance_km).toLocaleString('en')} km off`;
+}
+
+interface PortBaseFieldProps {
+  value: number;
+}
+
+function PortBaseField({ value }: PortBaseFieldProps) {
+  return (
+    <TextField
+      label="Port base"
+      name="port_base"
+      type="number"
+      min={0}
+      max={499}
+      required
+      defaultValue={String(value)}
+      hint="0 to 499, its own on this server."
+    />
+  );
+}
+
+async function setExit(server: string, ip: string, fields: FormData): Promise<void> {
+  await change('admin_set_server_exit', {
+    path: { server, ip },
+    body: { port_base: Number(textOf(fields, 'port_base')) },
+  });
+}
+
+function AddExit({ server, onClose }: { server: Server; onClose: () => void }) {
+  const taken = new Set(server.exit_ips.map(({ port_base }) => port_base));
+  let free = 1;
+  while (taken.has(free)) free += 1;
+  return (
+    <Ask
+      title={`Add an exit IP to ${server.name}`}
+      verb="Add the exit IP"
+      kind="primary"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        const ip = textOf(fields, 'ip');
+        await setExit(server.name, ip, fields);
+        return `${ip} is an exit IP of ${server.name}.`;
+      }}
+    >
+      <TextField
+        label="Address"
+        name="ip"
+        required
+        maxLength={64}
+        hint="IPv4 or IPv6; the node’s machine must have it."
+      />
+      <PortBaseField value={free} />
+    </Ask>
+  );
+}
+
+interface OfExit {
+  server: string;
+  exit: Exit;
+  onClose: () => void;
+}
+
+function ChangeExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
+  return (
+    <Ask
+      title={`Port base of ${ip}`}
+      verb="Save"
+      kind="primary"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        await setExit(server, ip, fields);
+        return `Saved the port base of ${ip}.`;
+      }}
+    >
+      <p>
+        Every port at which {ip} is reached moves with it: whoever has one written down needs the
+        new one.
+      </p>
+      <PortBaseField value={port_base} />
+    </Ask>
+  );
+}
+
+function RemoveExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
+  return (
+    <Ask
+      title={`Remove ${ip} from ${server}?`}
+      verb={`Remove ${ip}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_remove_server_exit', { path: { server, ip } });
+        return `${ip} is no longer an exit IP of ${server}.`;
+      }}
+    >
+      <p>
+        <strong>Nobody leaves from {ip} any more</strong>; the ports of port base {port_base} close
+        on every node of {server}. Its health and geo-IP statuses go with it.
+      </p>
+    </Ask>
+  );
+}

@@ -1,0 +1,115 @@
+// Asking a node what it would do with a connection: its verdict in words.
+import { useState } from 'preact/hooks';
+import { type Answer, call, type Given } from '../../api.ts';
+import { explain } from '../../sentences.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Card } from '../../ui/card.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { Form, textOf } from '../../ui/form.tsx';
+import { Known } from '../known.tsx';
+
+type Verdict = Answer<'admin_explain'>;
+type Connection = Given<'admin_explain'>['body'];
+
+const methods = ['CONNECT', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE'].map((value) => ({
+  value,
+  text: value,
+}));
+
+export function Explain({ server, hasNode }: { server: string; hasNode: boolean }) {
+  const [method, setMethod] = useState('CONNECT');
+  const [answer, setAnswer] = useState<{ of: Connection; verdict: Verdict }>();
+  const ask = async (fields: FormData) => {
+    setAnswer(undefined);
+    const [user, token] = [textOf(fields, 'user'), textOf(fields, 'token')];
+    const of = {
+      from: textOf(fields, 'from'),
+      port: Number(textOf(fields, 'port')),
+      host: textOf(fields, 'host'),
+      method: textOf(fields, 'method'),
+      ...(user && { user }),
+      ...(token && { token }),
+    };
+    setAnswer({ of, verdict: await call('admin_explain', { path: { server }, body: of }) });
+  };
+  return (
+    <Card
+      title="Explain a connection"
+      note="A node of this server answers with the code that judges real connections, from what it has applied. Nothing is dialled or counted."
+    >
+      {hasNode ? (
+        <Form verb="Ask a node" explain={explain} onSubmit={ask}>
+          <div class="fields">
+            <TextField label="From address" name="from" required placeholder="192.0.2.10" />
+            <TextField
+              label="To proxy port"
+              name="port"
+              type="number"
+              min={1}
+              max={65_535}
+              required
+              placeholder="10001"
+            />
+          </div>
+          <div class="fields">
+            <TextField label="Asks for host" name="host" required placeholder="www.example.com" />
+            <SelectField
+              label="By method"
+              name="method"
+              value={method}
+              onInput={setMethod}
+              options={methods}
+            />
+          </div>
+          <div class="fields">
+            <TextField
+              label="User, where one is presented"
+              name="user"
+              autocapitalize="off"
+              hint="Together with a token."
+            />
+            <TextField
+              label="Proxy access token"
+              name="token"
+              type="password"
+              hint="Sealed while the question is open, and kept nowhere."
+            />
+          </div>
+        </Form>
+      ) : (
+        <p class="note">No live node of {server} is there to be asked.</p>
+      )}
+      <div role="status">{answer && <Said {...answer} />}</div>
+    </Card>
+  );
+}
+
+const verdicts = {
+  allow: { tone: 'good', text: 'let through' },
+  challenge: { tone: 'warn', text: 'asked for credentials' },
+  deny: { tone: 'bad', text: 'turned away' },
+} as const;
+
+function Said({ of, verdict }: { of: Connection; verdict: Verdict }) {
+  const { tone, text } = verdicts[verdict.verdict];
+  const facts: Array<[string, string | undefined]> = [
+    ['HTTP status', String(verdict.status)],
+    ['Reason', verdict.reason],
+    ['Decided by', verdict.rule],
+    ['Account', verdict.account],
+    ['User', verdict.user],
+    ['Leaves from', verdict.exit_ip],
+    ['Connects to', verdict.dial],
+    ['Answered by', `${verdict.node}, at revision ${verdict.revision}`],
+  ];
+  return (
+    <div class="said-verdict">
+      <h3>
+        <Badge tone={tone}>{verdict.verdict}</Badge>{' '}
+        {`${of.method} ${of.host} from ${of.from} at port ${of.port} would be ${text}.`}
+      </h3>
+      {verdict.message && <p>The client would be told: “{verdict.message}”</p>}
+      <Known of={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))} />
+    </div>
+  );
+}

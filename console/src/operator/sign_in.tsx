@@ -1,0 +1,82 @@
+// The operator's token is asked for, and tried before anything is shown.
+import { Link } from 'wouter-preact';
+import { ApiError } from '../api.ts';
+import { setOperatorToken } from '../operator_token.ts';
+import { paths } from '../paths.ts';
+import { queries } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import { facts } from '../session.ts';
+import { CheckField, TextField } from '../ui/field.tsx';
+import { Form, textOf } from '../ui/form.tsx';
+import { Lone } from '../ui/lone.tsx';
+
+export function OperatorSignIn() {
+  const signIn = async (fields: FormData) => {
+    const token = textOf(fields, 'token');
+    await tryToken(token);
+    // What an earlier token read is not for this one's eyes.
+    queries.clear();
+    setOperatorToken(token, fields.has('keep'));
+  };
+  return (
+    <Lone
+      title="Run the network"
+      foot={
+        facts.value?.audiences.account && (
+          <Link href={paths.overview}>Sign in to an account instead</Link>
+        )
+      }
+    >
+      <Form verb="Sign in" explain={explainToken} onSubmit={signIn}>
+        <TextField
+          label="Operator token"
+          name="token"
+          type="password"
+          required
+          hint={
+            <>
+              It begins with <code>ewo_</code>. The first one is on the server, in the file that{' '}
+              <code>EXITWARD_ADMIN_TOKEN_FILE</code> names: <code>admin-token</code> in the data
+              folder where nothing else is set.
+            </>
+          }
+        />
+        <CheckField
+          label="Keep it until this tab is closed"
+          name="keep"
+          hint="Otherwise it is forgotten when the page is loaded again."
+        />
+      </Form>
+    </Lone>
+  );
+}
+
+/** Errors: ApiError, as of any request. */
+async function tryToken(token: string): Promise<void> {
+  // Other characters could not be sent in a header.
+  if (!/^ewo_[\w-]+$/.test(token)) throw new ApiError('', 401);
+  let response: Response;
+  try {
+    response = await fetch('/admin/status', {
+      headers: { authorization: `Bearer ${token}` },
+      cache: 'no-store',
+      redirect: 'error',
+      signal: AbortSignal.timeout(30_000),
+    });
+  } catch {
+    throw new ApiError('unreachable', 0);
+  }
+  if (response.ok) return;
+  const { message } = await response.json().catch(() => ({ message: response.statusText }));
+  throw new ApiError(message, response.status, response.headers);
+}
+
+function explainToken(error: unknown) {
+  if (error instanceof ApiError && error.status === 401) {
+    return {
+      sentence: 'The server does not know this operator token. It may have been revoked.',
+      field: 'token',
+    };
+  }
+  return explain(error);
+}

@@ -1,0 +1,53 @@
+// How servers, nodes and accounts stand: each state as a tone and a word.
+import type { Answer } from '../api.ts';
+import type { Tone } from '../ui/badge.tsx';
+
+export type Account = Answer<'admin_list_accounts'>[number];
+export type Node = Answer<'admin_list_nodes'>[number];
+
+export interface State {
+  tone: Tone;
+  text: string;
+}
+
+/** The most that the server counts; it stands for more, too. */
+const mostLag = 10_000;
+
+export function lagText(lag: number): string {
+  const changes = lag.toLocaleString('en');
+  if (lag >= mostLag) return `${changes} changes or more behind`;
+  return `${changes} ${lag === 1 ? 'change' : 'changes'} behind`;
+}
+
+export function nodeState({ live, lag }: Pick<Node, 'live' | 'lag'>): State {
+  if (!live) return { tone: 'bad', text: 'lost' };
+  return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'live' };
+}
+
+/** A server, by its nodes. */
+export function serverState(nodes: ReadonlyArray<Pick<Node, 'live' | 'lag'>>): State {
+  if (nodes.length === 0) return { tone: 'neutral', text: 'no node yet' };
+  const live = nodes.filter((node) => node.live);
+  if (live.length === 0) return { tone: 'bad', text: 'no live node' };
+  if (live.length < nodes.length) {
+    return { tone: 'warn', text: `${live.length} of ${nodes.length} nodes live` };
+  }
+  const lag = Math.max(...live.map((node) => node.lag));
+  return lag > 0 ? { tone: 'warn', text: lagText(lag) } : { tone: 'good', text: 'live' };
+}
+
+/** Everything that keeps an account from its full use; nothing: all is well. */
+export function accountStates(
+  account: Pick<Account, 'suspended' | 'over_limit' | 'expiry'>,
+  now: number,
+): State[] {
+  const states: State[] = [];
+  if (account.suspended) states.push({ tone: 'bad', text: 'suspended' });
+  if (account.expiry <= now) states.push({ tone: 'bad', text: 'ended' });
+  else if (account.expiry - now <= endsSoon_seconds)
+    states.push({ tone: 'warn', text: 'ends soon' });
+  if (account.over_limit) states.push({ tone: 'bad', text: 'over the limit' });
+  return states;
+}
+
+export const endsSoon_seconds = 30 * 86_400;

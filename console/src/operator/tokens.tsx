@@ -1,0 +1,117 @@
+// The operators' own tokens: one for each person, as the audit log names them.
+import { useState } from 'preact/hooks';
+import type { Answer } from '../api.ts';
+import { change, useRead } from '../reading.ts';
+import { explain } from '../sentences.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { TextField } from '../ui/field.tsx';
+import { Form, textOf } from '../ui/form.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Page } from '../ui/page.tsx';
+import { ShownOnce } from '../ui/shown_once.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Ask, useDialog } from './ask.tsx';
+import { Moment } from './moment.tsx';
+
+type Token = Answer<'admin_list_tokens'>[number];
+
+export function TokensPage() {
+  const tokens = useRead('admin_list_tokens', {});
+  const { dialog, open } = useDialog();
+  return (
+    <Page
+      title="Operator tokens"
+      note="Whoever has one may do everything here. Give each person their own: the audit log names them by it."
+      actions={
+        <Button
+          kind="primary"
+          icon="plus"
+          onClick={() => open((close) => <NewToken onClose={close} />)}
+        >
+          Create a token
+        </Button>
+      }
+    >
+      <Card>
+        <Loaded of={tokens} what="the operator tokens" explain={explain}>
+          {(all) => (
+            <Table
+              caption="Operator tokens"
+              columns={columns}
+              rows={all}
+              keyOf={({ id }) => id}
+              actions={(token) => (
+                <IconButton
+                  icon="remove"
+                  label={`Revoke ${token.name}`}
+                  onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
+                />
+              )}
+            />
+          )}
+        </Loaded>
+      </Card>
+      {dialog}
+    </Page>
+  );
+}
+
+const columns: Column<Token>[] = [
+  { heading: 'Operator', names: true, cell: ({ name }) => name },
+  { heading: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Moment at={last_used_at} /> },
+];
+
+function NewToken({ onClose }: { onClose: () => void }) {
+  const [token, setToken] = useState<Answer<'admin_create_token'>>();
+  const create = async (fields: FormData) => {
+    setToken(await change('admin_create_token', { body: { name: textOf(fields, 'name') } }));
+  };
+  return (
+    <Dialog title={token ? `Token of ${token.name}` : 'New operator token'} onClose={onClose}>
+      {token ? (
+        <ShownOnce
+          what="the operator token"
+          text={token.admin_token}
+          lead="Copy it now: it is not shown again, to nobody."
+          onDone={onClose}
+        />
+      ) : (
+        <Form verb="Create the token" explain={explain} onSubmit={create} onCancel={onClose}>
+          <TextField
+            label="Who will hold it"
+            name="name"
+            required
+            maxLength={63}
+            autocapitalize="off"
+            hint="The name that the audit log shows. Letters, digits and . _ @ -"
+          />
+        </Form>
+      )}
+    </Dialog>
+  );
+}
+
+function RevokeToken({ token: { id, name }, onClose }: { token: Token; onClose: () => void }) {
+  return (
+    <Ask
+      title={`Revoke the token of ${name}?`}
+      verb={`Revoke ${name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_remove_token', { path: { id } });
+        return `Revoked the operator token ${name}.`;
+      }}
+    >
+      <p>
+        <strong>
+          Whoever uses the token of {name}, by this console or by the command line, is refused at
+          once.
+        </strong>{' '}
+        It cannot be brought back. If it is the one that you signed in with, you are signed out.
+      </p>
+    </Ask>
+  );
+}

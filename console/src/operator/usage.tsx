@@ -1,0 +1,120 @@
+// What every account used in its running billing period.
+import { Link } from 'wouter-preact';
+import type { Answer } from '../api.ts';
+import { csv, download } from '../csv.ts';
+import { bytes, date } from '../format.ts';
+import { now } from '../now.ts';
+import { paths } from '../paths.ts';
+import { explain } from '../sentences.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card, Empty, Stat } from '../ui/card.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { LongList } from '../ui/long_list.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { isoDay } from '../usage_days.ts';
+import { UsageMeter } from './accounts.tsx';
+import { usePages } from './paging.ts';
+
+type AccountUsage = Answer<'admin_list_usage'>[number];
+
+export function UsagePage() {
+  const pages = usePages('admin_list_usage', {
+    query: {},
+    after: ({ account }) => ({ after: account }),
+    limit: 1000,
+    all: true,
+  });
+  const save = () => {
+    const rows = (pages.rows.data ?? []).map(({ account, period, usage, limit, over_limit }) => [
+      account,
+      isoDay(period.start),
+      isoDay(period.end),
+      usage,
+      limit,
+      over_limit ? 'yes' : 'no',
+    ]);
+    download(
+      `usage-all-${isoDay(now.value)}.csv`,
+      csv(
+        ['account', 'period_start', 'period_end', 'usage_bytes', 'limit_bytes', 'over_limit'],
+        rows,
+      ),
+    );
+  };
+  return (
+    <Page
+      title="Usage"
+      note="Each account in its running billing period."
+      actions={
+        <Button icon="download" disabled={!pages.rows.data || pages.hasMore} onClick={save}>
+          Download CSV
+        </Button>
+      }
+    >
+      <Loaded of={pages.rows} what="usage" explain={explain}>
+        {(all) => (
+          <>
+            <Totals of={all} />
+            <Card>
+              {all.length === 0 ? (
+                <Empty title="There is no account yet." />
+              ) : (
+                <LongList rows={bySize(all)} all={all.length} many="accounts">
+                  {(shown) => (
+                    <Table
+                      caption="Usage of accounts in the running period, the largest share of a limit first"
+                      columns={columns}
+                      rows={shown}
+                      keyOf={({ account }) => account}
+                    />
+                  )}
+                </LongList>
+              )}
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const shareOf = ({ usage, limit }: AccountUsage) => (limit > 0 ? usage / limit : 1);
+const bySize = (all: readonly AccountUsage[]) =>
+  all.toSorted((one, other) => shareOf(other) - shareOf(one));
+
+function Totals({ of }: { of: readonly AccountUsage[] }) {
+  const over = of.filter(({ over_limit }) => over_limit).length;
+  const near = of.filter((one) => !one.over_limit && shareOf(one) >= 0.8).length;
+  return (
+    <Card>
+      <dl class="stats">
+        <Stat name="All accounts">{bytes(of.reduce((sum, { usage }) => sum + usage, 0))}</Stat>
+        <Stat name="Over the limit">{over.toLocaleString('en')}</Stat>
+        <Stat name="At 80 % or more">{near.toLocaleString('en')}</Stat>
+      </dl>
+    </Card>
+  );
+}
+
+const columns: Column<AccountUsage>[] = [
+  {
+    heading: 'Account',
+    names: true,
+    cell: ({ account }) => <Link href={paths.operator.account(account, 'usage')}>{account}</Link>,
+  },
+  {
+    heading: 'Usage',
+    cell: ({ account, usage, limit }) => <UsageMeter name={account} usage={usage} limit={limit} />,
+  },
+  {
+    heading: 'State',
+    cell: ({ over_limit }) =>
+      over_limit ? <Badge tone="bad">over the limit</Badge> : <Badge tone="good">within</Badge>,
+  },
+  {
+    heading: 'Period',
+    cell: ({ period }) => `${date(period.start)} to ${date(period.end)}`,
+  },
+];

@@ -1,0 +1,110 @@
+// What needs attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
+import { type Item, named } from '../attention.ts';
+import { awaited } from '../dns_entries.ts';
+import { count, fromNow } from '../format.ts';
+import { paths } from '../paths.ts';
+import type { AuthlistEntry, Known } from './known.ts';
+
+const day_seconds = 86_400;
+/** Nodes that are there apply an entry within a second. */
+const pendingLong_seconds = 60;
+
+const servers = { path: paths.servers, text: 'Servers' };
+const authlist = { path: paths.authlist, text: 'IP authlist' };
+const dns = { path: paths.dns, text: 'Custom DNS' };
+
+const exitTones = { crit: 'bad', warn: 'warn', unknown: 'note' } as const;
+/** Of one, and of several. */
+const exitFaults = {
+  crit: ['exit IP does not work', 'exit IPs do not work'],
+  warn: ['exit IP works poorly', 'exit IPs work poorly'],
+  unknown: ['exit IP was not checked lately', 'exit IPs were not checked lately'],
+} satisfies Record<string, [string, string]>;
+
+export function ofServers({ servers: own = [] }: Known): Item[] {
+  const exits = own.flatMap(({ server, ips }) => ips.map((exit) => ({ ...exit, server })));
+  const items: Item[] = [];
+  const dark = own.filter(({ nodes }) => nodes.live === 0).map(({ server }) => server);
+  if (dark.length > 0) {
+    items.push({
+      key: 'dark',
+      tone: 'bad',
+      sentence: `No node is live on ${named(dark)}: changes do not reach ${dark.length === 1 ? 'this server' : `these ${dark.length} servers`} for now.`,
+      link: servers,
+    });
+  }
+  for (const status of ['crit', 'warn', 'unknown'] as const) {
+    const found = exits.filter((exit) => exit.status === status);
+    if (found.length === 0) continue;
+    const names = named(found.map(({ ip, server }) => `${ip} (${server})`));
+    items.push({
+      key: `exits-${status}`,
+      tone: exitTones[status],
+      sentence: `${count(found.length, ...exitFaults[status])} (${status}): ${names}.`,
+      link: servers,
+    });
+  }
+  const misplaced = exits.filter(({ geostatus }) =>
+    Object.values(geostatus).some(({ status }) => status === 'crit'),
+  );
+  if (misplaced.length > 0) {
+    const names = named(misplaced.map(({ ip, server }) => `${ip} (${server})`));
+    items.push({
+      key: 'geo',
+      tone: 'warn',
+      sentence: `A geo-IP database places ${count(misplaced.length, 'exit IP')} far from where the server is: ${names}.`,
+      link: servers,
+    });
+  }
+  return items;
+}
+
+export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
+  const items: Item[] = [];
+  const say = ({ ip, user }: AuthlistEntry) => `${ip} (${user})`;
+  const idle = list.filter((entry) => !entry.user_active);
+  if (idle.length > 0) {
+    items.push({
+      key: 'idle',
+      tone: 'warn',
+      sentence: `${count(idle.length, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.map(say))}.`,
+      link: authlist,
+    });
+  }
+  const ending = list
+    .filter((entry) => entry.user_active && entry.expiry - now <= day_seconds)
+    .sort((a, b) => a.expiry - b.expiry);
+  const [next] = ending;
+  if (next) {
+    const first = fromNow(next.expiry, now);
+    const when =
+      ending.length === 1
+        ? `1 authlist entry ends ${first}`
+        : `${ending.length} authlist entries end within 24 hours, the first ${first}`;
+    items.push({
+      key: 'entries-ending',
+      tone: 'warn',
+      sentence: `${when}: ${named(ending.map(say))}.`,
+      link: authlist,
+    });
+  }
+  return items;
+}
+
+export function ofOverrides({ overrides = [], pendingSince, now }: Known): Item[] {
+  return overrides.flatMap((entry): Item[] => {
+    const { id, server, hostname, status, nodes } = entry;
+    if (status !== 'pending') return [];
+    // A node that is there may need a moment; one that is not will take longer.
+    const isUnderWay = nodes.some(({ live, applied }) => live && !applied);
+    if (isUnderWay && now - (pendingSince?.get(id) ?? now) < pendingLong_seconds) return [];
+    return [
+      {
+        key: `pending-${id}`,
+        tone: 'warn',
+        sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${awaited(entry) ?? 'its nodes were not heard of yet'}.`,
+        link: dns,
+      },
+    ];
+  });
+}

@@ -1,0 +1,39 @@
+// The addresses from which a person without the admin permission is let in.
+import { Link } from 'wouter-preact';
+import { dateTime, fromNow } from '../format.ts';
+import { now } from '../now.ts';
+import { paths } from '../paths.ts';
+import { Card, Empty } from '../ui/card.tsx';
+import { Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import type { Overview } from './use_overview.ts';
+
+export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authlist']> }) {
+  return (
+    <Card
+      title="Your addresses"
+      note="Connections from these are let in without a password, as you."
+      actions={<Link href={paths.authlist}>IP authlist</Link>}
+    >
+      {authlist.length === 0 ? (
+        <Empty title="No address of yours is on the authlist." />
+      ) : (
+        <Table
+          caption="Your addresses on the authlist"
+          rows={authlist}
+          keyOf={({ id }) => id}
+          columns={[
+            { heading: 'Address', cell: ({ ip }) => <span class="mono">{ip}</span>, names: true },
+            {
+              heading: 'Ends',
+              numeric: true,
+              cell: ({ expiry }) => (
+                <Time at={expiry} relative={fromNow(expiry, now.value)} full={dateTime(expiry)} />
+              ),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,48 @@
+// A one-time link that signs in by itself, as `npm start` prints one.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { ApiError, call } from '../api.ts';
+import { enterAs } from '../entering.ts';
+import { paths } from '../paths.ts';
+import { explain } from '../sentences.ts';
+import { Button } from '../ui/button.tsx';
+import { Lone } from '../ui/lone.tsx';
+import { DeadLink } from './invite.tsx';
+
+export function EnterPage({ code }: { code: string }) {
+  const [, navigate] = useLocation();
+  const [fault, setFault] = useState<unknown>();
+  const [tries, setTries] = useState(1);
+  const sent = useRef('');
+  useEffect(() => {
+    // The code works once: whatever draws this again must not send it again.
+    const attempt = `${tries} ${code}`;
+    if (sent.current === attempt) return;
+    sent.current = attempt;
+    setFault(undefined);
+    call('console_enter_by_link', { body: { code } }).then((entered) => {
+      enterAs(entered);
+      navigate(paths.overview, { replace: true });
+    }, setFault);
+  }, [code, tries, navigate]);
+
+  if (fault instanceof ApiError && fault.status === 401) {
+    return <DeadLink sentence={explain(fault).sentence} />;
+  }
+  return (
+    <Lone title="Signing in">
+      {fault ? (
+        <>
+          <p role="alert">{explain(fault).sentence}</p>
+          <p>
+            <Button onClick={() => setTries(tries + 1)}>Try again</Button>
+          </p>
+        </>
+      ) : (
+        <p class="loading" role="status">
+          <span class="spinner" aria-hidden="true" /> Using the link …
+        </p>
+      )}
+    </Lone>
+  );
+}

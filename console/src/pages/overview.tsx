@@ -1,0 +1,83 @@
+// How the account stands, and what to do next: the first page of whoever is signed in.
+import '../style/overview.css';
+import { useRef } from 'preact/hooks';
+import { AttentionCard } from '../overview/attention_card.tsx';
+import { ConnectCard } from '../overview/connect_card.tsx';
+import { ContractCard, TopServers } from '../overview/contract_card.tsx';
+import { OwnEntries } from '../overview/own_entries.tsx';
+import { PeriodCard } from '../overview/period_card.tsx';
+import { type Overview, useOverview } from '../overview/use_overview.ts';
+import { flags, type Session, session } from '../session.ts';
+import { Card } from '../ui/card.tsx';
+import { Page } from '../ui/page.tsx';
+
+export function OverviewPage() {
+  const overview = useOverview();
+  const { user, account } = session.value as Session;
+  const { admin, billing, proxy } = flags.value;
+  const { contract, servers, authlist, items, isReading, faults } = overview;
+  // The first step fills the authlist; the next ones are still to come then.
+  const isNew = useRef(false);
+  isNew.current ||= isUnused(overview);
+  return (
+    <Page title="Overview">
+      {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
+      {servers && authlist && isNew.current && (
+        <ConnectCard title="Connect in three steps" servers={servers} authlist={authlist} />
+      )}
+      <AttentionCard items={items} isReading={isReading} faults={faults} />
+      {contract && (
+        <div class="overview-columns">
+          <div class="overview-column">
+            <PeriodCard
+              contract={contract}
+              forecast={overview.forecast}
+              month={overview.month}
+              linksToUsage={admin || billing}
+            />
+            {authlist && !admin && <OwnEntries authlist={authlist} />}
+          </div>
+          <div class="overview-column">
+            <ContractCard contract={contract} />
+            {servers && (admin || billing) && (
+              <TopServers servers={servers} linksToServers={admin || proxy} />
+            )}
+          </div>
+        </div>
+      )}
+      {servers && authlist && proxy && !admin && !isNew.current && (
+        <ConnectCard title="How to connect" servers={servers} authlist={authlist} />
+      )}
+    </Page>
+  );
+}
+
+/** Nobody was let in so far: no address is listed, no API token was used, and nothing went through. */
+function isUnused({ contract, authlist, tokens }: Overview): boolean {
+  return (
+    authlist?.length === 0 &&
+    contract?.period.usage === 0 &&
+    (tokens ?? []).every(({ last_used_at }) => last_used_at === null)
+  );
+}
+
+function NoPermissions({ account, user }: { account: string; user: string }) {
+  return (
+    <Card title="You have no permissions yet">
+      <p>
+        {`You are signed in as ${user} of ${account}, but nothing of the account is open to you. An admin of ${account} can give you permissions:`}
+      </p>
+      <ul class="permissions">
+        <li>
+          <strong>proxy</strong>: use the proxies, and list your own addresses
+        </li>
+        <li>
+          <strong>billing</strong>: see the contract and its usage
+        </li>
+        <li>
+          <strong>admin</strong>: run the account: users, lists, tokens
+        </li>
+      </ul>
+    </Card>
+  );
+}

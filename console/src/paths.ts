@@ -1,0 +1,29 @@
+// Every address within the console. They are fragments of one page, so that the secrets of one-time links reach no log.
+
+export const paths = {
+  overview: '/',
+  servers: '/servers',
+  server: (name: string) => `/servers/${encodeURIComponent(name)}`,
+  usage: '/usage',
+  authlist: '/authlist',
+  dns: '/dns',
+  users: '/users',
+  tokens: '/tokens',
+  activity: '/activity',
+  signIn: '/sign-in',
+  /** One-time links: an invitation, and a link that signs in. */
+  invite: (code: string) => `/invite/${code}`,
+  enter: (code: string) => `/enter/${code}`,
+  operator: {
+    overview: '/operator',
+    accounts: '/operator/accounts',
+    account: (name: string, part?: string) =>
+      `/operator/accounts/${encodeURIComponent(name)}${part ? `/${part}` : ''}`,
+    servers: '/operator/servers',
+    server: (name: string) => `/operator/servers/${encodeURIComponent(name)}`,
+    nodes: '/operator/nodes',
+    usage: '/operator/usage',
+    audit: '/operator/audit',
+    tokens: '/operator/tokens',
+  },
+} as const;

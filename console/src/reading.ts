@@ -1,0 +1,75 @@
+// What pages read and change: kept by operation and parameters, read again when the server tells of a change.
+import {
+  keepPreviousData,
+  QueryClient,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+} from '@tanstack/preact-query';
+import { type Answer, ApiError, call, type Given, type Operation } from './api.ts';
+import { isSignedOut } from './session.ts';
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // Changes are told by events; time alone is no reason to read again, but expiries pass.
+      staleTime: 15_000,
+      refetchInterval: 60_000,
+      retry: (failures, error) => {
+        const status = error instanceof ApiError ? error.status : 400;
+        return (status === 0 || status >= 500) && failures < 4;
+      },
+      retryDelay: (failures) => Math.random() * Math.min(8_000, 500 * 2 ** failures),
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+/** Reads an operation; the answer stays up to date while it is shown. */
+export function useRead<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  { enabled = true }: { enabled?: boolean } = {},
+): UseQueryResult<Answer<K>, unknown> {
+  return useQuery<Answer<K>, unknown>({
+    queryKey: [operation, given],
+    queryFn: async ({ signal }) => {
+      try {
+        const answer = await call(operation, given, signal);
+        // An answer without a body would count as missing.
+        return (answer ?? null) as Answer<K>;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) isSignedOut(operation);
+        throw error;
+      }
+    },
+    placeholderData: keepPreviousData as never,
+    enabled,
+  });
+}
+
+/** A change that a page makes; when it is done everything that is shown is read again. */
+export function useChange<K extends Operation>(operation: K) {
+  return useMutation<Answer<K>, unknown, Given<K>>({
+    mutationFn: (given) => change(operation, given),
+  });
+}
+
+/** The same outside of a component's own state, as in a toast's "Undo". Errors: ApiError. */
+export async function change<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+): Promise<Answer<K>> {
+  try {
+    return await call(operation, given);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401 && !/^[a-z_]+: /.test(error.message)) {
+      isSignedOut(operation);
+    }
+    throw error;
+  } finally {
+    // Also after a failure: the outcome may be unknown.
+    void queries.invalidateQueries();
+  }
+}

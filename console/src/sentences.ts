@@ -1,0 +1,64 @@
+// Errors become sentences for people here, and nowhere else.
+import { ApiError } from './api.ts';
+
+export interface Explained {
+  /** What went wrong, and what can be done about it. */
+  sentence: string;
+  /** The field of a form that it is about, where the server named one. */
+  field: string | undefined;
+}
+
+/** An error of a request, for the person who made it. */
+export function explain(error: unknown): Explained {
+  if (!(error instanceof ApiError)) {
+    return plain('This page met an error of its own. Reload it, and try again.');
+  }
+  const { status, message, retry_after, request_id } = error;
+  if (status === 0) {
+    return plain(
+      message === 'timeout'
+        ? 'The server did not answer in time. What you asked for may have been done; look before you try again.'
+        : 'The server cannot be reached. This page tries again by itself.',
+    );
+  }
+  if (status === 401 && !namesField(message)) {
+    return plain(message ? sentenceOf(message) : 'You are signed out. Sign in again.');
+  }
+  if (status === 429) {
+    // The server's own sentence may say how long already.
+    const said = message.replace(/[;,]? *try again in \d+ \w+\.?$/i, '');
+    return plain(`${sentenceOf(said)} ${wait(retry_after)}`);
+  }
+  if (status === 503) {
+    return plain(`${sentenceOf(message)} Nothing was changed, as far as the server knows.`);
+  }
+  if (status >= 500) {
+    return plain(
+      `Something went wrong on the server. It is in its log${request_id ? ` as request ${request_id}` : ''}.`,
+    );
+  }
+  // "expiry: 12 is not in the future; expected …": the field, then what is wrong.
+  const [, field, rest] = /^([a-z_.-]+): (.*)$/is.exec(message) ?? [];
+  // Beside its field "is not right" needs no name, but a subject.
+  const said = rest?.replace(/^(?=(?:is|was|has) )/, 'this ');
+  return { sentence: sentenceOf(said ?? message), field };
+}
+
+function plain(sentence: string): Explained {
+  return { sentence, field: undefined };
+}
+
+const namesField = (message: string) => /^[a-z_.-]+: /.test(message);
+
+function wait(seconds: number | undefined): string {
+  if (!seconds) return 'Wait a moment, and try again.';
+  return seconds < 90
+    ? `Try again in ${seconds} seconds.`
+    : `Try again in ${Math.ceil(seconds / 60)} minutes.`;
+}
+
+function sentenceOf(text: string): string {
+  const trimmed = text.trim();
+  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}

@@ -1,0 +1,99 @@
+// The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
+import { country, dateTime, fromNow } from '../format.ts';
+import { now } from '../now.ts';
+import { Status } from '../ui/badge.tsx';
+import { Card } from '../ui/card.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { Time } from '../ui/time.tsx';
+import type { ExitIp, OwnServer } from './rows.ts';
+
+export function ExitIps({ server }: { server: OwnServer }) {
+  const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
+  const hasGeo = server.ips.some(({ geostatus = {} }) => Object.keys(geostatus).length > 0);
+  const { location } = server;
+  const land = location ? country(location.country) : 'its country';
+  const columns: Array<Column<ExitIp>> = [
+    { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
+    { heading: 'Health', cell: (exit) => <Health of={exit} /> },
+    ...(hasPorts
+      ? [{ heading: 'Ports', cell: (exit: ExitIp) => <Ports of={portsOf(server, exit)} /> }]
+      : []),
+    ...(hasGeo ? [{ heading: 'Geo-IP', cell: (exit: ExitIp) => <Geo of={exit} /> }] : []),
+  ];
+  return (
+    <Card
+      title="Exit IPs"
+      note="Websites see the exit IP. Clients connect to the server's hostname: the port chooses the exit."
+    >
+      <Table caption="Exit IPs" columns={columns} rows={server.ips} keyOf={({ ip }) => ip} />
+      <div class="stack-tight note">
+        {hasPorts && (
+          <p>
+            On the <strong>override port</strong> your custom DNS entries count; on the normal port
+            they do not.
+          </p>
+        )}
+        {hasGeo && (
+          <p>
+            <strong>Geo-IP</strong> is where the providers that websites ask believe the address to
+            be. ok: in {land}, and near the server; warn: in {land}, but more than 250 km away;
+            crit: in another country.
+          </p>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+/** The port scheme may have ports for services that this server does not offer. */
+export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
+  return ports.filter(({ service }) => services.includes(service));
+}
+
+function Health({ of: { status, status_time } }: { of: ExitIp }) {
+  return (
+    <span class="exit-health">
+      <Status status={status} />
+      <span class="note">
+        {status_time === 0 ? (
+          'not checked yet'
+        ) : (
+          <Time
+            at={status_time}
+            relative={fromNow(status_time, now.value)}
+            full={`Checked ${dateTime(status_time)}`}
+          />
+        )}
+      </span>
+    </span>
+  );
+}
+
+function Ports({ of }: { of: ExitIp['ports'] }) {
+  return (
+    <ul class="exit-ports">
+      {of.map(({ port, override_port, service }) => (
+        <li key={port}>
+          {service} <span class="mono">{port}</span>{' '}
+          <span class="note">
+            override <span class="mono">{override_port}</span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Geo({ of: { geostatus = {} } }: { of: ExitIp }) {
+  const providers = Object.entries(geostatus);
+  if (providers.length === 0) return <span class="note">not known</span>;
+  return (
+    <ul class="exit-geo">
+      {providers.map(([provider, { status, status_time }]) => (
+        <li key={provider} title={`Looked up ${dateTime(status_time)}`}>
+          <Status status={status} /> {provider}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,135 @@
+// One server: how it stands, its exit IPs, and settings to copy; or how to add it to the contract.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { bytes, count } from '../format.ts';
+import { paths } from '../paths.ts';
+import { explain } from '../sentences.ts';
+import { flags } from '../session.ts';
+import { Button } from '../ui/button.tsx';
+import { Card, Empty, Stat } from '../ui/card.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Meter } from '../ui/meter.tsx';
+import { Page } from '../ui/page.tsx';
+import { AddButton, RemoveDialog } from './change.tsx';
+import { ExitIps, portsOf } from './exits.tsx';
+import { ServerStatus } from './list.tsx';
+import type { OwnServer, Row } from './rows.ts';
+import { ReadySettings } from './use.tsx';
+
+interface OneServerProps {
+  name: string;
+  /** Undefined: not there, or not read yet. */
+  row: Row | undefined;
+  reading: { data: unknown; error: unknown; refetch: () => unknown };
+}
+
+export function OneServer({ name, row, reading }: OneServerProps) {
+  const [isRemoving, setRemoving] = useState(false);
+  const own = row?.own;
+  return (
+    <Page
+      title={row ? `${row.title} (${name})` : name}
+      note={
+        <>
+          <Link href={paths.servers}>All servers</Link>
+          {row && ` · ${row.city}, ${row.country_name} · ${row.hostname}`}
+        </>
+      }
+      actions={
+        flags.value.admin &&
+        own && (
+          <Button icon="remove" onClick={() => setRemoving(true)}>
+            Remove from the contract
+          </Button>
+        )
+      }
+    >
+      <Loaded of={reading} what="the server" explain={explain}>
+        {() => (own ? <Own server={own} /> : row ? <Other row={row} /> : <Unknown name={name} />)}
+      </Loaded>
+      {isRemoving && own && <RemoveDialog server={own} onClose={() => setRemoving(false)} />}
+    </Page>
+  );
+}
+
+function Own({ server }: { server: OwnServer }) {
+  const { usage, nodes } = server;
+  const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
+  return (
+    <>
+      <Card title="How it stands">
+        <dl class="stats">
+          <Stat name="Exit IPs" note={<ServerStatus of={server} />}>
+            {server.ips.length}
+          </Stat>
+          <Stat name="Nodes" note={nodesNote(nodes)}>
+            {nodes.all > 0 ? `${nodes.live} of ${nodes.all} live` : 'none'}
+          </Stat>
+          {usage && (
+            <>
+              <Stat name="Used in this period" note={`of ${bytes(usage.limit)}`}>
+                {bytes(usage.current)}
+                <Meter
+                  label="Used in this period"
+                  value={usage.current}
+                  most={usage.limit}
+                  text={`${bytes(usage.current)} of ${bytes(usage.limit)}`}
+                />
+              </Stat>
+              <Stat name="In 30 days">{bytes(usage.last_30_days)}</Stat>
+            </>
+          )}
+        </dl>
+        <p class="note">{`Services: ${server.services.join(', ')}.`}</p>
+      </Card>
+      <ExitIps server={server} />
+      {hasPorts ? (
+        <ReadySettings server={server} />
+      ) : (
+        <Card title="Settings to copy">
+          <Empty title="No proxy here">
+            This server offers no proxy on the ports of your contract.
+          </Empty>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function nodesNote({ all, live }: OwnServer['nodes']): string {
+  if (all === 0) return 'No machine serves it yet.';
+  return live === all ? 'The machines that serve it.' : `${all - live} not heard of lately.`;
+}
+
+function Other({ row }: { row: Row }) {
+  const facts = `${count(row.ip_count, 'exit IP')} in ${row.city}, with ${row.services.join(', ')}.`;
+  return (
+    <Card title="Not on the contract">
+      <p>{facts}</p>
+      {!row.can_add ? (
+        <p class="note">Your contract cannot take it on by itself: ask your provider.</p>
+      ) : flags.value.admin ? (
+        <div class="actions">
+          <AddButton server={row.name} words="Add to the contract" />
+        </div>
+      ) : (
+        <p class="note">An admin of your account can add it.</p>
+      )}
+    </Card>
+  );
+}
+
+function Unknown({ name }: { name: string }) {
+  return (
+    <Card>
+      <Empty
+        title={`The network has no server named ${name}.`}
+        action={
+          <Link class="button" href={paths.servers}>
+            See all servers
+          </Link>
+        }
+      />
+    </Card>
+  );
+}

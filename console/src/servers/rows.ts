@@ -1,0 +1,119 @@
+// The servers as the page lists them: own and others in one list, summed up, filtered and sorted; pure.
+import type { Answer } from '../api.ts';
+import { country } from '../format.ts';
+
+export type OwnServer = Answer<'console_list_servers'>[number];
+export type NetworkServer = Answer<'console_list_network'>[number];
+export type ExitIp = OwnServer['ips'][number];
+export type Status = ExitIp['status'];
+
+export interface Row {
+  name: string;
+  hostname: string;
+  title: string;
+  city: string;
+  /** As a code, and as a name. */
+  country: string;
+  country_name: string;
+  latitude: number;
+  longitude: number;
+  services: string[];
+  ip_count: number;
+  can_add: boolean;
+  /** Only of servers on the contract. */
+  own: OwnServer | undefined;
+}
+
+export interface Summary {
+  status: Status;
+  /** "ok", or "crit, 1 of 6". */
+  text: string;
+}
+
+/** Every server of the network. `own` decides what is on the contract: it is the one that changes are seen in. */
+export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServer[]): Row[] {
+  const ownByName = new Map(own.map((server) => [server.server, server]));
+  return network.map((server) => ({
+    name: server.server,
+    hostname: server.hostname,
+    title: server.title ?? server.location?.city ?? server.server,
+    city: server.location?.city ?? '',
+    country: server.location?.country ?? '',
+    country_name: country(server.location?.country ?? ''),
+    latitude: server.location?.latitude ?? 0,
+    longitude: server.location?.longitude ?? 0,
+    services: server.services,
+    ip_count: server.ip_count,
+    can_add: server.can_add,
+    own: ownByName.get(server.server),
+  }));
+}
+
+const worstFirst: readonly Status[] = ['crit', 'warn', 'unknown', 'ok'];
+
+/** The worst status of a server's exit IPs, and of how many it is where they differ. */
+export function summaryOf(ips: ReadonlyArray<{ status: Status }>): Summary {
+  const status = worstFirst.find((one) => ips.some((exit) => exit.status === one)) ?? 'unknown';
+  const many = ips.filter((exit) => exit.status === status).length;
+  if (ips.length === 0) return { status, text: 'no exit IPs' };
+  return { status, text: many === ips.length ? status : `${status}, ${many} of ${ips.length}` };
+}
+
+export const views = ['contract', 'others', 'all'] as const;
+export const sortings = ['name', 'period', 'month'] as const;
+
+export interface Filters {
+  view: (typeof views)[number];
+  sort: (typeof sortings)[number];
+  text: string;
+  country: string;
+  service: string;
+  status: string;
+  /** Chosen on the map; none: all. */
+  chosen: readonly string[];
+}
+
+export const noFilters: Filters = {
+  view: 'contract',
+  sort: 'name',
+  text: '',
+  country: '',
+  service: '',
+  status: '',
+  chosen: [],
+};
+
+/** Whether anything but view and order keeps servers out of sight. */
+export function isFiltering({ text, country, service, status, chosen }: Filters): boolean {
+  return Boolean(text.trim() || country || service || status || chosen.length > 0);
+}
+
+export const isInView = (row: Row, view: Filters['view']): boolean =>
+  view === 'all' || (row.own !== undefined) === (view === 'contract');
+
+/** The rows that all filters let through, in the order that was asked for. */
+export function shownRows(rows: readonly Row[], filters: Filters): Row[] {
+  const { view, sort, chosen } = filters;
+  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = rows.filter(
+    (row) =>
+      isInView(row, view) &&
+      (chosen.length === 0 || chosen.includes(row.name)) &&
+      (!filters.country || row.country === filters.country) &&
+      (!filters.service || row.services.includes(filters.service)) &&
+      (!filters.status || (row.own && summaryOf(row.own.ips).status === filters.status)) &&
+      words.every((word) => textOf(row).includes(word)),
+  );
+  const used = ({ own }: Row) =>
+    sort === 'month' ? own?.usage?.last_30_days : own?.usage?.current;
+  return shown.sort(
+    (a, b) =>
+      (sort === 'name' ? 0 : (used(b) ?? -1) - (used(a) ?? -1)) ||
+      a.name.localeCompare(b.name, 'en', { numeric: true }),
+  );
+}
+
+function textOf({ name, hostname, title, city, country_name, own }: Row): string {
+  const ips = own?.ips.map(({ ip }) => ip) ?? [];
+  return [name, hostname, title, city, country_name, ...ips].join(' ').toLowerCase();
+}

@@ -1,0 +1,191 @@
+// Ready-made settings for the programs that are to go through a proxy; pure text, nothing is sent.
+
+import { curlThrough, placeOf, proxyUrl, shell, type Through } from '../curl.ts';
+
+export interface Settings {
+  text: string;
+  /** What to know before it is used. */
+  note?: string;
+}
+
+/** Stands where the token goes, until there is one. */
+export const tokenPlace = 'PROXY_ACCESS_TOKEN';
+
+const direct = ['localhost', '127.0.0.1', '::1'];
+
+// ---- Quoting ------------------------------------------------------------------------------
+
+/** For PowerShell, which doubles a quote, and takes the curly ones for quotes too. */
+export function powershell(text: string): string {
+  return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
+}
+
+/** For JavaScript, TypeScript and Python alike. */
+export function literal(text: string): string {
+  return JSON.stringify(text);
+}
+
+/** A part of a URL's credentials: everything but letters, digits and `-._~`. */
+export function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** The proxy as a URL, with the credentials, encoded, where there are some. */
+export function proxyUrlWithCredentials(way: Through): string {
+  const { credentials } = way;
+  if (!credentials) return proxyUrl(way);
+  const who = `${encode(credentials.user)}:${encode(credentials.token)}@`;
+  return proxyUrl(way).replace('://', `://${who}`);
+}
+
+// ---- Programs -----------------------------------------------------------------------------
+
+function curl(way: Through, page: string): Settings {
+  return { text: curlThrough(way, page) };
+}
+
+function posix(way: Through): Settings {
+  const url = shell(proxyUrlWithCredentials(way));
+  return {
+    text: [
+      `export http_proxy=${url}`,
+      `export https_proxy=${url}`,
+      `export no_proxy=${shell(direct.join(','))}`,
+    ].join('\n'),
+    note: 'Both variables name the same proxy: http_proxy is for pages at http://, https_proxy for those at https://.',
+  };
+}
+
+function powershellVariables(way: Through): Settings {
+  const url = powershell(proxyUrlWithCredentials(way));
+  return {
+    text: [
+      `$env:http_proxy = ${url}`,
+      `$env:https_proxy = ${url}`,
+      `$env:no_proxy = ${powershell(direct.join(','))}`,
+    ].join('\n'),
+    note: 'For this window, and the programs started from it.',
+  };
+}
+
+function playwright(way: Through, page: string): Settings {
+  const { credentials } = way;
+  const proxy = [
+    `server: ${literal(proxyUrl(way))}`,
+    ...(credentials
+      ? [`username: ${literal(credentials.user)}`, `password: ${literal(credentials.token)}`]
+      : []),
+  ];
+  return {
+    text: `import { chromium } from 'playwright';
+
+const browser = await chromium.launch({
+  proxy: {
+${proxy.map((line) => `    ${line},`).join('\n')}
+  },
+});
+const page = await browser.newPage();
+await page.goto(${literal(page)});
+console.log(await page.title());
+await browser.close();`,
+  };
+}
+
+function selenium(way: Through, page: string): Settings {
+  const { credentials } = way;
+  const lines = [
+    'from selenium import webdriver',
+    '',
+    'options = webdriver.ChromeOptions()',
+    `options.add_argument(${literal(`--proxy-server=${proxyUrl(way)}`)})`,
+    ...(credentials ? ['options.enable_bidi = True'] : []),
+    'driver = webdriver.Chrome(options=options)',
+    ...(credentials
+      ? [
+          `driver.network.add_auth_handler(${literal(credentials.user)}, ${literal(credentials.token)})`,
+        ]
+      : []),
+    `driver.get(${literal(page)})`,
+    'print(driver.title)',
+    'driver.quit()',
+  ];
+  return {
+    text: lines.join('\n'),
+    ...(credentials
+      ? {
+          note: 'Chrome takes no password from its options: Selenium answers when the proxy asks for it. Needs selenium 4.30 or newer.',
+        }
+      : {}),
+  };
+}
+
+const askedFor = (way: Through) =>
+  way.credentials ? ' It asks for the user name and the token when it first connects.' : '';
+
+function chrome(way: Through, page: string): Settings {
+  return {
+    text: `google-chrome --user-data-dir="$(mktemp -d)" --proxy-server=${shell(proxyUrl(way))} ${shell(page)}`,
+    note: `Opens a Chrome of its own, beside the one that you use.${askedFor(way)}`,
+  };
+}
+
+function firefox(way: Through): Settings {
+  const { host, port } = way;
+  const secure = way.service === 'proxy-https';
+  const prefs: Array<[string, string | number]> = secure
+    ? [
+        ['network.proxy.type', 2],
+        ['network.proxy.autoconfig_url', `data:text/javascript,${encode(pacText(way))}`],
+      ]
+    : [
+        ['network.proxy.type', 1],
+        ['network.proxy.http', host],
+        ['network.proxy.http_port', port],
+        ['network.proxy.ssl', host],
+        ['network.proxy.ssl_port', port],
+      ];
+  const where = 'The file user.js in the folder of a Firefox profile.';
+  const how = secure
+    ? ' Firefox takes a proxy over TLS from a PAC file alone, so this holds one.'
+    : ` By hand: Settings, Network Settings, Manual proxy configuration: ${host}, port ${port}, also for HTTPS.`;
+  return {
+    text: prefs
+      .map(([name, value]) => `user_pref(${literal(name)}, ${JSON.stringify(value)});`)
+      .join('\n'),
+    note: `${where}${how}${askedFor(way)}`,
+  };
+}
+
+function pac(way: Through): Settings {
+  return {
+    text: pacText(way),
+    note: `For browsers and systems that take a proxy auto-configuration file.${askedFor(way)}`,
+  };
+}
+
+function pacText(way: Through): string {
+  const proxy = `${way.service === 'proxy-https' ? 'HTTPS' : 'PROXY'} ${placeOf(way)}`;
+  return `function FindProxyForURL(url, host) {
+  if (isPlainHostName(host) || host === '127.0.0.1' || host === '::1') return 'DIRECT';
+  return ${literal(proxy)};
+}`;
+}
+
+export const programs = {
+  curl: { name: 'curl', write: curl },
+  posix: { name: 'Shell', write: posix },
+  powershell: { name: 'PowerShell', write: powershellVariables },
+  playwright: { name: 'Playwright', write: playwright },
+  selenium: { name: 'Selenium', write: selenium },
+  chrome: { name: 'Chrome', write: chrome },
+  firefox: { name: 'Firefox', write: firefox },
+  pac: { name: 'PAC file', write: pac },
+} as const satisfies Record<
+  string,
+  { name: string; write: (way: Through, page: string) => Settings }
+>;
+
+export type Program = keyof typeof programs;

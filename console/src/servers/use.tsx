@@ -1,0 +1,141 @@
+// Settings to copy for one server: choose the exit IP, how to sign in and the program, take the text.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { hostOf, type Through } from '../curl.ts';
+import { dateTime } from '../format.ts';
+import { AuthlistForm } from '../forms/authlist_form.tsx';
+import { paths } from '../paths.ts';
+import { useRead } from '../reading.ts';
+import { flags } from '../session.ts';
+import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import { Choice } from '../ui/choice.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { CheckField, SelectField, TextField } from '../ui/field.tsx';
+import { portsOf } from './exits.tsx';
+import type { OwnServer } from './rows.ts';
+import { type Program, programs } from './settings.ts';
+import { TokenFields, useToken } from './token.tsx';
+
+const proxyNames: Record<string, string> = {
+  proxy: 'HTTP proxy',
+  'proxy-https': 'HTTPS proxy (over TLS)',
+};
+
+export function ReadySettings({ server }: { server: OwnServer }) {
+  const [ip, setIp] = useState('');
+  const [port, setPort] = useState('');
+  const [override, setOverride] = useState(false);
+  const [by, setBy] = useState<'address' | 'token'>('address');
+  const token = useToken(by === 'token');
+  const [page, setPage] = useState('https://www.example.com/');
+  const [program, setProgram] = useState<Program>('curl');
+
+  const usable = server.ips.filter((exit) => portsOf(server, exit).length > 0);
+  const exit = usable.find((one) => one.ip === ip) ?? usable[0];
+  if (!exit) return null;
+  const ports = portsOf(server, exit);
+  const offset = (one: number) => String(one - exit.port_base);
+  // Kept by its base: another exit IP has the same choice at another port.
+  const chosen = ports.find((one) => offset(one.port) === port) ?? ports[0];
+  if (!chosen) return null;
+  const way: Through = {
+    host: hostOf(server.hostname, exit.ip),
+    port: override ? chosen.override_port : chosen.port,
+    service: chosen.service,
+    ...(by === 'token' ? { credentials: token.credentials } : {}),
+  };
+  const { name, write } = programs[program];
+  const { text, note } = write(way, page.trim() || 'https://www.example.com/');
+  return (
+    <Card title="Settings to copy" note="For programs and browsers that are to use this server.">
+      <div class="fields">
+        <SelectField
+          label="Exit IP"
+          name="exit_ip"
+          value={exit.ip}
+          onInput={setIp}
+          options={usable.map((one) => ({ value: one.ip, text: `${one.ip} (${one.status})` }))}
+        />
+        <SelectField
+          label="Proxy"
+          name="port"
+          value={offset(chosen.port)}
+          onInput={setPort}
+          options={ports.map((one) => ({
+            value: offset(one.port),
+            text: `${proxyNames[one.service] ?? one.service}, port ${one.port}`,
+          }))}
+        />
+        <TextField
+          label="Page to open"
+          name="page"
+          type="url"
+          value={page}
+          onInput={(event) => setPage(event.currentTarget.value)}
+        />
+      </div>
+      <CheckField
+        label="Use my custom DNS entries"
+        name="override"
+        checked={override}
+        onChange={(event) => setOverride(event.currentTarget.checked)}
+        hint={`Connects to the override port, ${chosen.override_port}.`}
+      />
+      <div class="stack">
+        <Choice
+          label="Sign in to the proxy"
+          shown
+          value={by}
+          onChoose={setBy}
+          options={[
+            { value: 'address', text: 'By address' },
+            { value: 'token', text: 'By token' },
+          ]}
+        />
+        {by === 'address' ? <OwnAddress /> : <TokenFields of={token} />}
+      </div>
+      <div class="stack-tight">
+        <Choice
+          label="Program"
+          shown
+          value={program}
+          onChoose={setProgram}
+          options={Object.entries(programs).map(([value, { name }]) => ({
+            value: value as Program,
+            text: name,
+          }))}
+        />
+        <Copy text={text} what={`the settings for ${name}`} />
+        {note && <p class="note">{note}</p>}
+      </div>
+    </Card>
+  );
+}
+
+/** Whether the address of whoever looks is on the authlist, and a way to put it there. */
+function OwnAddress() {
+  const [isAdding, setAdding] = useState(false);
+  const ip = useRead('console_get_address', {}).data?.ip;
+  const entries = useRead('console_list_authlist', {}).data;
+  if (!ip || !entries)
+    return <p class="note">No password: the address must be on the IP authlist.</p>;
+  const entry = entries.find((one) => one.ip === ip);
+  return (
+    <div class="row">
+      <p class="note" role="status">
+        {entry
+          ? `Your address, ${ip}, is on the IP authlist for ${entry.user} until ${dateTime(entry.expiry)}: no password is needed.`
+          : `Your address, ${ip}, is not on the IP authlist${flags.value.admin ? '' : ' for you'}.`}
+      </p>
+      {entry ? (
+        <Link href={paths.authlist}>IP authlist</Link>
+      ) : (
+        <Button icon="plus" onClick={() => setAdding(true)}>
+          Add an address
+        </Button>
+      )}
+      {isAdding && <AuthlistForm onClose={() => setAdding(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+// Light or dark: as the system says, unless the reader has chosen.
+import { effect, signal } from '@preact/signals';
+
+const key = 'exitward-theme';
+export type Theme = 'system' | 'light' | 'dark';
+
+const kept = localStorage.getItem(key);
+export const theme = signal<Theme>(kept === 'light' || kept === 'dark' ? kept : 'system');
+
+effect(() => {
+  const { dataset } = document.documentElement;
+  if (theme.value === 'system') {
+    delete dataset.theme;
+    localStorage.removeItem(key);
+  } else {
+    dataset.theme = theme.value;
+    localStorage.setItem(key, theme.value);
+  }
+});
+
+const order: Theme[] = ['system', 'light', 'dark'];
+
+export function nextTheme(): void {
+  theme.value = order[(order.indexOf(theme.value) + 1) % order.length] as Theme;
+}

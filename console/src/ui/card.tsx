@@ -1,0 +1,67 @@
+// A part of a page: a box with a heading, and what is said when there is nothing in it.
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface CardProps {
+  title?: string;
+  /** Small print under the heading. */
+  note?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+export function Card({ title, note, actions, children }: CardProps) {
+  const id = useId();
+  return (
+    <section class="card" aria-labelledby={title ? id : undefined}>
+      {(title || actions) && (
+        <header class="card-head">
+          <div>
+            {title && <h2 id={id}>{title}</h2>}
+            {note && <p class="note">{note}</p>}
+          </div>
+          {actions && <div class="actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** An empty list says what it would hold, and what to do next. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  action?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <p>{children}</p>}
+      {action && <div class="actions">{action}</div>}
+    </div>
+  );
+}
+
+/** One figure with its name. */
+export function Stat({
+  name,
+  children,
+  note,
+}: {
+  name: string;
+  children: ComponentChildren;
+  note?: ComponentChildren;
+}) {
+  return (
+    <div class="stat">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+      {note && <dd class="note">{note}</dd>}
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+// One of a few: radio buttons side by side, in the look of buttons.
+import { useId } from 'preact/hooks';
+import '../style/choice.css';
+
+interface ChoiceProps<V extends string> {
+  /** What is chosen; heard by everybody, seen where `shown`. */
+  label: string;
+  shown?: boolean;
+  options: ReadonlyArray<{ value: V; text: string }>;
+  value: V;
+  onChoose: (value: V) => void;
+}
+
+export function Choice<V extends string>({
+  label,
+  shown = false,
+  options,
+  value,
+  onChoose,
+}: ChoiceProps<V>) {
+  const name = useId();
+  return (
+    <fieldset class="choice">
+      <legend class={shown ? undefined : 'unseen'}>{label}</legend>
+      <div class="choice-options">
+        {options.map((option) => (
+          <label key={option.value}>
+            <input
+              type="radio"
+              name={name}
+              value={option.value}
+              checked={option.value === value}
+              onChange={() => onChoose(option.value)}
+            />
+            <span>{option.text}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}

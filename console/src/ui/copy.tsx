@@ -1,0 +1,65 @@
+// Text that is there to be copied: a command, a token, an address.
+import { useEffect, useState } from 'preact/hooks';
+import { Button, IconButton } from './button.tsx';
+
+interface CopyProps {
+  /** What is copied. */
+  text: string;
+  /** What it is, for the button's name: "Copy the token". */
+  what: string;
+  /** Shown instead of the text itself. */
+  shown?: string;
+}
+
+export function Copy({ text, what, shown = text }: CopyProps) {
+  return (
+    <div class="copy">
+      {/* Long lines scroll: whoever has no mouse must be able to reach their end. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the focus */}
+      <pre tabIndex={0}>
+        <code>{shown}</code>
+      </pre>
+      <CopyButton text={text} what={what} />
+    </div>
+  );
+}
+
+interface CopyButtonProps {
+  text: string;
+  what: string;
+  /** Says so in words, beside other buttons that do. */
+  inWords?: boolean;
+}
+
+export function CopyButton({ text, what, inWords = false }: CopyButtonProps) {
+  const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
+  useEffect(() => {
+    if (state === 'idle') return;
+    const timer = setTimeout(() => setState('idle'), 2000);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setState('copied');
+    } catch {
+      setState('failed');
+    }
+  };
+  const icon = state === 'copied' ? 'check' : 'copy';
+  return (
+    <>
+      {inWords ? (
+        <Button icon={icon} aria-label={`Copy ${what}`} onClick={copy}>
+          Copy
+        </Button>
+      ) : (
+        <IconButton icon={icon} label={`Copy ${what}`} onClick={copy} />
+      )}
+      <span role="status" class={state === 'failed' ? 'hint' : 'unseen'}>
+        {state === 'copied' && `Copied ${what}.`}
+        {state === 'failed' && 'The browser did not allow it; select the text and copy it.'}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+// The fields of forms: a label, a control, a hint, and what is wrong with it.
+import { type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useId } from 'preact/hooks';
+
+/** The field that the form's last error is about, set by the form around it. */
+export const FieldFault = createContext<
+  { field: string | undefined; sentence: string } | undefined
+>(undefined);
+
+interface Around {
+  label: string;
+  /** Its name in the body of the request: errors of that name are shown here. */
+  name: string;
+  hint?: ComponentChildren;
+}
+
+interface Described {
+  id: string;
+  name: string;
+  'aria-describedby': string | undefined;
+  'aria-invalid': 'true' | undefined;
+}
+
+/** Label, hint and fault around any control; `children` is given what the control must carry. */
+export function Field({
+  label,
+  name,
+  hint,
+  children,
+}: Around & { children: (given: Described) => ComponentChildren }) {
+  const id = useId();
+  const fault = useContext(FieldFault);
+  const wrong = fault?.field === name ? fault.sentence : undefined;
+  const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        name,
+        'aria-describedby': described || undefined,
+        'aria-invalid': wrong ? 'true' : undefined,
+      })}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {wrong && (
+        <p class="fault" id={`${id}-fault`}>
+          {wrong}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type Input = Omit<JSX.IntrinsicElements['input'], 'name' | 'label'>;
+
+export function TextField({ label, name, hint, ...rest }: Around & Input) {
+  return (
+    <Field label={label} name={name} hint={hint}>
+      {(given) => <input type="text" autocomplete="off" spellcheck={false} {...rest} {...given} />}
+    </Field>
+  );
+}
+
+interface SelectProps extends Around {
+  options: ReadonlyArray<{ value: string; text: string }>;
+  value?: string;
+  onInput?: (value: string) => void;
+  required?: boolean;
+}
+
+export function SelectField({ label, name, hint, options, value, onInput, required }: SelectProps) {
+  return (
+    <Field label={label} name={name} hint={hint}>
+      {(given) => (
+        <select
+          {...given}
+          required={required}
+          value={value}
+          onInput={(event) => onInput?.(event.currentTarget.value)}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value} selected={option.value === value}>
+              {option.text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function CheckField({ label, name, hint, ...rest }: Around & Input) {
+  const id = useId();
+  const fault = useContext(FieldFault);
+  const wrong = fault?.field === name ? fault.sentence : undefined;
+  const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
+  return (
+    <div class="check-field">
+      <input
+        type="checkbox"
+        {...rest}
+        id={id}
+        name={name}
+        aria-describedby={described || undefined}
+        aria-invalid={wrong ? 'true' : undefined}
+      />
+      <label for={id}>{label}</label>
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {wrong && (
+        <p class="fault" id={`${id}-fault`}>
+          {wrong}
+        </p>
+      )}
+    </div>
+  );
+}

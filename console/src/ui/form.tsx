@@ -1,0 +1,72 @@
+// A form: it gathers its fields, shows that it works, and puts an error beside the field that it is about.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { FieldFault } from './field.tsx';
+
+interface Fault {
+  sentence: string;
+  field: string | undefined;
+}
+
+interface FormProps {
+  /** What the button says: the verb of what is done. */
+  verb: string;
+  kind?: 'primary' | 'plain' | 'danger';
+  /** Does it; what it throws is explained beside its field, or above the buttons. */
+  onSubmit: (fields: FormData) => Promise<void>;
+  /** Puts an error into words. */
+  explain: (error: unknown) => Fault;
+  onCancel?: () => void;
+  children?: ComponentChildren;
+}
+
+export function Form({ verb, kind = 'primary', onSubmit, explain, onCancel, children }: FormProps) {
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault>();
+  const form = useRef<HTMLFormElement>(null);
+  const named = fault?.field !== undefined && hasField(form.current, fault.field);
+
+  useEffect(() => {
+    const wrong = form.current?.querySelector('[aria-invalid="true"]');
+    if (fault && wrong instanceof HTMLElement) wrong.focus();
+  }, [fault]);
+
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await onSubmit(new FormData(event.currentTarget as HTMLFormElement));
+    } catch (error) {
+      setFault(explain(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form ref={form} class="form" onSubmit={submit}>
+      <FieldFault.Provider value={fault}>{children}</FieldFault.Provider>
+      <p class="fault" role="alert">
+        {fault && !named && fault.sentence}
+      </p>
+      <div class="form-actions">
+        <Button kind={kind} type="submit" busy={busy}>
+          {verb}
+        </Button>
+        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+      </div>
+    </form>
+  );
+}
+
+function hasField(form: HTMLFormElement | null, name: string): boolean {
+  return form?.elements.namedItem(name) instanceof Element;
+}
+
+/** The text of a field, without the space around it. */
+export function textOf(fields: FormData, name: string): string {
+  const value = fields.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}

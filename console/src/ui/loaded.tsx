@@ -1,0 +1,49 @@
+// What is shown while something is read, and when it could not be.
+import type { ComponentChildren } from 'preact';
+import { Button } from './button.tsx';
+
+interface Reading<T> {
+  data: T | undefined;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+interface LoadedProps<T> {
+  of: Reading<T>;
+  /** What is being read, for "Reading the authlist …". */
+  what: string;
+  /** Puts an error into words. */
+  explain: (error: unknown) => { sentence: string };
+  children: (data: T) => ComponentChildren;
+}
+
+export function Loaded<T>({ of, what, explain, children }: LoadedProps<T>) {
+  const { data, error, refetch } = of;
+  if (data !== undefined) {
+    return (
+      <>
+        {Boolean(error) && (
+          <p
+            class="fault banner"
+            role="alert"
+          >{`${explain(error).sentence} What you see may be old.`}</p>
+        )}
+        {children(data)}
+      </>
+    );
+  }
+  if (error) {
+    return (
+      <div class="empty" role="alert">
+        <p class="empty-title">{`Could not read ${what}.`}</p>
+        <p>{explain(error).sentence}</p>
+        <Button onClick={() => void refetch()}>Try again</Button>
+      </div>
+    );
+  }
+  return (
+    <p class="loading" role="status">
+      <span class="spinner" aria-hidden="true" /> {`Reading ${what} …`}
+    </p>
+  );
+}

@@ -1,0 +1,89 @@
+// A button that opens a short list of further actions, in the browser's own popover.
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import '../style/menu.css';
+import { IconButton } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+
+export interface MenuItem {
+  text: string;
+  icon: IconName;
+  danger?: boolean;
+  onSelect: () => void;
+}
+
+interface MenuProps {
+  /** What the actions are of: "More for alice". */
+  label: string;
+  items: MenuItem[];
+}
+
+export function Menu({ label, items }: MenuProps) {
+  const id = useId();
+  const menu = useRef<HTMLDivElement>(null);
+  const opener = useRef<HTMLSpanElement>(null);
+  const [isOpen, setIsOpen] = useState(false);
+
+  useEffect(() => {
+    if (!isOpen) return;
+    menu.current?.querySelector('button')?.focus({ preventScroll: true });
+    // It stays with its button while the page is scrolled.
+    const follow = () => place(menu.current, opener.current);
+    addEventListener('scroll', follow, true);
+    return () => removeEventListener('scroll', follow, true);
+  }, [isOpen]);
+
+  const move = (event: KeyboardEvent) => {
+    if (event.key === 'Tab') menu.current?.hidePopover();
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const buttons = [...(menu.current?.querySelectorAll('button') ?? [])];
+    const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+    buttons.at((at + step) % buttons.length)?.focus();
+  };
+  return (
+    <>
+      <span ref={opener}>
+        <IconButton icon="more" label={label} popoverTarget={id} aria-haspopup="menu" />
+      </span>
+      <div
+        id={id}
+        ref={menu}
+        class="menu"
+        popover="auto"
+        role="menu"
+        aria-label={label}
+        onBeforeToggle={() => place(menu.current, opener.current)}
+        onToggle={(event) => setIsOpen(event.newState === 'open')}
+        onKeyDown={move}
+      >
+        {items.map(({ text, icon, danger, onSelect }) => (
+          <button
+            key={text}
+            type="button"
+            role="menuitem"
+            class={danger ? 'danger' : undefined}
+            onClick={() => {
+              menu.current?.hidePopover();
+              onSelect();
+            }}
+          >
+            <Icon name={icon} /> {text}
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** Puts it below its button, or above where there is more room. */
+function place(menu: HTMLElement | null, opener: HTMLElement | null): void {
+  const box = opener?.getBoundingClientRect();
+  if (!menu || !box) return;
+  const isLow = box.bottom > innerHeight * 0.65;
+  Object.assign(menu.style, {
+    insetInlineEnd: `${document.documentElement.clientWidth - box.right}px`,
+    insetBlockStart: isLow ? 'auto' : `${box.bottom + 4}px`,
+    insetBlockEnd: isLow ? `${innerHeight - box.top + 4}px` : 'auto',
+  });
+}

@@ -1,0 +1,28 @@
+// A share as a bar, such as usage of a limit.
+
+interface MeterProps {
+  label: string;
+  value: number;
+  most: number;
+  /** What a reader hears instead of the bare share. */
+  text: string;
+}
+
+export function Meter({ label, value, most, text }: MeterProps) {
+  const share = most > 0 ? Math.min(1, value / most) : 1;
+  const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good';
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: browsers let nobody style the bar of a <meter>
+    <div
+      class={`meter ${tone}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(share * 100)}
+      aria-valuetext={text}
+    >
+      <span style={{ inlineSize: `${share * 100}%` }} />
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+// The head of a page: its name is the document's title, and takes the focus when the page is entered.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+interface PageProps {
+  title: string;
+  note?: ComponentChildren;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** False until the first page was shown: at the start the focus stays where the browser has it. */
+let hasShown = false;
+
+export function Page({ title, note, actions, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Exitward`;
+    if (hasShown) heading.current?.focus({ preventScroll: true });
+    if (hasShown) scrollTo(0, 0);
+    hasShown = true;
+  }, [title]);
+  return (
+    <main class="page" id="main">
+      <header class="page-head">
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {note && <p class="note">{note}</p>}
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </main>
+  );
+}

@@ -1,0 +1,21 @@
+// Where the focus begins when a step of something appears: its first field, or what was there to be read.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import '../style/starting_focus.css';
+
+/** Moves the focus once, when it is shown. Give it a `key` for each step. */
+export function StartingFocus({ children }: { children: ComponentChildren }) {
+  const step = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const fields = step.current?.querySelectorAll<HTMLInputElement>(
+      'input:not([hidden]), select, textarea',
+    );
+    const empty = [...(fields ?? [])].find((field) => field.value === '');
+    (empty ?? step.current)?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <div class="stack starting-focus" ref={step} tabIndex={-1}>
+      {children}
+    </div>
+  );
+}

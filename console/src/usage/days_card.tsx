@@ -1,0 +1,144 @@
+// Usage by day: the chart, the same numbers as a table, and as a file.
+import { useMemo, useState } from 'preact/hooks';
+import { DaysChart, type Series } from '../charts/days_chart.tsx';
+import { csv, download } from '../csv.ts';
+import { bytes } from '../format.ts';
+import { useRead } from '../reading.ts';
+import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import { SelectField } from '../ui/field.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import { everyDay, isoDay, type UsageOfDay, writtenDay } from '../usage_days.ts';
+import { fileName, type Report, type ReportQuery } from './report.ts';
+
+/** Parts that one can still tell apart in a bar; the rest is one part. */
+const most_servers = 6;
+
+interface DaysCardProps {
+  report: Report;
+  query: ReportQuery;
+  /** Names of servers, those with the most traffic first. */
+  servers: readonly string[];
+  account: string;
+}
+
+export function DaysCard({ report, query, servers, account }: DaysCardProps) {
+  const [split, setSplit] = useState('direction');
+  const bySplit = split === 'server' && servers.length > 1;
+  const days = useMemo(() => everyDay(report, report.rows), [report]);
+  const starts = useMemo(() => days.map(({ day }) => day), [days]);
+  const top = bySplit ? servers.slice(0, most_servers) : [];
+  const ofServers = useDaysOfServers(top, query, days);
+  const series = useMemo(
+    () => (bySplit ? withOthers(ofServers, days) : byDirection(days)),
+    [bySplit, ofServers, days],
+  );
+  const save = () => {
+    const header = [
+      'day',
+      ...series.map(({ name }) => `${name}_bytes`.toLowerCase()),
+      'total_bytes',
+    ];
+    const rows = days.map(({ day, total }, at) => [
+      isoDay(day),
+      ...series.map(({ values }) => values[at] ?? 0),
+      total,
+    ]);
+    download(fileName(account, report), csv(header, rows));
+  };
+  return (
+    <Card
+      title="By day"
+      note="Days are UTC, from midnight to midnight."
+      actions={
+        <>
+          {servers.length > 1 && (
+            <div class="split">
+              <SelectField
+                label="Split by"
+                name="split"
+                value={split}
+                options={[
+                  { value: 'direction', text: 'Up and down' },
+                  { value: 'server', text: 'Server' },
+                ]}
+                onInput={setSplit}
+              />
+            </div>
+          )}
+          <Button icon="download" onClick={save}>
+            Download CSV<span class="unseen"> by day</span>
+          </Button>
+        </>
+      }
+    >
+      <DaysChart label="Usage by day" days={starts} series={series} />
+      <details class="numbers">
+        <summary>The same numbers as a table</summary>
+        <Table
+          caption="Usage by day, UTC"
+          rows={days.toReversed()}
+          keyOf={({ day }) => day}
+          columns={columnsOf(series, days)}
+        />
+      </details>
+    </Card>
+  );
+}
+
+function columnsOf(
+  series: readonly Series[],
+  days: readonly UsageOfDay[],
+): Array<Column<UsageOfDay>> {
+  const positions = new Map(days.map(({ day }, at) => [day, at]));
+  return [
+    { heading: 'Day', cell: ({ day }) => writtenDay(day), names: true },
+    ...series.map(({ name, values }) => ({
+      heading: name,
+      numeric: true,
+      cell: ({ day }: UsageOfDay) => bytes(values[positions.get(day) ?? 0] ?? 0),
+    })),
+    { heading: 'Total', numeric: true, cell: ({ total }) => bytes(total) },
+  ];
+}
+
+const byDirection = (days: readonly UsageOfDay[]): Series[] => [
+  { name: 'Down', values: days.map(({ down }) => down) },
+  { name: 'Up', values: days.map(({ up }) => up) },
+];
+
+/** What is not of the named servers is one part more. */
+function withOthers(series: readonly Series[], days: readonly UsageOfDay[]): Series[] {
+  const rest = days.map(({ total }, at) =>
+    Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
+  );
+  return rest.some((value) => value > 0)
+    ? [...series, { name: 'Others', values: rest }]
+    : [...series];
+}
+
+/** Usage by day of each of these servers: one request each, as a report is grouped in one way only. */
+function useDaysOfServers(
+  servers: readonly string[],
+  query: ReportQuery,
+  days: readonly UsageOfDay[],
+): Series[] {
+  // Always as many: hooks are told apart by their order.
+  const reads = Array.from({ length: most_servers }, (_, at) => {
+    const server = servers[at];
+    return useRead(
+      'console_get_usage',
+      { query: { ...query, by: 'day', server: server ?? '' } },
+      { enabled: server !== undefined },
+    ).data;
+  });
+  const key = reads.slice(0, servers.length);
+  return useMemo(
+    () =>
+      servers.map((name, at) => {
+        const totals = new Map(key[at]?.rows.map(({ day, total }) => [day, total]));
+        return { name, values: days.map(({ day }) => totals.get(day) ?? 0) };
+      }),
+    [days, ...reads, servers.join(' ')],
+  );
+}

@@ -1,0 +1,79 @@
+// What the page of usage shows: which days, and whose traffic through which server.
+import { SelectField, TextField } from '../ui/field.tsx';
+import { isoDay } from '../usage_days.ts';
+import { type Choice, spanNames } from './span.ts';
+
+export interface Filters {
+  choice: Choice;
+  /** Names, or empty for all. */
+  server: string;
+  user: string;
+}
+
+interface FilterFieldsProps {
+  filters: Filters;
+  onChange: (changes: Partial<Filters>) => void;
+  servers: readonly string[];
+  users: readonly string[];
+  now: number;
+}
+
+export function FilterFields({ filters, onChange, servers, users, now }: FilterFieldsProps) {
+  const { choice, server, user } = filters;
+  const choose = (changes: Partial<Choice>) => onChange({ choice: { ...choice, ...changes } });
+  const today = isoDay(now);
+  return (
+    <div class="filters">
+      <SelectField
+        label="Days"
+        name="days"
+        value={choice.name}
+        options={Object.entries(spanNames).map(([value, text]) => ({ value, text }))}
+        onInput={(name) => choose({ name: name as Choice['name'] })}
+      />
+      {choice.name === 'own' && (
+        <>
+          <TextField
+            label="First day"
+            name="first"
+            type="date"
+            max={today}
+            value={choice.first}
+            onInput={(event) => choose({ first: event.currentTarget.value })}
+          />
+          <TextField
+            label="Last day"
+            name="last"
+            type="date"
+            max={today}
+            value={choice.last}
+            onInput={(event) => choose({ last: event.currentTarget.value })}
+          />
+        </>
+      )}
+      <SelectField
+        label="Server"
+        name="server"
+        value={server}
+        options={withAll('All servers', servers, server)}
+        onInput={(name) => onChange({ server: name })}
+      />
+      <SelectField
+        label="User"
+        name="user"
+        value={user}
+        options={withAll('All users', users, user)}
+        onInput={(name) => onChange({ user: name })}
+      />
+    </div>
+  );
+}
+
+/** The chosen one stays among them when the days change to some without its traffic. */
+function withAll(all: string, names: readonly string[], chosen: string) {
+  const known = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+  return [
+    { value: '', text: all },
+    ...known.toSorted().map((name) => ({ value: name, text: name })),
+  ];
+}

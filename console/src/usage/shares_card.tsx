@@ -1,0 +1,88 @@
+// Usage by server or by user: the largest first, as bars in a table.
+import { Share } from '../charts/share.tsx';
+import { csv, download } from '../csv.ts';
+import { bytes, percent } from '../format.ts';
+import { Button } from '../ui/button.tsx';
+import { Card, Empty } from '../ui/card.tsx';
+import { Table } from '../ui/table.tsx';
+import { fileName, type Report } from './report.ts';
+
+interface SharesCardProps {
+  by: 'server' | 'user';
+  report: Report;
+  account: string;
+  /** Shows this one alone. */
+  onChoose: (name: string) => void;
+}
+
+export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
+  const rows = report.rows
+    .map(({ up, down, total, ...row }) => ({ name: row[by] ?? '', up, down, total }))
+    .sort((one, other) => other.total - one.total);
+  const most = rows[0]?.total ?? 0;
+  const title = by === 'server' ? 'By server' : 'By user';
+  const save = () =>
+    download(
+      fileName(account, report, by),
+      csv(
+        [by, 'up_bytes', 'down_bytes', 'total_bytes'],
+        rows.map(({ name, up, down, total }) => [name, up, down, total]),
+      ),
+    );
+  return (
+    <Card
+      title={title}
+      actions={
+        rows.length > 0 && (
+          <Button icon="download" onClick={save}>
+            Download CSV<span class="unseen"> {title.toLowerCase()}</span>
+          </Button>
+        )
+      }
+    >
+      {rows.length === 0 ? (
+        <Empty title="No traffic in these days." />
+      ) : (
+        <div class="shares">
+          <Table
+            caption={`Usage ${title.toLowerCase()}, the largest first`}
+            rows={rows}
+            keyOf={({ name }) => name}
+            columns={[
+              {
+                heading: by === 'server' ? 'Server' : 'User',
+                names: true,
+                cell: ({ name }) =>
+                  rows.length === 1 ? (
+                    name
+                  ) : (
+                    <button type="button" class="as-link" onClick={() => onChoose(name)}>
+                      <span class="unseen">Show only </span>
+                      {name}
+                    </button>
+                  ),
+              },
+              {
+                heading: 'Total',
+                numeric: true,
+                cell: ({ total }) => (
+                  <span class="share-cell">
+                    <Share value={total} most={most} />
+                    {bytes(total)}
+                  </span>
+                ),
+              },
+              {
+                heading: 'Share',
+                numeric: true,
+                cell: ({ total }) => percent(total / report.total),
+              },
+              { heading: 'Up', numeric: true, cell: ({ up }) => bytes(up) },
+              { heading: 'Down', numeric: true, cell: ({ down }) => bytes(down) },
+            ]}
+          />
+        </div>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,37 @@
+// Which days are asked for: a span by its name, or by its first and last day.
+import { day_seconds, daysBack, parseIsoDay, startOfDay } from '../usage_days.ts';
+
+export const spanNames = {
+  period: 'This billing period',
+  7: 'Last 7 days',
+  30: 'Last 30 days',
+  90: 'Last 90 days',
+  own: 'Own dates',
+} as const;
+
+export type SpanName = keyof typeof spanNames;
+
+export interface Choice {
+  name: `${SpanName}`;
+  /** Own dates, as date fields write them. */
+  first: string;
+  last: string;
+}
+
+/** What a request asks for: `from <= time < to`; what is left out is for the server to say. */
+export interface Span {
+  from?: number;
+  to?: number;
+}
+
+/** The span of a choice, or what is wrong with it. */
+export function spanOf({ name, first, last }: Choice, now: number): Span | { wrong: string } {
+  if (name === 'period') return {};
+  if (name !== 'own') return { from: daysBack(now, Number(name)) };
+  const from = parseIsoDay(first);
+  const to = parseIsoDay(last);
+  if (from === undefined || to === undefined) return { wrong: 'Choose a first and a last day.' };
+  if (from > to) return { wrong: 'The first day is after the last.' };
+  if (from > startOfDay(now)) return { wrong: 'The first day is still to come.' };
+  return { from, to: to + day_seconds };
+}

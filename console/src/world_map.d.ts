@@ -1,0 +1,10 @@
+// What the build makes of the map of the world (build/world_map.ts).
+declare module 'virtual:world-map' {
+  /** Path of all land. */
+  export const land: string;
+  export const width: number;
+  export const height: number;
+  /** Of the projection, Natural Earth, and where its centre is drawn. */
+  export const scale: number;
+  export const center: [number, number];
+}

@@ -1,0 +1,130 @@
+// What the overview says needs attention, and what it leaves alone.
+import { describe, expect, test } from 'vitest';
+import { named } from '../src/attention.ts';
+import type { DnsState } from '../src/dns_entries.ts';
+import { attention } from '../src/overview/attention.ts';
+import type { Known } from '../src/overview/known.ts';
+
+const now = 1_795_229_104;
+const day = 86_400;
+const keys = (known: Omit<Known, 'now'>) => attention({ now, ...known }).map(({ key }) => key);
+
+const contract = {
+  suspended: false,
+  expiry: now + 200 * day,
+  over_limit: false,
+  on_limit: 'refuse',
+  detailed_billing: false,
+  period: { usage: 10, limit: 100, end: now + 5 * day },
+};
+const exit = { ip: '203.0.113.1', status: 'ok', geostatus: { 'db-ip': { status: 'ok' } } };
+const server = {
+  server: 'fra1',
+  usage: { limit: 100, current: 10 },
+  nodes: { live: 1 },
+  ips: [exit],
+};
+const entry = { ip: '203.0.113.7', user: 'ci', user_active: true, expiry: now + 2 * day };
+const override = {
+  id: 1,
+  server: 'fra1',
+  hostname: 'a.example',
+  status: 'active' as DnsState['status'],
+  on_contract: true,
+  nodes: [{ name: 'node-1', live: true, applied: true }],
+};
+
+test('where all is well there is nothing to say', () => {
+  const known = {
+    contract,
+    servers: [server],
+    authlist: [entry],
+    overrides: [override],
+    tokens: [{ name: 'ci', expiry: null }],
+    users: [{ name: 'bob', active: true, sign_in: { invited_until: null, last_sign_in_at: null } }],
+    session: { has_password: true, second_factor: true },
+  };
+  expect(keys(known)).toEqual([]);
+});
+
+describe('the contract', () => {
+  test('is told when it ends within 30 days, has ended, or is suspended', () => {
+    expect(keys({ contract: { ...contract, expiry: now + 30 * day } })).toEqual(['ending']);
+    expect(keys({ contract: { ...contract, expiry: now + 30 * day + 1 } })).toEqual([]);
+    expect(keys({ contract: { ...contract, expiry: now } })).toEqual(['expired']);
+    expect(keys({ contract: { ...contract, suspended: true } })).toEqual(['suspended']);
+  });
+
+  test('is told when its limit is used up, or will be before the period ends', () => {
+    const forecast = { usage: 200, bytes_per_day: 40, days: 5, limit_reached_at: now + 2 * day };
+    expect(keys({ contract, forecast })).toEqual(['forecast']);
+    expect(keys({ contract: { ...contract, over_limit: true }, forecast })).toEqual(['over']);
+    expect(keys({ contract, forecast: { ...forecast, limit_reached_at: undefined } })).toEqual([]);
+  });
+
+  test("a server's own limit counts with detailed server billing alone", () => {
+    const full = { ...server, usage: { limit: 10, current: 10 } };
+    expect(keys({ contract, servers: [full] })).toEqual([]);
+    const detailed = { ...contract, detailed_billing: true };
+    expect(keys({ contract: detailed, servers: [full] })).toEqual(['over-server']);
+  });
+});
+
+test('servers without a live node, exit IPs that are not well, and misplaced ones are told', () => {
+  const ips = ['crit', 'warn', 'unknown'].map((status) => ({ ...exit, status }));
+  const misplaced = { ...exit, geostatus: { 'db-ip': { status: 'crit' } } };
+  const servers = [{ ...server, nodes: { live: 0 }, ips: [...ips, misplaced] }];
+  expect(keys({ servers })).toEqual(['dark', 'exits-crit', 'exits-warn', 'geo', 'exits-unknown']);
+});
+
+test('authlist entries are told that end within 24 hours, or let nobody in', () => {
+  expect(keys({ authlist: [{ ...entry, expiry: now + day }] })).toEqual(['entries-ending']);
+  expect(keys({ authlist: [{ ...entry, expiry: now + day + 1 }] })).toEqual([]);
+  expect(keys({ authlist: [{ ...entry, user_active: false }] })).toEqual(['idle']);
+});
+
+describe('a pending custom DNS entry', () => {
+  const behind = { name: 'node-1', live: true, applied: false };
+  const pending = { ...override, status: 'pending' as const, nodes: [behind] };
+
+  test('is given a minute where its nodes are there', () => {
+    expect(keys({ overrides: [pending] })).toEqual([]);
+    const since = (seconds: number) => new Map([[1, now - seconds]]);
+    expect(keys({ overrides: [pending], pendingSince: since(59) })).toEqual([]);
+    expect(keys({ overrides: [pending], pendingSince: since(60) })).toEqual(['pending-1']);
+  });
+
+  test('is told at once where a node that it waits for is not there, or there is none', () => {
+    const lost = { ...pending, nodes: [{ ...behind, live: false }] };
+    expect(attention({ now, overrides: [lost] })[0]?.sentence).toContain('no node is connected');
+    expect(keys({ overrides: [{ ...pending, nodes: [] }] })).toEqual(['pending-1']);
+  });
+});
+
+test('API tokens are told that have expired, or will within a week', () => {
+  expect(keys({ tokens: [{ name: 'ci', expiry: now }] })).toEqual(['tokens-over']);
+  expect(keys({ tokens: [{ name: 'ci', expiry: now + 7 * day }] })).toEqual(['token-ci']);
+  expect(keys({ tokens: [{ name: 'ci', expiry: now + 8 * day }] })).toEqual([]);
+});
+
+test('users are told who were invited and have not signed in', () => {
+  const user = (active: boolean, last_sign_in_at: number | null) => ({
+    name: 'bob',
+    active,
+    sign_in: { invited_until: now + day, last_sign_in_at },
+  });
+  expect(keys({ users: [user(true, null)] })).toEqual(['invited']);
+  expect(keys({ users: [user(true, now), user(false, null)] })).toEqual([]);
+});
+
+test('a person without a second factor is told so', () => {
+  expect(keys({ session: { has_password: true, second_factor: false } })).toEqual([
+    'second-factor',
+  ]);
+});
+
+test('long lists of names are cut', () => {
+  expect(named(['a'])).toBe('a');
+  expect(named(['a', 'b', 'c', 'd'])).toBe('a, b, c and d');
+  expect(named(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
+});

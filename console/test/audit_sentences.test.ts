@@ -1,0 +1,102 @@
+// The audit log in words: a sentence for each action that the server records.
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  type AuditRecord,
+  actorName,
+  auditSentence,
+  deeds,
+  differences,
+} from '../src/audit_sentences.ts';
+
+const source = join(import.meta.dirname, '../../server/src');
+const actions = globSync('**/*.ts', { cwd: source }).flatMap((file) =>
+  // Also those of `action: isNew ? 'a.create' : 'a.change'`.
+  [...readFileSync(join(source, file), 'utf8').matchAll(/^.*\baction: .*'.*$/gm)].flatMap(
+    ([line]) => [...line.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map((match) => match[1] as string),
+  ),
+);
+
+const record = (rest: Partial<AuditRecord>): AuditRecord => ({
+  actor_kind: 'user',
+  actor: 'acme/alice',
+  action: 'authlist.create',
+  target: 'authlist/1',
+  before: null,
+  after: null,
+  ...rest,
+});
+
+test('the source of the server was found', () => {
+  expect(actions.length).toBeGreaterThan(40);
+  expect(actions).toContain('contract_server.add');
+});
+
+test.each([...new Set(actions)].sort())('%s has a sentence', (action) => {
+  expect(Object.keys(deeds)).toContain(action);
+  // Also where the record holds nothing of what the sentence would name.
+  expect(auditSentence(record({ action, target: 'fra1' }))).toMatch(/^alice [a-z].*[^ ]\.$/);
+});
+
+test('an action without a sentence is told as it is', () => {
+  const told = auditSentence(record({ action: 'moon.paint', target: 'moon/1' }));
+  expect(told).toBe('alice did moon.paint on moon/1.');
+});
+
+describe('sentences', () => {
+  test('an entry is told with its address, user and end', () => {
+    const after = { ip: '203.0.113.7', user: 'ci', expiry: 1_795_229_104 };
+    expect(auditSentence(record({ after }))).toMatch(
+      /^alice added 203\.0\.113\.7 to the authlist for ci, until \d+ Nov 2026, \d\d:\d\d\.$/,
+    );
+  });
+
+  test('a change is told by what changed', () => {
+    const before = { ip: '203.0.113.7', user: 'ci', expiry: 1 };
+    const after = { ip: '203.0.113.8', user: 'ci', expiry: 1 };
+    expect(auditSentence(record({ action: 'authlist.change', before, after }))).toBe(
+      'alice changed the authlist entry 203.0.113.7 of ci: now 203.0.113.8.',
+    );
+  });
+
+  test('a user who is disabled and loses permissions is told as both', () => {
+    const before = { active: 1, admin: 1, billing: 0, proxy: 1, display_name: 'Bob' };
+    const after = { active: 0, admin: 0, billing: 0, proxy: 1, display_name: 'Bob' };
+    expect(auditSentence(record({ action: 'user.change', target: 'bob', before, after }))).toBe(
+      'alice disabled the user bob, and set the permissions of bob to proxy.',
+    );
+  });
+
+  test('actors are people, tokens, operators, nodes and Exitward itself', () => {
+    const names = ['user', 'account', 'operator', 'node', 'system'].map((actor_kind) =>
+      actorName({ actor_kind, actor: actor_kind === 'operator' ? 'ops' : 'acme/ci' }),
+    );
+    expect(names).toEqual([
+      'ci',
+      'API token ci',
+      'Operator ops',
+      'Node acme/ci',
+      'Exitward (acme/ci)',
+    ]);
+  });
+});
+
+describe('differences', () => {
+  test('of a change, only what differs', () => {
+    const before = { ip: '203.0.113.7', user: 'ci', limit_bytes: 1000, revision: 1 };
+    const after = { ip: '203.0.113.7', user: 'bob', limit_bytes: 2000, revision: 2 };
+    expect(differences({ before, after })).toEqual([
+      { field: 'user', before: 'ci', after: 'bob' },
+      { field: 'limit_bytes', before: '1 kB', after: '2 kB' },
+    ]);
+  });
+
+  test('of a record that is new or gone, all of it', () => {
+    expect(differences({ before: null, after: { ip: '203.0.113.7', own: null } })).toEqual([
+      { field: 'ip', before: '', after: '203.0.113.7' },
+      { field: 'own', before: '', after: 'none' },
+    ]);
+    expect(differences({ before: null, after: null })).toEqual([]);
+  });
+});

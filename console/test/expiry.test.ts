@@ -1,0 +1,89 @@
+// Expiries as people choose them, in several time zones.
+import { execFileSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { expiryFrom, keep, lifetimes, usualLifetime } from '../src/forms/expiry.ts';
+
+/** Calls a function of expiry.ts with each of `given` in a process of that time zone, which a thread cannot change. */
+function inZone(zone: string, name: string, given: unknown[]): unknown[] {
+  const program = `
+    import * as expiry from ${JSON.stringify(new URL('../src/forms/expiry.ts', import.meta.url))};
+    const given = ${JSON.stringify(given)};
+    console.log(JSON.stringify(given.map((one) => expiry[${JSON.stringify(name)}](one, 0))));`;
+  const answer = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, TZ: zone },
+    encoding: 'utf8',
+  });
+  return JSON.parse(answer) as unknown[];
+}
+
+const epoch = (text: string) => Date.parse(text) / 1000;
+
+describe('a choice', () => {
+  test('counts from now, by as many seconds as its words say', () => {
+    const sizes: Record<string, number> = {
+      hour: 3600,
+      day: 86_400,
+      week: 604_800,
+      year: 31_536_000,
+    };
+    for (const { value, text } of lifetimes) {
+      const [number, unit = ''] = text.replace(/s$/, '').split(' ');
+      const seconds = Number(number) * (sizes[unit] as number);
+      expect(expiryFrom(value, 1_000_000_000), text).toBe(1_000_000_000 + seconds);
+    }
+  });
+
+  test('is made for who does not choose', () => {
+    expect(lifetimes.map(({ value }) => value as string)).toContain(usualLifetime);
+  });
+
+  test('can leave the expiry as it is', () => {
+    expect(expiryFrom(keep, 1_000_000_000)).toBeUndefined();
+  });
+});
+
+describe('an exact date and time', () => {
+  test("is of the reader's own zone, in summer and in winter", () => {
+    const texts = ['2026-11-21T22:19', '2026-07-01T12:00'];
+    expect(inZone('Europe/Berlin', 'expiryFrom', texts)).toEqual([
+      epoch('2026-11-21T21:19:00Z'),
+      epoch('2026-07-01T10:00:00Z'),
+    ]);
+    expect(inZone('Asia/Kathmandu', 'expiryFrom', texts)).toEqual([
+      epoch('2026-11-21T16:34:00Z'),
+      epoch('2026-07-01T06:15:00Z'),
+    ]);
+  });
+
+  test('of an hour that comes twice is its first time, of one that is left out the hour after it', () => {
+    expect(inZone('Europe/Berlin', 'expiryFrom', ['2026-10-25T02:30', '2026-03-29T02:30'])).toEqual(
+      [epoch('2026-10-25T00:30:00Z'), epoch('2026-03-29T01:30:00Z')],
+    );
+  });
+
+  test('is shown again as it was written', () => {
+    const texts = ['2026-01-02T03:04', '2027-12-31T23:59', '2028-02-29T00:00'];
+    for (const zone of ['UTC', 'America/St_Johns', 'Pacific/Auckland']) {
+      expect(inZone(zone, 'localText', inZone(zone, 'expiryFrom', texts)), zone).toEqual(texts);
+    }
+  });
+
+  test('is none when it is not a date', () => {
+    for (const text of ['', 'tomorrow', '2026-11-21', '2026-13-01T00:00', '-5', '1e3']) {
+      expect(expiryFrom(text, 0), text).toBeUndefined();
+    }
+  });
+});
+
+test('the time zone is told with its offset at the time in question', () => {
+  const times = [epoch('2026-11-21T00:00:00Z'), epoch('2026-07-01T00:00:00Z')];
+  expect(inZone('Europe/Berlin', 'zoneAt', times)).toEqual([
+    'Europe/Berlin, UTC+1',
+    'Europe/Berlin, UTC+2',
+  ]);
+  expect(inZone('America/St_Johns', 'zoneAt', times)).toEqual([
+    'America/St_Johns, UTC−3:30',
+    'America/St_Johns, UTC−2:30',
+  ]);
+  expect(inZone('UTC', 'zoneAt', times)).toEqual(['UTC', 'UTC']);
+});

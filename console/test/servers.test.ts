@@ -1,0 +1,125 @@
+// The list of servers: which are shown, in which order, and how a server's health is summed up.
+import { describe, expect, test } from 'vitest';
+import {
+  isFiltering,
+  type NetworkServer,
+  noFilters,
+  type OwnServer,
+  rowsOf,
+  shownRows,
+  summaryOf,
+} from '../src/servers/rows.ts';
+
+const place = (city: string, country: string) => ({ city, country, latitude: 1, longitude: 2 });
+
+function ownServer(server: string, given: Partial<OwnServer> = {}): OwnServer {
+  return {
+    server,
+    hostname: `${server}.example`,
+    title: server,
+    services: ['proxy'],
+    location: place('Frankfurt am Main', 'DE'),
+    usage: { limit: 100, current: 0, last_30_days: 0 },
+    nodes: { all: 1, live: 1 },
+    ips: [
+      {
+        ip: '192.0.2.1',
+        port_base: 1,
+        status: 'ok',
+        status_time: 1,
+        geostatus: {},
+        ports: [{ port: 11_001, override_port: 11_501, service: 'proxy' }],
+      },
+    ],
+    ...given,
+  };
+}
+
+function networkServer(server: string, given: Partial<NetworkServer> = {}): NetworkServer {
+  return {
+    server,
+    hostname: `${server}.example`,
+    title: server,
+    ip_count: 1,
+    services: ['proxy'],
+    location: place('Frankfurt am Main', 'DE'),
+    on_contract: false,
+    can_add: true,
+    ...given,
+  };
+}
+
+const rows = rowsOf(
+  [
+    networkServer('fra10', { services: ['proxy', 'proxy-https'] }),
+    networkServer('fra2'),
+    networkServer('zrh1', { location: place('Zürich', 'CH') }),
+    networkServer('syd1', { location: place('Sydney', 'AU'), services: ['vpn-ikev2'] }),
+  ],
+  [
+    ownServer('fra10', { usage: { limit: 100, current: 5, last_30_days: 90 } }),
+    ownServer('fra2', { usage: { limit: 100, current: 9, last_30_days: 10 } }),
+    ownServer('zrh1', {
+      ips: [{ ...ownServer('x').ips[0], ip: '2001:db8::7', status: 'crit' } as OwnServer['ips'][0]],
+    }),
+  ],
+);
+const shown = (changes: Partial<typeof noFilters>) =>
+  shownRows(rows, { ...noFilters, ...changes }).map(({ name }) => name);
+
+describe('summaryOf', () => {
+  const of = (...statuses: Array<'ok' | 'warn' | 'crit' | 'unknown'>) =>
+    summaryOf(statuses.map((status) => ({ status })));
+
+  test('the worst exit IP decides, and it is said how many are like it', () => {
+    expect(of('ok', 'ok')).toEqual({ status: 'ok', text: 'ok' });
+    expect(of('ok', 'warn', 'crit')).toEqual({ status: 'crit', text: 'crit, 1 of 3' });
+    expect(of('warn', 'unknown', 'warn')).toEqual({ status: 'warn', text: 'warn, 2 of 3' });
+    expect(of('crit', 'crit')).toEqual({ status: 'crit', text: 'crit' });
+  });
+
+  test('what is not known is not ok', () => {
+    expect(of('ok', 'unknown').status).toBe('unknown');
+    expect(of()).toEqual({ status: 'unknown', text: 'no exit IPs' });
+  });
+});
+
+describe('shownRows', () => {
+  test('the contract, the others and all of the network are told apart', () => {
+    expect(shown({ view: 'contract' })).toEqual(['fra2', 'fra10', 'zrh1']);
+    expect(shown({ view: 'others' })).toEqual(['syd1']);
+    expect(shown({ view: 'all' })).toHaveLength(4);
+  });
+
+  test('names are in the order of their numbers, usage from the most', () => {
+    expect(shown({ sort: 'name' })).toEqual(['fra2', 'fra10', 'zrh1']);
+    expect(shown({ sort: 'period' })).toEqual(['fra2', 'fra10', 'zrh1']);
+    expect(shown({ sort: 'month' })).toEqual(['fra10', 'fra2', 'zrh1']);
+    expect(shown({ sort: 'month', view: 'all' }).at(-1)).toBe('syd1');
+  });
+
+  test('country, service and status filter together', () => {
+    expect(shown({ country: 'DE' })).toEqual(['fra2', 'fra10']);
+    expect(shown({ country: 'DE', service: 'proxy-https' })).toEqual(['fra10']);
+    expect(shown({ status: 'crit' })).toEqual(['zrh1']);
+    expect(shown({ status: 'crit', country: 'DE' })).toEqual([]);
+    expect(shown({ view: 'all', status: 'unknown' })).toEqual([]);
+  });
+
+  test('every word of a search must be found: in name, place, country or exit IP', () => {
+    expect(shown({ text: ' zürich ' })).toEqual(['zrh1']);
+    expect(shown({ text: 'germany FRA2' })).toEqual(['fra2']);
+    expect(shown({ text: '2001:db8::7' })).toEqual(['zrh1']);
+    expect(shown({ text: 'germany zürich' })).toEqual([]);
+  });
+
+  test('what is chosen on the map counts beside the other filters', () => {
+    expect(shown({ chosen: ['fra2', 'syd1'] })).toEqual(['fra2']);
+    expect(shown({ chosen: ['fra2', 'syd1'], view: 'all' })).toEqual(['fra2', 'syd1']);
+  });
+
+  test('view and order are no filters', () => {
+    expect(isFiltering({ ...noFilters, view: 'all', sort: 'month', text: ' ' })).toBe(false);
+    expect(isFiltering({ ...noFilters, chosen: ['fra2'] })).toBe(true);
+  });
+});

@@ -1,0 +1,59 @@
+// Builds the console into the files that the server serves at `/`, and tells what the first page costs.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+import { worldMap } from './build/world_map.ts';
+
+/** Of JavaScript, compressed, before the first page can be used. */
+const mostFirstPageBytes = 90_000;
+
+/** Prints the compressed JavaScript of the first page; too much of it fails the build. */
+function firstPageSize(): Plugin {
+  return {
+    name: 'first-page-size',
+    writeBundle({ dir }, bundle) {
+      const chunks = Object.values(bundle).filter((one) => one.type === 'chunk');
+      const wanted = new Set<string>();
+      const want = (name: string) => {
+        const chunk = chunks.find((one) => one.fileName === name);
+        if (!chunk || wanted.has(name)) return;
+        wanted.add(name);
+        for (const other of chunk.imports) want(other);
+      };
+      for (const chunk of chunks) {
+        // The overview is the first page of whoever is signed in.
+        const isFirst = chunk.isEntry || chunk.facadeModuleId?.endsWith('/pages/overview.tsx');
+        if (isFirst) want(chunk.fileName);
+      }
+      const bytes = [...wanted].reduce(
+        (sum, name) => sum + gzipSync(readFileSync(`${dir}/${name}`), { level: 9 }).length,
+        0,
+      );
+      const share = `${(bytes / 1000).toFixed(1)} kB of ${mostFirstPageBytes / 1000} kB`;
+      this.info(`the first page takes ${share} of compressed JavaScript, in ${wanted.size} files`);
+      if (bytes > mostFirstPageBytes) this.error(`the first page is too heavy: ${share}`);
+    },
+  };
+}
+
+/** While the console is worked on: the server that answers for `npx vite console`. */
+const target = process.env.EXITWARD_DEV_SERVER ?? 'http://127.0.0.1:8080';
+/** The page's own Host: the server compares it with the Origin of each write. */
+const api = { target, changeOrigin: false };
+
+export default defineConfig({
+  server: { host: '127.0.0.1', proxy: { '/console': api, '/admin': api, '/docs': api } },
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  build: {
+    outDir: fileURLToPath(new URL('../server/console', import.meta.url)),
+    emptyOutDir: true,
+    target: 'es2023',
+    // Nothing is inlined as data: the content policy lets in files of this server alone.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    // What the libraries within ask to be passed on.
+    license: { fileName: 'licenses.md' },
+  },
+  plugins: [worldMap(), firstPageSize()],
+});

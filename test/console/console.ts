@@ -1,0 +1,178 @@
+// The console under test: the demo as `npm start` runs it, and a browser to look at it with.
+import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { Caller } from '../../server/test/caller.ts';
+import { startBrowser } from '../browser.ts';
+import { Demo, type Facts, randomBase } from '../demo_process.ts';
+import { Visit } from './visit.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** The account of the demo that the tests look at. */
+export const account = 'acme';
+/** Its user with every permission. */
+export const everything = 'proxy-billing-admin';
+/** The password that `passwordFor` sets. */
+export const passwordOf = (user: string) => `a long password of ${user}`;
+
+/** Builds what the server serves when its sources are newer; one after another, whoever asks. */
+function buildConsole(): void {
+  const lock = new DatabaseSync(join(tmpdir(), 'exitward-console-build.lock'), { timeout: 60_000 });
+  try {
+    lock.exec('begin exclusive');
+    execFileSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'pipe' });
+  } finally {
+    lock.close();
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const [error] = await Promise.race([
+    once(server, 'listening').then(() => []),
+    new Promise<unknown[]>((resolve) => server.on('error', (error) => resolve([error]))),
+  ]);
+  if (error) return false;
+  await new Promise((resolve) => server.close(resolve));
+  return true;
+}
+
+/** A port base whose proxy, origin and override port nobody has. */
+async function freeBase(): Promise<number> {
+  for (;;) {
+    const base = randomBase();
+    const free = await Promise.all([base, base + 80, base + 500].map(isFree));
+    if (free.every(Boolean)) return base;
+  }
+}
+
+export class Console {
+  readonly browser: Browser;
+  readonly #data_dir: string;
+  readonly #port_base: number;
+  #demo: Demo;
+  facts: Facts;
+
+  private constructor(
+    data_dir: string,
+    port_base: number,
+    demo: Demo,
+    facts: Facts,
+    browser: Browser,
+  ) {
+    this.#data_dir = data_dir;
+    this.#port_base = port_base;
+    this.#demo = demo;
+    this.facts = facts;
+    this.browser = browser;
+  }
+
+  /** `args`: of the browser's command line. */
+  static async start(...args: string[]): Promise<Console> {
+    buildConsole();
+    const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
+    const port_base = await freeBase();
+    const demo = new Demo(data_dir, String(port_base));
+    const [facts, browser] = await Promise.all([demo.ready(), startBrowser(...args)]);
+    return new Console(data_dir, port_base, demo, facts, browser);
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.#demo.stop('SIGKILL');
+    rmSync(this.#data_dir, { recursive: true, force: true });
+  }
+
+  /** As a crash would. */
+  async kill(): Promise<void> {
+    await this.#demo.stop('SIGKILL');
+  }
+
+  /** Runs again what was killed, at the same addresses. */
+  async revive(): Promise<void> {
+    const { base_url, admin_url } = this.facts;
+    const listen = [new URL(base_url).host, new URL(admin_url).host] as [string, string];
+    this.#demo = new Demo(this.#data_dir, String(this.#port_base), listen);
+    this.facts = await this.#demo.ready();
+  }
+
+  /** Calls below /v0 as the account. */
+  get api(): Caller {
+    const { base_url, accounts } = this.facts;
+    const token = accounts.find(({ name }) => name === account)?.api_token;
+    const authorization = `Basic ${Buffer.from(`:${token}`).toString('base64')}`;
+    return new Caller(`${base_url}/v0`, { authorization });
+  }
+
+  /** Calls below /admin. */
+  get operator(): Caller {
+    const { admin_url, admin_token } = this.facts;
+    return new Caller(`${admin_url}/admin`, { authorization: `Bearer ${admin_token}` });
+  }
+
+  /** The path of an invitation, which sets the user's password. */
+  async invite(user: string): Promise<string> {
+    const { body } = await this.operator.post(`/accounts/${account}/users/${user}/invite`, {});
+    return body.path;
+  }
+
+  /** Sets `passwordOf(user)`, as the user would by an invitation. */
+  async passwordFor(user: string): Promise<void> {
+    const { base_url } = this.facts;
+    const code = (await this.invite(user)).replace('/#/invite/', '');
+    const page = new Caller(`${base_url}/console`, { origin: base_url });
+    const { status, text } = await page.post('/invite/accept', {
+      code,
+      password: passwordOf(user),
+    });
+    if (status !== 201) throw new Error(text);
+  }
+
+  /** What a line with curl prints that was copied from a page. The demo's ports here are not the usual ones. */
+  async curl(line: string): Promise<string> {
+    const { port } = this.facts.proxy;
+    const moved = line.replace(
+      /localhost:(\d+)/,
+      (_, usual) => `localhost:${Number(usual) - 11_000 + port}`,
+    );
+    const { stdout } = await promisify(execFile)('sh', ['-c', moved]);
+    return stdout;
+  }
+
+  /** A browser profile of its own, that nobody has signed in with. */
+  visit(options: BrowserContextOptions = {}): Promise<Visit> {
+    return Visit.begin(this.browser, this.facts.base_url, options);
+  }
+
+  /** The same, signed in as the user by a one-time link, at this page. */
+  async visitAs(user: string, path = '/', options: BrowserContextOptions = {}): Promise<Visit> {
+    const { body } = await this.operator.post(
+      `/accounts/${account}/users/${user}/sign-in-link`,
+      {},
+    );
+    const visit = await this.visit(options);
+    await visit.open(body.path);
+    await visit.heading('Overview').waitFor();
+    if (path !== '/') await visit.go(path);
+    return visit;
+  }
+
+  /** The same at the operators' listener, with the operator token given. */
+  async visitAsOperator(path = '/operator', options: BrowserContextOptions = {}): Promise<Visit> {
+    const { admin_url, admin_token } = this.facts;
+    const visit = await Visit.begin(this.browser, admin_url, options);
+    await visit.open('/');
+    await visit.page.getByLabel('Operator token').fill(admin_token);
+    await visit.button('Sign in').click();
+    await visit.heading('Overview').waitFor();
+    if (path !== '/operator') await visit.go(path);
+    return visit;
+  }
+}

@@ -1,0 +1,139 @@
+// Somebody at the console: one browser profile with one page, which notes everything that should not happen.
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  Locator,
+  Page,
+} from 'playwright-core';
+
+/** Chromium is slow while other tests run. */
+const patience_milliseconds = 20_000;
+
+/** Breaches of the content policy become errors on the console, those of Trusted Types too. */
+const tellBreaches = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+  console.error('content policy: ' + [violatedDirective, blockedURI, sample].join(' ')));`;
+
+/** Chromium says so of each answer of 400 to 499, which tests look at themselves. */
+const isRefusal = (text: string) =>
+  /^Failed to load resource: the server responded with a status of 4\d\d /.test(text);
+
+export class Visit {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly origin: string;
+  /** What should not have happened, in words. */
+  readonly complaints: string[] = [];
+  /** The server is away: its browser may say that it cannot be reached. */
+  mayBeUnreachable = false;
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.context = context;
+    this.page = page;
+    this.origin = origin;
+    page.setDefaultTimeout(patience_milliseconds);
+    page.on('request', (request) => {
+      const url = new URL(request.url());
+      if (url.protocol === 'blob:') return;
+      if (url.origin !== origin) this.complaints.push(`request to ${url.href}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 500 && !this.mayBeUnreachable)
+        this.complaints.push(`${response.status()} of ${response.url()}`);
+    });
+    page.on('pageerror', (error) => this.complaints.push(`error: ${error.stack ?? error.message}`));
+    page.on('console', (message) => {
+      const text = message.text();
+      if (!['error', 'warning'].includes(message.type()) || isRefusal(text)) return;
+      if (this.mayBeUnreachable && text.startsWith('Failed to load resource: net::ERR_')) return;
+      this.complaints.push(`${message.type()}: ${text}`);
+    });
+  }
+
+  static async begin(
+    browser: Browser,
+    origin: string,
+    options: BrowserContextOptions,
+  ): Promise<Visit> {
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 800 },
+      reducedMotion: 'reduce',
+      locale: 'en-GB',
+      ...options,
+    });
+    await context.addInitScript(tellBreaches);
+    return new Visit(context, await context.newPage(), origin);
+  }
+
+  /** Types an address: the page is loaded anew. */
+  async open(path: string): Promise<void> {
+    await this.page.goto('about:blank');
+    await this.page.goto(this.origin + path);
+  }
+
+  /** Follows a link within the page, as `/authlist`, and waits until something of it is there. */
+  async go(path: string): Promise<void> {
+    await this.page.goto(`${this.origin}/#${path}`);
+    await this.page.getByRole('heading', { level: 1 }).waitFor();
+    await this.settled();
+  }
+
+  /** Waits until nothing says that it is being read. */
+  async settled(): Promise<void> {
+    await this.page.locator('.loading, .spinner').first().waitFor({ state: 'hidden' });
+  }
+
+  /** Names are whole where they are strings. */
+  heading(name: string | RegExp): Locator {
+    return this.page.getByRole('heading', { name, exact: true });
+  }
+  button(name: string | RegExp): Locator {
+    return this.page.getByRole('button', { name, exact: true });
+  }
+  link(name: string | RegExp): Locator {
+    return this.page.getByRole('link', { name, exact: true });
+  }
+  field(label: string | RegExp): Locator {
+    return this.page.getByLabel(label, { exact: true });
+  }
+  dialog(name: string | RegExp): Locator {
+    return this.page.getByRole('dialog', { name, exact: true });
+  }
+  /** The row of a table whose cells hold this. */
+  row(text: string | RegExp): Locator {
+    return this.page.getByRole('row').filter({ hasText: text });
+  }
+  /** A message of what was done. */
+  toast(text: string | RegExp): Locator {
+    return this.page.locator('.toast').filter({ hasText: text });
+  }
+
+  /** Presses one of a few that look like buttons. */
+  async choose(name: string | RegExp): Promise<void> {
+    const radio = this.page.getByRole('radio', { name, exact: true });
+    await this.page.locator('label').filter({ has: radio }).click();
+  }
+
+  /** Waits until the page says this. */
+  async sees(text: string | RegExp): Promise<void> {
+    await this.page.getByText(text).first().waitFor();
+  }
+
+  /** What stands beside the field as wrong. */
+  async faultOf(label: string): Promise<string> {
+    const field = this.field(label);
+    await this.page.locator('[aria-invalid="true"]').first().waitFor();
+    const described = await field.getAttribute('aria-describedby');
+    const id = described?.split(' ').find((one) => one.endsWith('-fault'));
+    return (await this.page.locator(`[id="${id}"]`).textContent()) ?? '';
+  }
+
+  /** The names in the menu, from the top. */
+  menu(): Promise<string[]> {
+    return this.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
+  }
+
+  async end(): Promise<void> {
+    await this.context.close();
+  }
+}

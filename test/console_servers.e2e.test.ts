@@ -1,0 +1,200 @@
+// The console's overview, servers and usage: what they say is what the interface says, and what they offer works.
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Console, everything } from './console/console.ts';
+import type { Visit } from './console/visit.ts';
+
+const patience = { timeout: 20_000 };
+
+describe('servers and usage in the console', { timeout: 60_000 }, () => {
+  let t: Console;
+  let visit: Visit;
+  beforeAll(async () => {
+    t = await Console.start();
+    visit = await t.visitAs(everything);
+  }, 90_000);
+  afterAll(async () => {
+    await visit?.end();
+    await t?.stop();
+  });
+
+  const table = (name: string | RegExp) => visit.page.getByRole('table', { name });
+  const body = (name: string | RegExp) => table(name).locator('tbody tr');
+
+  test('the overview tells the period’s usage, what it comes to, and what needs attention', async () => {
+    const period = visit.page.getByRole('region', { name: 'This billing period' });
+    await period.getByText(/^At this pace it comes to about/).waitFor();
+    const meter = period.getByRole('meter');
+    const { body: contract } = await t.operator.get('/accounts/acme');
+    const share = contract.period.usage / contract.limit_bytes;
+    expect(Number(await meter.getAttribute('aria-valuenow'))).toBe(Math.round(100 * share));
+    await period.getByRole('img', { name: /^Usage by day\./ }).waitFor();
+    const attention = visit.page.getByRole('region', { name: 'What needs attention' });
+    // Whoever came by a link has no password yet.
+    await attention.getByText('You have no password yet').waitFor();
+    await visit.page
+      .getByRole('region', { name: 'Contract' })
+      .getByText('Business', { exact: true })
+      .waitFor();
+  });
+
+  test('servers are listed as the contract has them, and the filters narrow list and map', async () => {
+    await visit.go('/servers');
+    const own = (await t.api.get('/contract/servers')).body as Array<{ server: string }>;
+    await visit.page.getByText(`On the contract (${own.length})`, { exact: true }).waitFor();
+    const names = async () => (await body('Servers').getByRole('link').allTextContents()).sort();
+    expect(await names()).toEqual(own.map(({ server }) => server).sort());
+    const marks = visit.page.getByRole('group', { name: /map of the world/ }).getByRole('button');
+    expect(await marks.count()).toBeGreaterThan(5);
+
+    await visit.field('Search').fill('geneva');
+    await expect.poll(names, patience).toEqual(['here']);
+    await visit.button('Clear the filters').click();
+    await visit.field('Country').selectOption({ label: 'Switzerland' });
+    await expect.poll(names, patience).toContain('here');
+    expect((await names()).length).toBeLessThan(own.length);
+    await visit.button('Clear the filters').click();
+    await visit.field('Search').fill('nothing is called that');
+    await visit.sees('No server fits.');
+    await visit.button('Clear the filters').first().click();
+    await expect.poll(async () => (await names()).length, patience).toBe(own.length);
+  });
+
+  test('a server of the network is added at one press and removed by name; each can be undone', async () => {
+    await visit.choose(/^Not on it \(\d+\)$/);
+    const add = visit.button(/^Add \S+ to the contract$/).first();
+    const name = ((await add.getAttribute('aria-label')) ?? '').split(' ')[1] as string;
+    const isOn = async () =>
+      (await t.api.get(`/contract/servers?server=${name}`)).body.length === 1;
+    await add.click();
+    await visit.toast(`${name} is on the contract`).waitFor();
+    expect(await isOn()).toBe(true);
+    await visit.toast(`${name} is on the contract`).getByRole('button', { name: 'Undo' }).click();
+    await visit.toast(`${name} is off the contract again`).waitFor();
+    expect(await isOn()).toBe(false);
+
+    await visit.button(`Add ${name} to the contract`).click();
+    await visit.choose(/^On the contract/);
+    await visit.button(`Remove ${name} from the contract`).click();
+    const dialog = visit.dialog(`Remove ${name} from the contract?`);
+    await dialog.getByText('end at once').waitFor();
+    await dialog.getByRole('button', { name: `Remove ${name}` }).click();
+    await visit.row(name).waitFor({ state: 'detached' });
+    expect(await isOn()).toBe(false);
+    await visit
+      .toast(`${name} is off the contract`)
+      .last()
+      .getByRole('button', { name: 'Undo' })
+      .click();
+    await visit.row(name).waitFor();
+    expect(await isOn()).toBe(true);
+    await t.operator.delete(`/accounts/acme/servers/${name}`);
+  });
+
+  test('the settings of a server work as they are copied, with a token made beside them', async () => {
+    const { origin } = t.facts.proxy;
+    await visit.link('here').click();
+    await visit.heading(/\(here\)$/).waitFor();
+    await visit.sees('1 of 1 live');
+    await visit.field('Page to open').fill(`${origin}/`);
+    await visit.choose('By token');
+    await visit.field('User').selectOption('proxy');
+    await visit.button('Make a token').click();
+    await visit.sees('The token for proxy is in the text below');
+    const settings = visit.page.getByRole('region', { name: 'Settings to copy' }).locator('pre');
+    const line = async () => (await settings.textContent()) ?? '';
+    expect(await line()).toMatch(/^curl -x http:\/\/localhost:\d+ -U 'proxy:ewt_/);
+    expect(await t.curl(await line())).toContain("This is the demo's origin.");
+
+    // By address: refused until the address is listed, which the page offers.
+    await visit.choose('By address');
+    expect(await t.curl(`${await line()} -s -o /dev/null -w '%{http_code}'`)).toBe('407');
+    await visit.button('Add an address').click();
+    await visit.button('Use my address').click();
+    await expect.poll(() => visit.field('Address').inputValue(), patience).toBe('127.0.0.1');
+    await visit.button('Add the address').click();
+    await visit.sees('no password is needed');
+    await expect
+      .poll(async () => t.curl(`${await line()} -s -o /dev/null -w '%{http_code}'`), patience)
+      .toBe('200');
+
+    for (const [program, words] of [
+      ['Shell', 'export https_proxy='],
+      ['PowerShell', '$env:https_proxy'],
+      ['Playwright', 'chromium.launch'],
+      ['Selenium', '--proxy-server='],
+      ['Chrome', 'google-chrome'],
+      ['Firefox', 'network.proxy.http_port'],
+      ['PAC file', 'FindProxyForURL'],
+    ] as const) {
+      await visit.choose(program);
+      await expect.poll(line, patience).toContain(words);
+    }
+  });
+
+  test('what is copied is what is shown', async () => {
+    await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await visit.choose('curl');
+    await visit.button('Copy the settings for curl').click();
+    await visit.sees('Copied the settings for curl.');
+    const settings = visit.page.getByRole('region', { name: 'Settings to copy' }).locator('pre');
+    expect(await visit.page.evaluate('navigator.clipboard.readText()')).toBe(
+      await settings.textContent(),
+    );
+  });
+
+  test('usage by day, server and user is downloaded as CSV whose sums are those of the page', async () => {
+    await visit.go('/usage');
+    await visit.field('Days').selectOption('Last 30 days');
+    const answer = await visit.page.waitForResponse(
+      (response) => /usage\?.*by=day/.test(response.url()) && /from=/.test(response.url()),
+    );
+    const { total, down, up } = await answer.json();
+    await visit.sees('Busiest day');
+    for (const [name, columns] of [
+      ['by day', ['day', 'down_bytes', 'up_bytes', 'total_bytes']],
+      ['by server', ['server', 'up_bytes', 'down_bytes', 'total_bytes']],
+      ['by user', ['user', 'up_bytes', 'down_bytes', 'total_bytes']],
+    ] as const) {
+      const downloaded = visit.page.waitForEvent('download');
+      await visit.button(`Download CSV ${name}`).click();
+      const file = await downloaded;
+      expect(file.suggestedFilename()).toMatch(/^usage-acme-\d{4}-\d\d-\d\d-.*\.csv$/);
+      const [header, ...rows] = readFileSync(await file.path(), 'utf8')
+        .trimEnd()
+        .split('\r\n')
+        .map((line) => line.split(','));
+      expect(header).toEqual(columns);
+      const sum = (column: string) =>
+        rows.reduce((all, row) => all + Number(row[columns.indexOf(column as never)]), 0);
+      expect([sum('total_bytes'), sum('down_bytes'), sum('up_bytes')], name).toEqual([
+        total,
+        down,
+        up,
+      ]);
+    }
+  });
+
+  test('usage is narrowed to a server and a user, by day or by their own dates', async () => {
+    const shown = () =>
+      visit.page.locator('.stat').filter({ hasText: 'Total' }).locator('dd').first().textContent();
+    const all = await shown();
+    const choose = visit.button(/^Show only here$|^Show only /).first();
+    await choose.click();
+    await expect.poll(shown, patience).not.toBe(all);
+    await visit.field('Server').selectOption('');
+    await expect.poll(shown, patience).toBe(all);
+    await visit.field('Days').selectOption('Own dates');
+    await visit.field('First day').fill('2026-01-02');
+    await visit.field('Last day').fill('2026-01-01');
+    await visit.sees('The first day is after the last.');
+    await visit.field('Days').selectOption('Last 30 days');
+    await expect.poll(shown, patience).toBe(all);
+    await visit.page.getByText('The same numbers as a table').click();
+    expect(await body('Usage by day, UTC').count()).toBeGreaterThan(28);
+  });
+
+  test('none of it asked another host, or broke the content policy', () => {
+    expect(visit.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,282 @@
+// Signing in to the console in a real browser: links, invitations, passwords, the second factor, sessions.
+import { type TOTP, URI } from 'otpauth';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { account, Console, everything, passwordOf } from './console/console.ts';
+import type { Visit } from './console/visit.ts';
+
+const patience = { timeout: 20_000 };
+
+describe('signing in to the console', { timeout: 60_000 }, () => {
+  let t: Console;
+  beforeAll(async () => {
+    t = await Console.start();
+  }, 90_000);
+  afterAll(() => t?.stop());
+
+  async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {
+    await visit.field('Account').fill(account);
+    await visit.field('User').fill(user);
+    await visit.field('Password').fill(password);
+    await visit.button('Sign in').click();
+  }
+
+  test('the link that npm start prints signs in, once; used again it says so in words', async () => {
+    const { link, user } = t.facts.console;
+    const visit = await t.visit();
+    await visit.open(link.replace(t.facts.base_url, ''));
+    await visit.heading('Overview').waitFor();
+    await visit.sees(`${user} of ${account}`);
+    // Whoever looks at the address, or goes back, finds no code.
+    expect(visit.page.url()).toBe(`${t.facts.base_url}/#/`);
+
+    const other = await t.visit();
+    await other.open(link.replace(t.facts.base_url, ''));
+    await other.heading('This link does not work').waitFor();
+    expect(await other.page.getByRole('alert').textContent()).toMatch(/used|over|replaced/);
+    await other.link('Sign in with a password').click();
+    await other.heading('Sign in').waitFor();
+    expect([...visit.complaints, ...other.complaints]).toEqual([]);
+    await visit.end();
+    await other.end();
+  });
+
+  test('an invitation sets a password, signs in, and works once', async () => {
+    const path = await t.invite('admin');
+    const visit = await t.visit();
+    await visit.open(path);
+    await visit.sees('Welcome, Demo admin');
+    const password = visit.field('New password');
+    await password.fill('admin admin admin');
+    await visit.button('Set the password and sign in').click();
+    expect(await visit.faultOf('New password')).toContain('easily guessed');
+    await password.fill(passwordOf('admin'));
+    await visit.button('Set the password and sign in').click();
+    await visit.heading('Overview').waitFor();
+
+    const other = await t.visit();
+    await other.open(path);
+    await other.heading('This link does not work').waitFor();
+    expect([...visit.complaints, ...other.complaints]).toEqual([]);
+    await visit.end();
+    await other.end();
+  });
+
+  test('account, user and password sign in, and the page is still signed in when it is loaded anew', async () => {
+    await t.passwordFor('admin');
+    const visit = await t.visit();
+    await visit.open('/');
+    await giveCredentials(visit, 'admin');
+    await visit.heading('Overview').waitFor();
+    await visit.open('/#/authlist');
+    await visit.heading('IP authlist').waitFor();
+    expect(visit.complaints).toEqual([]);
+    await visit.end();
+  });
+
+  test('a wrong password, a wrong user and a wrong account are told in the same words', async () => {
+    await t.passwordFor('admin');
+    const visit = await t.visit();
+    await visit.open('/');
+    const said: Array<string | null> = [];
+    for (const [of, user, password] of [
+      [account, 'admin', 'not the right password'],
+      [account, 'nobody-there', passwordOf('admin')],
+      ['no-such-account', 'admin', passwordOf('admin')],
+    ] as const) {
+      await visit.field('Account').fill(of);
+      await visit.field('User').fill(user);
+      await visit.field('Password').fill(password);
+      const answered = visit.page.waitForResponse(/\/console\/session$/);
+      await visit.button('Sign in').click();
+      expect((await answered).status()).toBe(401);
+      const alert = visit.page.getByRole('alert').filter({ hasText: /./ });
+      await alert.waitFor();
+      said.push(await alert.textContent());
+    }
+    expect(new Set(said)).toEqual(new Set(['Account, user or password is not right.']));
+    await visit.end();
+  });
+
+  test('who guesses is told how long to wait, and even the right password waits', async () => {
+    await t.passwordFor('billing-admin');
+    const visit = await t.visit();
+    await visit.open('/');
+    const alert = visit.page.getByRole('alert').filter({ hasText: /./ });
+    for (let tries = 0; tries < 5; tries++) {
+      const answered = visit.page.waitForResponse(/\/console\/session$/);
+      await giveCredentials(visit, 'billing-admin', `guess number ${tries}`);
+      await answered;
+    }
+    await giveCredentials(visit, 'billing-admin');
+    await alert.filter({ hasText: 'Too many attempts' }).waitFor();
+    expect(await alert.textContent()).toMatch(/^Too many attempts.*Try again in [12] seconds\.$/);
+    await expect
+      .poll(async () => {
+        const press = visit.button('Sign in').click({ timeout: 1000 });
+        await press.catch(() => undefined);
+        return visit.heading('Overview').isVisible();
+      }, patience)
+      .toBe(true);
+    await visit.end();
+  });
+
+  test('a second factor is set up, asked for at the next sign-in, and a recovery code stands in for it once', async () => {
+    const user = 'proxy-admin';
+    await t.passwordFor(user);
+    const visit = await t.visit();
+    await visit.open('/#/sign-in');
+    await giveCredentials(visit, user);
+    await visit.heading('Your sign-in').waitFor();
+
+    await visit.button('Set it up').click();
+    const first = visit.dialog('Set up a second factor');
+    await first.getByLabel('Your password').fill('not the right password');
+    await visit.button('Continue').click();
+    expect(await visit.faultOf('Your password')).not.toBe('');
+    await first.getByLabel('Your password').fill(passwordOf(user));
+    const begun = visit.page.waitForResponse(
+      (response) => /second-factor$/.test(response.url()) && response.status() === 201,
+    );
+    await visit.button('Continue').click();
+    const { url, secret } = await (await begun).json();
+    const second = visit.dialog('Add it to your app');
+    await second.getByRole('img', { name: /QR code/ }).waitFor();
+    expect((await second.locator('pre').textContent())?.replace(/\s/g, '')).toBe(secret);
+
+    const app = URI.parse(url) as TOTP;
+    expect(app.label).toBe(`${account}/${user}`);
+    await second.getByLabel('Code', { exact: true }).fill('000000');
+    await visit.button('Turn it on').click();
+    expect(await visit.faultOf('Code')).toContain('not the app');
+    // A code of the step before counts, too; the next one is then left for the sign-in.
+    const now = Date.now();
+    await second
+      .getByLabel('Code', { exact: true })
+      .fill(app.generate({ timestamp: now - 30_000 }));
+    await visit.button('Turn it on').click();
+    const third = visit.dialog('Keep your recovery codes');
+    const codes = await third
+      .getByRole('list', { name: 'Recovery codes' })
+      .locator('li')
+      .allInnerTexts();
+    expect(new Set(codes).size).toBe(10);
+    await visit.button('I have kept them').click();
+    await visit.sees('Signing in takes a code from your authenticator app');
+    await visit.button('Sign out').click();
+
+    await giveCredentials(visit, user);
+    await visit.sees('has a second factor');
+    await visit.field('Code').fill('123456');
+    await visit.button('Sign in').click();
+    expect(await visit.faultOf('Code')).toMatch(/not right/);
+    await visit.field('Code').fill(app.generate());
+    await visit.button('Sign in').click();
+    await visit.heading('Your sign-in').or(visit.heading('Overview')).waitFor();
+
+    for (const [code, works] of [
+      [codes[0] as string, true],
+      [codes[0] as string, false],
+      [(codes[1] as string).toUpperCase().replaceAll('-', ' '), true],
+    ] as const) {
+      const other = await t.visit();
+      await other.open('/');
+      await giveCredentials(other, user);
+      await other.button('No phone at hand? Use a recovery code').click();
+      await other.field('Recovery code').fill(code);
+      await other.button('Sign in').click();
+      if (works) await other.heading('Overview').waitFor();
+      else expect(await other.faultOf('Recovery code')).toMatch(/used already/);
+      expect(other.complaints).toEqual([]);
+      await other.end();
+    }
+    expect(visit.complaints).toEqual([]);
+    await visit.end();
+  });
+
+  test('sessions are listed; one ended from here is signed out there at once, without a reload', async () => {
+    const here = await t.visitAs(everything, '/sign-in');
+    const there = await t.visitAs(everything, '/authlist', {
+      userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    });
+    await here.row('this one').getByText('Chrome').waitFor();
+    const other = here.row('Firefox');
+    await other.waitFor();
+    await other.getByRole('button', { name: /^End the session/ }).click();
+    await here.button('End the session').click();
+    await there.heading('Sign in').waitFor();
+    await here.toast('is signed out').waitFor();
+    await other.waitFor({ state: 'detached' });
+    expect([...here.complaints, ...there.complaints]).toEqual([]);
+    await here.end();
+    await there.end();
+  });
+
+  test('who signs out is signed out: the way back and the old cookie lead nowhere', async () => {
+    const visit = await t.visitAs(everything, '/users');
+    const [cookie] = await visit.context.cookies();
+    expect(cookie).toMatchObject({ name: 'exitward', httpOnly: true, sameSite: 'Strict' });
+    expect(await visit.page.evaluate('document.cookie')).toBe('');
+    await visit.button('Sign out').click();
+    await visit.heading('Sign in').waitFor();
+    expect(await visit.context.cookies()).toEqual([]);
+    await visit.page.goBack();
+    await visit.heading('Sign in').waitFor();
+    await visit.context.addCookies([cookie as NonNullable<typeof cookie>]);
+    await visit.open('/#/users');
+    await visit.heading('Sign in').waitFor();
+    await visit.end();
+  });
+
+  test('a session that an admin ends leads to the sign-in page, and what was typed there leads back', async () => {
+    await t.passwordFor('proxy');
+    const visit = await t.visit();
+    await visit.open('/#/authlist');
+    await giveCredentials(visit, 'proxy');
+    await visit.heading('IP authlist').waitFor();
+    const path = `/accounts/${account}/users/proxy/sign-in`;
+    expect((await t.operator.delete(path)).status).toBe(204);
+    await visit.heading('Sign in').waitFor();
+    await t.passwordFor('proxy');
+    await giveCredentials(visit, 'proxy');
+    await visit.heading('IP authlist').waitFor();
+    expect(visit.complaints).toEqual([]);
+    await visit.end();
+  });
+
+  test('the menu shows what the permissions open, and a typed address of another page says that it is not open', async () => {
+    const all = [
+      'Overview',
+      'Servers',
+      'Usage',
+      'IP authlist',
+      'Custom DNS',
+      'Users and tokens',
+      'API tokens',
+      'Activity',
+      'Your sign-in',
+    ];
+    const open: Record<string, string[]> = {
+      admin: all,
+      billing: ['Overview', 'Usage', 'Your sign-in'],
+      proxy: ['Overview', 'Servers', 'IP authlist', 'Users and tokens', 'Your sign-in'],
+      none: ['Overview', 'Your sign-in'],
+    };
+    const closed: Record<string, string> = {
+      billing: '/authlist',
+      proxy: '/tokens',
+      none: '/servers/here',
+    };
+    for (const [user, names] of Object.entries(open)) {
+      const visit = await t.visitAs(user);
+      expect(await visit.menu(), user).toEqual(names);
+      if (user === 'none') await visit.heading('You have no permissions yet').waitFor();
+      const path = closed[user];
+      if (path) {
+        await visit.open(`/#${path}`);
+        await visit.sees('it needs a permission that you do not have');
+      }
+      expect(visit.complaints, user).toEqual([]);
+      await visit.end();
+    }
+  });
+});

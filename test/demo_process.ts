@@ -1,0 +1,86 @@
+// What `npm start` runs, as a process: the demo's server and its node, and what it tells of itself.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+/** What the demo writes into demo.json. */
+export interface Facts {
+  base_url: string;
+  admin_url: string;
+  admin_token: string;
+  console: { account: string; user: string; link: string };
+  accounts: Array<{ name: string; api_token: string; servers: string[] }>;
+  proxy: { server: string; host: string; port: number; override_port: number; origin: string };
+}
+
+/** A port base that the demo can have, below the ports that the system gives away. */
+export const randomBase = () => 21_000 + Math.floor(Math.random() * 16) * 600;
+
+export class Demo {
+  readonly child: ChildProcess;
+  readonly #data_dir: string;
+  out = '';
+  err = '';
+
+  /** `listen`: HOST:PORT of the account holders' listener and of the operators'; port 0 is any. */
+  constructor(
+    data_dir: string,
+    port_base: string,
+    listen: [string, string] = ['127.0.0.1:0', '127.0.0.1:0'],
+  ) {
+    this.#data_dir = data_dir;
+    this.child = spawn(process.execPath, ['demo/start.ts'], {
+      cwd: root,
+      env: {
+        PATH: process.env.PATH,
+        EXITWARD_DATA_DIR: data_dir,
+        EXITWARD_DEMO_PORT_BASE: port_base,
+        EXITWARD_LISTEN: listen[0],
+        EXITWARD_ADMIN_LISTEN: listen[1],
+        EXITWARD_METRICS_LISTEN: 'off',
+      },
+    });
+    this.child.stdout?.on('data', (text) => {
+      this.out += text;
+    });
+    this.child.stderr?.on('data', (text) => {
+      this.err += text;
+    });
+  }
+  /** Waits until everything runs. */
+  async ready(): Promise<Facts> {
+    while (!this.out.includes('Stop with Ctrl-C')) {
+      if (this.child.exitCode !== null) throw new Error(this.out + this.err);
+      await Promise.race([once(this.child.stdout as never, 'data'), once(this.child, 'exit')]);
+    }
+    return JSON.parse(readFileSync(join(this.#data_dir, 'demo.json'), 'utf8')) as Facts;
+  }
+  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill(signal);
+      await once(this.child, 'exit');
+    }
+    return this.child.exitCode;
+  }
+}
+
+/** A request through a proxy, as it was answered. */
+export async function throughProxy(
+  { host, port }: { host: string; port: number },
+  url: string,
+  credentials?: string,
+): Promise<{ status: number | undefined; reason: string | undefined; text: string }> {
+  const headers = credentials && {
+    'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}`,
+  };
+  const sent = request({ host, port, path: url, headers: { host: new URL(url).host, ...headers } });
+  sent.end();
+  const [response] = await once(sent, 'response');
+  let text = '';
+  for await (const chunk of response) text += chunk;
+  return { status: response.statusCode, reason: response.headers['x-exitward-reason'], text };
+}
