@@ -103,7 +103,7 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
     await visit.sees('The token for proxy is in the text below');
     const settings = visit.page.getByRole('region', { name: 'Settings to copy' }).locator('pre');
     const line = async () => (await settings.textContent()) ?? '';
-    expect(await line()).toMatch(/^curl -x http:\/\/localhost:\d+ -U 'proxy:ewt_/);
+    expect(await line()).toMatch(/^curl .*-x http:\/\/localhost:\d+ -U '?proxy:ewt_/);
     expect(await t.curl(await line())).toContain("This is the demo's origin.");
 
     // By address: refused until the address is listed, which the page offers.

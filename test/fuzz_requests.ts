@@ -437,7 +437,6 @@ function around(
 }
 
 const strayPaths = fc.constantFrom(
-  '/',
   '/v0/',
   '/v0//contract',
   '//v0/contract',

@@ -284,7 +284,7 @@ const rules: Rule[] = [
               return [`${line}: imports ${name}: the console is of one piece`];
             }
             const knowsMore = target
-              ? !target.startsWith('console/src/ui/')
+              ? !/^console\/src\/(ui\/|style\/.*\.css$)/.test(target)
               : !/^(preact|@preact)\b/.test(name);
             return isPart && knowsMore
               ? [`${line}: imports ${name}: a part knows parts alone`]

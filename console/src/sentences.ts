@@ -59,6 +59,8 @@ function wait(seconds: number | undefined): string {
 
 function sentenceOf(text: string): string {
   const trimmed = text.trim();
-  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  // A name at the beginning stays as it is written: "shop.example.com is already …".
+  const isWord = /^[a-z]+(?![\w.@-])/.test(trimmed);
+  const first = isWord ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Answer, Operation } from './api.ts';
 import { ApiError, call } from './api.ts';
+import { setServerTime } from './now.ts';
 import { forgetOperatorToken } from './operator_token.ts';
 
 export type Session = Answer<'console_get_session'>;
@@ -37,7 +38,9 @@ export async function readSession(): Promise<void> {
 
 async function findSession(): Promise<Session | null> {
   try {
-    return await call('console_get_session', {});
+    const found = await call('console_get_session', {});
+    setServerTime(found.now);
+    return found;
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null;
     throw error;

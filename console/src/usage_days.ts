@@ -13,11 +13,10 @@ export const isoDay = (time: number) => new Date(time * 1000).toISOString().slic
 /** The start of a day that is written like that; undefined for what is none. */
 export function parseIsoDay(text: string): number | undefined {
   const time = Date.parse(`${text}T00:00:00Z`) / 1000;
-  return /^\d{4}-\d\d-\d\d$/.test(text) && isoDayIs(time, text) ? time : undefined;
+  // February 30 is read as March 2, and is no day.
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && Number.isFinite(time) && isoDay(time) === text;
+  return isDay ? time : undefined;
 }
-
-/** February 30 is read as March 2. */
-const isoDayIs = (time: number, text: string) => Number.isFinite(time) && isoDay(time) === text;
 
 const written = new Intl.DateTimeFormat('en-GB', {
   weekday: 'short',

@@ -73,7 +73,8 @@ describe('the contract', () => {
 test('servers without a live node, exit IPs that are not well, and misplaced ones are told', () => {
   const ips = ['crit', 'warn', 'unknown'].map((status) => ({ ...exit, status }));
   const misplaced = { ...exit, geostatus: { 'db-ip': { status: 'crit' } } };
-  const servers = [{ ...server, nodes: { live: 0 }, ips: [...ips, misplaced] }];
+  const servers = [{ ...server, nodes: { all: 1, live: 0 }, ips: [...ips, misplaced] }];
+  expect(keys({ servers: [{ ...server, nodes: { all: 0, live: 0 } }] })).toEqual(['bare']);
   expect(keys({ servers })).toEqual(['dark', 'exits-crit', 'exits-warn', 'geo', 'exits-unknown']);
 });
 

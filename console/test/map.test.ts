@@ -77,6 +77,15 @@ describe('clusterOf', () => {
   });
 });
 
+test('a point between two marks joins the nearer one', () => {
+  const placed = [
+    { point: 'lon1', x: 0, y: 0 },
+    { point: 'fra1', x: 30, y: 0 },
+    { point: 'ams1', x: 20, y: 0 },
+  ];
+  expect(clusterOf(placed, 24).map(({ points }) => points)).toEqual([['lon1'], ['fra1', 'ams1']]);
+});
+
 describe('neighbour', () => {
   const middle = { x: 50, y: 50 };
   const ahead = { x: 80, y: 52 };

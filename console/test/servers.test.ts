@@ -104,6 +104,9 @@ describe('shownRows', () => {
     expect(shown({ status: 'crit' })).toEqual(['zrh1']);
     expect(shown({ status: 'crit', country: 'DE' })).toEqual([]);
     expect(shown({ view: 'all', status: 'unknown' })).toEqual([]);
+    // The health of others is not told: a status hides none of them.
+    expect(shown({ view: 'others', status: 'crit' })).toEqual(['syd1']);
+    expect(isFiltering({ ...noFilters, view: 'others', status: 'crit' })).toBe(false);
   });
 
   test('every word of a search must be found: in name, place, country or exit IP', () => {

@@ -1,5 +1,6 @@
 // Days of usage, in UTC whatever the reader's own zone is.
 import { expect, test } from 'vitest';
+import { spanOf } from '../src/usage/span.ts';
 import {
   daysBack,
   everyDay,
@@ -34,4 +35,22 @@ test('every day with a part in the span has a row, with or without traffic', () 
     { day: startOfDay(from), up: 0, down: 0, total: 0 },
     busy,
   ]);
+});
+
+test('a span leaves to the server what it knows better, and own dates take in their last day', () => {
+  const dates = { first: '2026-11-20', last: '2026-11-21' };
+  expect(spanOf({ name: 'period', ...dates }, noon)).toEqual({});
+  expect(spanOf({ name: '7', ...dates }, noon)).toEqual({ from: daysBack(noon, 7) });
+  expect(spanOf({ name: 'own', ...dates }, noon)).toEqual({
+    from: startOfDay(noon) - day,
+    to: startOfDay(noon) + day,
+  });
+});
+
+test.each([
+  ['', '2026-11-21'],
+  ['2026-11-21', '2026-11-20'],
+  ['2026-11-22', '2026-11-23'],
+])('own dates from %j to %j are told to be wrong', (first, last) => {
+  expect(spanOf({ name: 'own', first, last }, noon)).toHaveProperty('wrong');
 });

@@ -8,6 +8,7 @@ import type { Environment } from '../src/config.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
 import { runAllJobs } from '../src/jobs.ts';
 import { type Running, serve } from '../src/main.ts';
+import { cost } from '../src/signin/passwords.ts';
 import { type Builders, builders } from './builders.ts';
 import { Browser, Caller } from './caller.ts';
 import { TestNode } from './node.ts';
@@ -33,6 +34,10 @@ export function basic(token: string, variant: 'current' | 'earlier' = 'current')
   const pair = variant === 'current' ? `:${token}` : `${token}:`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
+
+/** What hashing a password costs in the real server. Here it is made cheap: people sign in by the hundred. */
+export const realCost = { ...cost };
+Object.assign(cost, { log2_n: 8, p: 1 });
 
 /** The password that `signIn` sets. */
 export const passwordOf = (user: string) => `a long password of ${user}`;

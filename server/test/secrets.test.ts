@@ -56,7 +56,8 @@ eachDatabase((database) => {
       const { password } = new URL(url.replace(/^sqlite:/, 'file:'));
       if (password) secrets.set('database password', password);
       await everything();
-    });
+      // A real server hashes passwords at their real cost.
+    }, 90_000);
     afterAll(() => server.remove());
 
     function keep(name: string, secret: unknown): string {

@@ -1,8 +1,9 @@
 // Signing in to the console: by invitation, password, second factor and link; sessions and how they end.
 import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cost } from '../src/signin/passwords.ts';
 import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
 
 const day = 86_400;
 const wrong = { message: 'account, user or password is not right.' };
@@ -124,7 +125,11 @@ eachDatabase((database) => {
     });
   });
 
-  describe('a password', () => {
+  describe('a password, hashed at its real cost,', () => {
+    const cheap = { ...cost };
+    beforeAll(() => void Object.assign(cost, realCost));
+    afterAll(() => void Object.assign(cost, cheap));
+
     test('signs in, however its characters are composed', async () => {
       const name = await account();
       const { code } = await invite(name, 'bob');

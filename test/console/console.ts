@@ -2,7 +2,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -33,23 +33,26 @@ function buildConsole(): void {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** The port that the system gave, 0 being any; undefined when this one is taken. */
+async function givenPort(port: number): Promise<number | undefined> {
   const server = createServer().listen(port, '127.0.0.1');
-  const [error] = await Promise.race([
-    once(server, 'listening').then(() => []),
-    new Promise<unknown[]>((resolve) => server.on('error', (error) => resolve([error]))),
-  ]);
-  if (error) return false;
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return undefined;
+  const given = (server.address() as AddressInfo).port;
   await new Promise((resolve) => server.close(resolve));
-  return true;
+  return given;
 }
 
-/** A port base whose proxy, origin and override port nobody has. */
+/** A port base whose ports nobody has: two of the proxy, with their override ports, and the origin. */
 async function freeBase(): Promise<number> {
   for (;;) {
     const base = randomBase();
-    const free = await Promise.all([base, base + 80, base + 500].map(isFree));
-    if (free.every(Boolean)) return base;
+    const used = [-1000, -500, 0, 80, 500].map((offset) => base + offset);
+    const free = await Promise.all(used.map(givenPort));
+    if (!free.includes(undefined)) return base;
   }
 }
 
@@ -79,7 +82,10 @@ export class Console {
     buildConsole();
     const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
     const port_base = await freeBase();
-    const demo = new Demo(data_dir, String(port_base));
+    // Known beforehand: links that are made to be sent begin with the address.
+    const ports = [await givenPort(0), await givenPort(0)];
+    const listen = ports.map((port) => `127.0.0.1:${port}`) as [string, string];
+    const demo = new Demo(data_dir, String(port_base), listen);
     const [facts, browser] = await Promise.all([demo.ready(), startBrowser(...args)]);
     return new Console(data_dir, port_base, demo, facts, browser);
   }

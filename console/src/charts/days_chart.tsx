@@ -90,7 +90,7 @@ export function DaysChart({ label, days, series }: DaysChartProps) {
 
 function Legend({ series, at }: { series: readonly Series[]; at: number | undefined }) {
   return (
-    <ul class="legend">
+    <ul class="days-legend">
       {series.map(({ name, values }, index) => (
         <li key={name}>
           <span class={`swatch series-${index % series_colors}`} aria-hidden="true" />

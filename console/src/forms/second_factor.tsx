@@ -4,15 +4,14 @@ import type { Answer } from '../api.ts';
 import { change } from '../reading.ts';
 import { explain } from '../sentences.ts';
 import { readSession, session } from '../session.ts';
-import '../style/shown_once.css';
 import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Form } from '../ui/form.tsx';
-import { QrCode } from '../ui/qr_code.tsx';
 import { StartingFocus } from '../ui/starting_focus.tsx';
 import { say } from '../ui/toast.tsx';
 import { PasswordField } from './password_form.tsx';
+import { QrCode } from './qr_code.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
 import { codeOf } from './second_factor_field.tsx';
 

@@ -116,7 +116,7 @@ function ThisServer({ status }: { status: Status }) {
       {geoip.length > 0 ? (
         <div class="stack-tight">
           <h3>Geo-IP databases</h3>
-          <ul class="plain">
+          <ul class="bare-list">
             {geoip.map(({ provider, type, built_at, file, fault }) => (
               <li key={provider} class="row wrap-anywhere">
                 <strong>{provider}</strong>

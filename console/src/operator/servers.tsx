@@ -177,7 +177,12 @@ const columns: Column<Row>[] = [
   {
     heading: 'Server',
     names: true,
-    cell: ({ name }) => <Link href={paths.operator.server(name)}>{name}</Link>,
+    cell: ({ name, hostname }) => (
+      <span class="two-lines">
+        <Link href={paths.operator.server(name)}>{name}</Link>
+        <span class="note wrap-anywhere">{hostname}</span>
+      </span>
+    ),
   },
   {
     heading: 'Place',
@@ -188,7 +193,6 @@ const columns: Column<Row>[] = [
       </span>
     ),
   },
-  { heading: 'Hostname', cell: ({ hostname }) => <span class="wrap-anywhere">{hostname}</span> },
   { heading: 'Services', cell: ({ services }) => services.join(', ') },
   { heading: 'Exit IPs', numeric: true, cell: ({ ip_count }) => ip_count },
   { heading: 'Nodes', cell: ({ state }) => <Badge tone={state.tone}>{state.text}</Badge> },

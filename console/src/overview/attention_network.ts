@@ -24,12 +24,22 @@ const exitFaults = {
 export function ofServers({ servers: own = [] }: Known): Item[] {
   const exits = own.flatMap(({ server, ips }) => ips.map((exit) => ({ ...exit, server })));
   const items: Item[] = [];
-  const dark = own.filter(({ nodes }) => nodes.live === 0).map(({ server }) => server);
+  const namesOf = (some: typeof own) => some.map(({ server }) => server);
+  const dark = namesOf(own.filter(({ nodes }) => nodes.all > 0 && nodes.live === 0));
   if (dark.length > 0) {
     items.push({
       key: 'dark',
       tone: 'bad',
       sentence: `No node is live on ${named(dark)}: changes do not reach ${dark.length === 1 ? 'this server' : `these ${dark.length} servers`} for now.`,
+      link: servers,
+    });
+  }
+  const bare = namesOf(own.filter(({ nodes }) => nodes.all === 0));
+  if (bare.length > 0) {
+    items.push({
+      key: 'bare',
+      tone: 'note',
+      sentence: `${named(bare)} ${bare.length === 1 ? 'has' : 'have'} no node yet: nothing serves there until your provider adds one.`,
       link: servers,
     });
   }

@@ -46,7 +46,7 @@ export function ConnectCard({ title, servers, authlist }: ConnectCardProps) {
         </>
       }
     >
-      <ol class="steps">
+      <ol class="first-steps">
         <OwnAddress authlist={authlist} />
         <li>
           <div>

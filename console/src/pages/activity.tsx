@@ -81,7 +81,7 @@ export function OneRecord({ record }: { record: Record }) {
       <summary>
         <span class="activity-sentence">{auditSentence(record)}</span>
         <span class="note activity-facts">
-          <Time at={at} relative={fromNow(at, now.value)} full={dateTime(at)} />
+          <Time at={at} relative={fromNow(at, Math.max(at, now.value))} full={dateTime(at)} />
           <span>{dateTime(at)}</span>
           {address && <span>from {address}</span>}
         </span>

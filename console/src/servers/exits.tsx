@@ -1,5 +1,5 @@
 // The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
-import { country, dateTime, fromNow } from '../format.ts';
+import { dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
 import { Status } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
@@ -10,8 +10,6 @@ import type { ExitIp, OwnServer } from './rows.ts';
 export function ExitIps({ server }: { server: OwnServer }) {
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
   const hasGeo = server.ips.some(({ geostatus = {} }) => Object.keys(geostatus).length > 0);
-  const { location } = server;
-  const land = location ? country(location.country) : 'its country';
   const columns: Array<Column<ExitIp>> = [
     { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
     { heading: 'Health', cell: (exit) => <Health of={exit} /> },
@@ -36,8 +34,8 @@ export function ExitIps({ server }: { server: OwnServer }) {
         {hasGeo && (
           <p>
             <strong>Geo-IP</strong> is where the providers that websites ask believe the address to
-            be. ok: in {land}, and near the server; warn: in {land}, but more than 250 km away;
-            crit: in another country.
+            be. ok: in the country of the server, and near it; warn: in that country, but more than
+            250 km away; crit: in another country.
           </p>
         )}
       </div>

@@ -91,9 +91,9 @@ export function ServerList({ rows, filters, onFilter }: ServerListProps) {
 
 function FilterFields({ rows, filters, onFilter }: ServerListProps) {
   const { view } = filters;
-  const seen = useMemo(() => rows.filter((row) => isInView(row, view)), [rows, view]);
-  const countries = [...new Map(seen.map((row) => [row.country, row.country_name]))];
-  const services = [...new Set(seen.flatMap((row) => row.services))];
+  // Of all of the network, so that what was chosen stays among them whatever is in view.
+  const countries = [...new Map(rows.map((row) => [row.country, row.country_name]))];
+  const services = [...new Set(rows.flatMap((row) => row.services))];
   const any = { value: '', text: 'Any' };
   return (
     <search class="filters servers-filters">

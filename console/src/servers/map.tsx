@@ -82,8 +82,12 @@ function pointOf(
 
 function Chosen({ rows }: { rows: readonly Row[] }) {
   const [row] = rows;
-  if (!row || rows.length > 1)
-    return <span>{`${count(rows.length, 'server')} chosen, listed below`}</span>;
+  if (!row || rows.length > 1) {
+    const own = rows.filter((one) => one.own).length;
+    return (
+      <span>{`${count(rows.length, 'server')} chosen, ${own} on the contract: listed below`}</span>
+    );
+  }
   return (
     <>
       <span>

@@ -84,9 +84,13 @@ export const noFilters: Filters = {
 };
 
 /** Whether anything but view and order keeps servers out of sight. */
-export function isFiltering({ text, country, service, status, chosen }: Filters): boolean {
-  return Boolean(text.trim() || country || service || status || chosen.length > 0);
+export function isFiltering(filters: Filters): boolean {
+  const { text, country, service, chosen } = filters;
+  return Boolean(text.trim() || country || service || statusOf(filters) || chosen.length > 0);
 }
+
+/** Only of servers on the contract the health is told. */
+const statusOf = ({ view, status }: Filters) => (view === 'others' ? '' : status);
 
 export const isInView = (row: Row, view: Filters['view']): boolean =>
   view === 'all' || (row.own !== undefined) === (view === 'contract');
@@ -94,6 +98,7 @@ export const isInView = (row: Row, view: Filters['view']): boolean =>
 /** The rows that all filters let through, in the order that was asked for. */
 export function shownRows(rows: readonly Row[], filters: Filters): Row[] {
   const { view, sort, chosen } = filters;
+  const status = statusOf(filters);
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = rows.filter(
     (row) =>
@@ -101,7 +106,7 @@ export function shownRows(rows: readonly Row[], filters: Filters): Row[] {
       (chosen.length === 0 || chosen.includes(row.name)) &&
       (!filters.country || row.country === filters.country) &&
       (!filters.service || row.services.includes(filters.service)) &&
-      (!filters.status || (row.own && summaryOf(row.own.ips).status === filters.status)) &&
+      (!status || (row.own && summaryOf(row.own.ips).status === status)) &&
       words.every((word) => textOf(row).includes(word)),
   );
   const used = ({ own }: Row) =>

@@ -1,6 +1,5 @@
 // One of a few: radio buttons side by side, in the look of buttons.
 import { useId } from 'preact/hooks';
-import '../style/choice.css';
 
 interface ChoiceProps<V extends string> {
   /** What is chosen; heard by everybody, seen where `shown`. */

@@ -1,6 +1,5 @@
 // A button that opens a short list of further actions, in the browser's own popover.
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import '../style/menu.css';
 import { IconButton } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 

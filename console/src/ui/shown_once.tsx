@@ -1,6 +1,5 @@
 // A secret that the server has just made and does not show again.
 import type { ComponentChildren } from 'preact';
-import '../style/shown_once.css';
 import { Button } from './button.tsx';
 import { Copy } from './copy.tsx';
 import { StartingFocus } from './starting_focus.tsx';

@@ -1,7 +1,6 @@
 // Where the focus begins when a step of something appears: its first field, or what was there to be read.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import '../style/starting_focus.css';
 
 /** Moves the focus once, when it is shown. Give it a `key` for each step. */
 export function StartingFocus({ children }: { children: ComponentChildren }) {

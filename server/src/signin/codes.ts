@@ -2,7 +2,7 @@
 import { audit } from '../audit.ts';
 import { touch } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { conflict, Refusal } from '../errors.ts';
+import { conflict, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import type { User } from '../users/users.ts';
@@ -75,11 +75,11 @@ export async function requireCode(
     ? await store.codeByHash(db, secrets.hashToken(code), purpose, now)
     : undefined;
   if (row) return row;
-  throw new Refusal(
-    401,
+  throw unauthorized(
     purpose === 'invite'
       ? 'code: this invitation was used or replaced, or is over; ask for another.'
       : 'code: this link was used or replaced, or is over; ask for another.',
+    'Cookie',
   );
 }
 

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { audit } from '../audit.ts';
 import { touch } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
-import { badRequest, conflict, Refusal } from '../errors.ts';
+import { badRequest, conflict, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import * as store from './store.ts';
 
@@ -114,7 +114,10 @@ export async function useSecondFactor(
     });
     return;
   }
-  throw new Refusal(401, `${field}: is not right, or was used already; wait for the next code.`);
+  throw unauthorized(
+    `${field}: is not right, or was used already; wait for the next code.`,
+    'Cookie',
+  );
 }
 
 /** The time step whose code this is; undefined when it is none of now. */

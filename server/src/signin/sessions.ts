@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { nextId, touch } from '../changes.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
-import { notFound, Refusal } from '../errors.ts';
+import { notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Flags } from '../users/users.ts';
 import * as store from './session_store.ts';
@@ -112,7 +112,7 @@ export async function createSession(
 /** What a person is told of the session in use. */
 export async function describeSession(db: Reader, person: Person, now: number) {
   const row = await store.sessionFacts(db, person.account_id, person.session_id);
-  if (!row) throw new Refusal(401, 'Sign in first: this session has ended.');
+  if (!row) throw unauthorized('Sign in first: this session has ended.', 'Cookie');
   const { suspended, expiry } = person.contract;
   return {
     account: person.account_name,

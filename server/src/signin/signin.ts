@@ -3,7 +3,7 @@ import { audit } from '../audit.ts';
 import { touch } from '../changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, forbidden, Refusal } from '../errors.ts';
+import { badRequest, conflict, forbidden, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/users.ts';
 import { requireCode, useCode } from './codes.ts';
@@ -118,7 +118,7 @@ export async function signIn(
 ): Promise<NewSession | 'totp'> {
   const { db, secrets } = desk;
   const subjects = subjectsOf(secrets, given.account, given.user, visitor);
-  const wrong = () => new Refusal(401, 'account, user or password is not right.');
+  const wrong = () => unauthorized('account, user or password is not right.', 'Cookie');
   const tried = await tryPassword(desk, visitor, subjects.both, given);
   if (!tried) throw wrong();
   return db.write(actorOf(tried, visitor), async (tx) => {
@@ -205,7 +205,7 @@ export async function acceptInvite(
 }
 
 const factorMissing = () =>
-  new Refusal(401, 'second_factor_code: is missing; this user has a second factor.');
+  unauthorized('second_factor_code: is missing; this user has a second factor.', 'Cookie');
 
 async function setPassword(tx: Transaction, row: store.SignInRow, password: string): Promise<void> {
   await store.changeSignIn(tx, row, { password });
@@ -220,7 +220,7 @@ async function setPassword(tx: Transaction, row: store.SignInRow, password: stri
 /** What a signed-in person signs in with. */
 export async function signInOfPerson(db: Reader, person: Person): Promise<store.SignInRow> {
   const row = await store.signInById(db, person);
-  if (!row) throw new Refusal(401, 'Sign in first: this user is inactive.');
+  if (!row) throw unauthorized('Sign in first: this user is inactive.', 'Cookie');
   return row;
 }
 

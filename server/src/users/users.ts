@@ -94,7 +94,7 @@ export async function changeUserOfAccount(
     const others = (await store.active(tx, user.account_id)).filter(({ id }) => id !== user.id);
     if (!others.some(isAdmin)) {
       throw conflict(
-        `flags: ${user.name} is the last active user with the admin flag; give it to another one first.`,
+        `flags: ${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
       );
     }
   }

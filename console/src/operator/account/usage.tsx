@@ -7,6 +7,7 @@ import { bytes, percent } from '../../format.ts';
 import { now } from '../../now.ts';
 import { useRead } from '../../reading.ts';
 import { explain } from '../../sentences.ts';
+import '../../style/usage.css';
 import { Button } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
 import { Choice } from '../../ui/choice.tsx';

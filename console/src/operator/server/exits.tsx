@@ -89,7 +89,7 @@ const columns: Column<Exit>[] = [
       geostatus.length === 0 ? (
         <span class="note">nothing known</span>
       ) : (
-        <ul class="plain">
+        <ul class="bare-list">
           {geostatus.map((geo) => (
             <li key={geo.provider} title={`Computed ${dateTime(geo.status_time)}`}>
               <Status status={geo.status} /> {geo.provider}: {seen(geo)}
