@@ -32,12 +32,14 @@ const timeout_milliseconds = 30_000;
 
 /**
  * Calls an operation and answers its body (undefined for 204). Operations of /console go with the
- * session's cookie, those of /admin with the operator token. Errors: ApiError.
+ * session's cookie, those of /admin with the operator token. A Blob as body goes as it is, with its
+ * type. Errors: ApiError.
  */
 export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
   signal?: AbortSignal,
+  token = operatorToken.value,
 ): Promise<Answer<K>> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
@@ -48,10 +50,10 @@ export async function call<K extends Operation>(
     response = await fetch(urlOf(path, parts), {
       method,
       headers: {
-        ...credentials(path),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...credentials(path, token),
+        ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
       credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',
@@ -69,10 +71,11 @@ export async function call<K extends Operation>(
 }
 
 /** What goes with a request besides the cookie, which the browser adds by itself. */
-export function credentials(path: string): Record<string, string> {
-  const token = operatorToken.value;
+export function credentials(path: string, token = operatorToken.value): Record<string, string> {
   return path.startsWith('/admin') && token ? { authorization: `Bearer ${token}` } : {};
 }
+
+const typeOf = (body: unknown) => (body instanceof Blob ? body.type : 'application/json');
 
 function urlOf(path: string, { path: names = {}, query = {} }: Parts): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>

@@ -36,8 +36,3 @@ export function curlThrough(through: Through, url: string): string {
 export function shell(word: string): string {
   return /^[\w./:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
-
-/** The host to reach a proxy by; names under these domains never lead anywhere (RFC 2606, RFC 6761). */
-export function hostOf(hostname: string, ip: string): string {
-  return /\.(?:example|test|invalid)$/.test(hostname) ? ip : hostname;
-}

@@ -1,7 +1,7 @@
 // The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { curlThrough, hostOf, type Through } from '../curl.ts';
+import { curlThrough, type Through } from '../curl.ts';
 import type { DnsEntry } from '../dns_entries.ts';
 import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
@@ -65,7 +65,7 @@ function waysThrough({ hostname, ips }: Server): Way[] {
     ports.map((one) => ({
       ...one,
       text: `${ip}, port ${one.override_port}${one.service === 'proxy-https' ? ' over TLS' : ''}`,
-      host: hostOf(hostname, ip),
+      host: hostname,
     })),
   );
 }

@@ -180,7 +180,7 @@ const columns: Column<Row>[] = [
     cell: ({ name, hostname }) => (
       <span class="two-lines">
         <Link href={paths.operator.server(name)}>{name}</Link>
-        <span class="note wrap-anywhere">{hostname}</span>
+        <span class="note">{hostname}</span>
       </span>
     ),
   },

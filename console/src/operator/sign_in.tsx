@@ -1,6 +1,6 @@
 // The operator's token is asked for, and tried before anything is shown.
 import { Link } from 'wouter-preact';
-import { ApiError } from '../api.ts';
+import { ApiError, call } from '../api.ts';
 import { setOperatorToken } from '../operator_token.ts';
 import { paths } from '../paths.ts';
 import { queries } from '../reading.ts';
@@ -55,20 +55,7 @@ export function OperatorSignIn() {
 async function tryToken(token: string): Promise<void> {
   // Other characters could not be sent in a header.
   if (!/^ewo_[\w-]+$/.test(token)) throw new ApiError('', 401);
-  let response: Response;
-  try {
-    response = await fetch('/admin/status', {
-      headers: { authorization: `Bearer ${token}` },
-      cache: 'no-store',
-      redirect: 'error',
-      signal: AbortSignal.timeout(30_000),
-    });
-  } catch {
-    throw new ApiError('unreachable', 0);
-  }
-  if (response.ok) return;
-  const { message } = await response.json().catch(() => ({ message: response.statusText }));
-  throw new ApiError(message, response.status, response.headers);
+  await call('admin_get_status', {}, undefined, token);
 }
 
 function explainToken(error: unknown) {

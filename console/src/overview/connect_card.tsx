@@ -1,7 +1,7 @@
 // From nothing to the first page through a proxy: the steps, with commands for a server of the contract.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { curlThrough, hostOf } from '../curl.ts';
+import { curlThrough } from '../curl.ts';
 import { dateTime } from '../format.ts';
 import { undoBy } from '../forms/undo.ts';
 import { now } from '../now.ts';
@@ -80,7 +80,7 @@ function placeToTry(servers: NonNullable<Overview['servers']>) {
       ports.map(({ port, service }) => ({
         server,
         exit: ip,
-        host: hostOf(hostname, ip),
+        host: hostname,
         port,
         service,
         rank: (nodes.live > 0 ? 4 : 0) + (status === 'ok' ? 2 : 0) + (service === 'proxy' ? 1 : 0),

@@ -1,7 +1,7 @@
 // Settings to copy for one server: choose the exit IP, how to sign in and the program, take the text.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { hostOf, type Through } from '../curl.ts';
+import type { Through } from '../curl.ts';
 import { dateTime } from '../format.ts';
 import { AuthlistForm } from '../forms/authlist_form.tsx';
 import { paths } from '../paths.ts';
@@ -40,7 +40,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
   const chosen = ports.find((one) => offset(one.port) === port) ?? ports[0];
   if (!chosen) return null;
   const way: Through = {
-    host: hostOf(server.hostname, exit.ip),
+    host: server.hostname,
     port: override ? chosen.override_port : chosen.port,
     service: chosen.service,
     ...(by === 'token' ? { credentials: token.credentials } : {}),

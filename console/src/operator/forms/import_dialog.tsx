@@ -12,7 +12,7 @@ import { importInventory, type Outcome } from '../inventory.ts';
 
 interface Looked {
   file: File;
-  remove_missing: boolean;
+  remove_missing: 'true' | 'false';
   outcome: Outcome;
 }
 
@@ -21,59 +21,62 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const look = async (fields: FormData) => {
     const file = fields.get('file');
     if (!(file instanceof File) || file.name === '') throw new ApiError('file: choose one.', 400);
-    const remove_missing = fields.has('remove_missing');
+    const remove_missing = fields.has('remove_missing') ? 'true' : 'false';
     setLooked({
       file,
       remove_missing,
-      outcome: await importInventory(file, { dry_run: true, remove_missing }),
+      outcome: await importInventory(file, { dry_run: 'true', remove_missing }),
     });
   };
   const submit = async () => {
     if (!looked) return;
     const { file, remove_missing } = looked;
-    const done = await importInventory(file, { dry_run: false, remove_missing });
+    const done = await importInventory(file, { dry_run: 'false', remove_missing });
     onClose();
     say(`Imported ${file.name}: ${sentenceOf(done)}`);
   };
   return (
     <Dialog title="Import an inventory" onClose={onClose} wide>
-      {looked ? (
-        <Form
-          key="import"
-          verb={
-            looked.outcome.removed.length > 0
-              ? `Import, and remove ${count(looked.outcome.removed.length, 'server')}`
-              : 'Import'
-          }
-          kind={looked.outcome.removed.length > 0 ? 'danger' : 'primary'}
-          explain={explain}
-          onSubmit={submit}
-          onCancel={() => setLooked(undefined)}
-        >
-          <Preview name={looked.file.name} outcome={looked.outcome} />
-        </Form>
-      ) : (
-        <Form
-          key="file"
-          verb="Look what would change"
-          explain={explain}
-          onSubmit={look}
-          onCancel={onClose}
-        >
-          <p>
-            One file with servers and their exit IPs. A server that is named gets exactly these
-            fields and exit IPs. With any fault in the file nothing changes.
-          </p>
-          <Field label="File" name="file" hint="JSON or CSV, up to 8 MB.">
-            {(given) => <input {...given} type="file" accept=".json,.csv" required />}
-          </Field>
-          <CheckField
-            label="Remove servers that are not in the file"
-            name="remove_missing"
-            hint="Those on a contract are never removed; the import is refused then."
-          />
-        </Form>
-      )}
+      {/* The server's answer has a line for each fault. */}
+      <div class="lines">
+        {looked ? (
+          <Form
+            key="import"
+            verb={
+              looked.outcome.removed.length > 0
+                ? `Import, and remove ${count(looked.outcome.removed.length, 'server')}`
+                : 'Import'
+            }
+            kind={looked.outcome.removed.length > 0 ? 'danger' : 'primary'}
+            explain={explain}
+            onSubmit={submit}
+            onCancel={() => setLooked(undefined)}
+          >
+            <Preview name={looked.file.name} outcome={looked.outcome} />
+          </Form>
+        ) : (
+          <Form
+            key="file"
+            verb="Look what would change"
+            explain={explain}
+            onSubmit={look}
+            onCancel={onClose}
+          >
+            <p>
+              One file with servers and their exit IPs. A server that is named gets exactly these
+              fields and exit IPs. With any fault in the file nothing changes.
+            </p>
+            <Field label="File" name="file" hint="JSON or CSV, up to 8 MB.">
+              {(given) => <input {...given} type="file" accept=".json,.csv" required />}
+            </Field>
+            <CheckField
+              label="Remove servers that are not in the file"
+              name="remove_missing"
+              hint="Those on a contract are never removed; the import is refused then."
+            />
+          </Form>
+        )}
+      </div>
     </Dialog>
   );
 }

@@ -1,0 +1,129 @@
+// What the operator's overview says needs attention, and how servers and accounts stand.
+import { expect, test } from 'vitest';
+import { attention, type Network } from '../src/operator/attention.ts';
+import { accountStates, lagText, serverState } from '../src/operator/states.ts';
+
+const now = 1_800_000_000;
+const day = 86_400;
+
+function network(changes: Partial<Network> = {}): Network {
+  return {
+    now,
+    status: {
+      version: '0.1.0',
+      now,
+      maintenance: false,
+      database: { engine: 'sqlite', schema: 5, epoch: 'e', revision: 9, answers: true },
+      accounts: 1,
+      servers: 1,
+      nodes: { all: 1, live: 1, lagging: 0 },
+      geoip: [],
+    },
+    accounts: [account()],
+    servers: [{ name: 'fra1' }],
+    nodes: [node()],
+    misplaced: [],
+    ...changes,
+  };
+}
+
+const account = (changes: Partial<Network['accounts'][number]> = {}) => ({
+  name: 'acme',
+  plan: 'Team',
+  start: now - day,
+  expiry: now + 365 * day,
+  limit_bytes: 1000,
+  period: { start: now - day, end: now + day, usage: 0 },
+  over_limit: false,
+  on_limit: 'refuse' as const,
+  detailed_billing: false,
+  suspended: false,
+  port_scheme: 'default',
+  token_lifetime_seconds: day,
+  created_at: now - day,
+  ...changes,
+});
+
+const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
+  id: 1,
+  server: 'fra1',
+  name: 'fra1-a',
+  version: '0.1.0',
+  live: true,
+  joined_at: now - day,
+  seen_at: now,
+  applied_revision: 9,
+  lag: 0,
+  ...changes,
+});
+
+const keysOf = (changes: Partial<Network>) => attention(network(changes)).map(({ key }) => key);
+
+test('a network in order needs nothing', () => {
+  expect(attention(network())).toEqual([]);
+});
+
+test('a lost node is named, and its server has no live node', () => {
+  const items = attention(network({ nodes: [node({ live: false, seen_at: now - 600 })] }));
+  expect(items.map(({ key }) => key)).toEqual(['lost', 'dark']);
+  expect(items[0]?.sentence).toBe('1 node is lost: fra1-a on fra1 (seen 10 minutes ago).');
+});
+
+test('a lost node beside a live one leaves its server served', () => {
+  const nodes = [node(), node({ id: 2, name: 'fra1-b', live: false })];
+  expect(keysOf({ nodes })).toEqual(['lost']);
+  expect(serverState(nodes)).toEqual({ tone: 'warn', text: '1 of 2 nodes live' });
+});
+
+test('a live node that lags is told, a lost one only as lost', () => {
+  expect(keysOf({ nodes: [node({ lag: 7 })] })).toEqual(['lagging']);
+  expect(keysOf({ nodes: [node({ lag: 7, live: false })] })).not.toContain('lagging');
+  expect(serverState([node({ lag: 7 })])).toEqual({ tone: 'warn', text: '7 changes behind' });
+});
+
+test('10000 stands for that many changes or more', () => {
+  expect(lagText(1)).toBe('1 change behind');
+  expect(lagText(10_000)).toBe('10,000 changes or more behind');
+});
+
+test('a server without a node is told apart from one whose nodes are lost', () => {
+  expect(keysOf({ nodes: [] })).toEqual(['bare']);
+  expect(serverState([])).toEqual({ tone: 'neutral', text: 'no node yet' });
+});
+
+test('an exit IP that two providers see elsewhere counts once', () => {
+  const exit = { server: 'fra1', ip: '192.0.2.1' };
+  const [item] = attention(network({ misplaced: [exit, exit] }));
+  expect(item?.sentence).toContain('1 exit IP in another country');
+});
+
+test('accounts over the limit, ended, ending within 30 days and suspended are told, the worst first', () => {
+  const accounts = [
+    account({ name: 'soon', expiry: now + 30 * day }),
+    account({ name: 'later', expiry: now + 30 * day + 1 }),
+    account({ name: 'held', suspended: true }),
+    account({ name: 'over', over_limit: true }),
+    account({ name: 'gone', expiry: now }),
+  ];
+  const items = attention(network({ accounts }));
+  expect(items.map(({ key }) => key)).toEqual(['over', 'ended', 'ending', 'suspended']);
+  expect(items[2]?.sentence).toContain('soon (in 1 month)');
+  expect(items.map(({ sentence }) => sentence).join(' ')).not.toContain('later');
+});
+
+test('maintenance and a geo-IP file with a fault are told', () => {
+  const { status } = network();
+  const geoip = [
+    { provider: 'dbip', file: '/dbip.mmdb', type: 'City', built_at: now, fault: 'it is cut off' },
+    { provider: 'other', file: '/other.mmdb', type: 'City', built_at: now, fault: null },
+  ];
+  expect(keysOf({ status: { ...status, maintenance: true, geoip } })).toEqual([
+    'maintenance',
+    'geoip-dbip',
+  ]);
+});
+
+test('an account may be suspended and over its limit at once', () => {
+  const states = accountStates(account({ suspended: true, over_limit: true }), now);
+  expect(states.map(({ text }) => text)).toEqual(['suspended', 'over the limit']);
+});
