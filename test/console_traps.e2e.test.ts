@@ -243,8 +243,9 @@ describe('a page of another site', { timeout: 60_000 }, () => {
       await run(page, script);
       const request = await asked;
       const headers = await request.allHeaders();
+      const status = (await request.response())?.status();
       await page.close();
-      return { ...headers, status: (await request.response())?.status() };
+      return { ...headers, status };
     };
     const foreign = await attempt(`http://other.example:${port()}`);
     expect(foreign).toMatchObject({ 'sec-fetch-site': 'cross-site', status: 401 });

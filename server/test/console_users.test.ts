@@ -88,7 +88,7 @@ eachDatabase((database) => {
     await alice.patch('/users/sleeping', { active: false });
     for (const change of [{ active: false }, { flags: { admin: false } }]) {
       const { status, body } = await alice.patch('/users/alice', change);
-      expect([status, body.message]).toEqual([409, expect.stringMatching(/^flags: alice is /)]);
+      expect([status, body.message]).toEqual([409, expect.stringMatching(/^flags: "alice" is /)]);
     }
     expect((await alice.patch('/users/alice', { flags: { billing: false } })).status).toBe(200);
     expect((await alice.patch('/users/bob', { flags: { admin: true } })).status).toBe(200);

@@ -9,7 +9,7 @@ type Body = Given<'admin_import_inventory'>['body'];
 const types: Record<string, string> = { json: 'application/json', csv: 'text/csv' };
 
 /** What was done, or would be. Errors: ApiError, with all faults of the file in its message. */
-export function importInventory(file: File, query: Query): Promise<Outcome> {
+export async function importInventory(file: File, query: Query): Promise<Outcome> {
   const type = types[file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()];
   if (!type) throw new ApiError('file: expected one that ends in .json or .csv.', 400);
   // The server reads it, and names its rows: a body of records would have lost them.

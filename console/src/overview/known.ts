@@ -14,7 +14,7 @@ interface Contract {
 interface Server {
   server: string;
   usage: { limit: number; current: number };
-  nodes: { live: number };
+  nodes: { all: number; live: number };
   ips: ReadonlyArray<{
     ip: string;
     status: string;

@@ -102,7 +102,7 @@ function Preview({ name, outcome }: { name: string; outcome: Outcome }) {
       </p>
       {outcome.removed.length > 0 && (
         <p class="banner fault">
-          {`${count(outcome.removed.length, 'server goes', 'servers go')}, with exit IPs, health and geo-IP statuses and open invitations; the nodes there have nothing to serve any more.`}
+          {`${count(outcome.removed.length, 'server goes', 'servers go')}, with exit IPs, their health and geo-IP statuses, custom DNS entries there, open invitations, and nodes.`}
         </p>
       )}
       {rows.length > 0 && (

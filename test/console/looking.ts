@@ -1,0 +1,57 @@
+// How a page of the console is looked at: by axe in both themes, on a phone, and by keyboard alone.
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect } from 'vitest';
+import type { Visit } from './visit.ts';
+
+/** What axe finds wrong with what is shown now, in light and dark. */
+export async function faultsByAxe(visit: Visit): Promise<string[]> {
+  const faults: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await visit.page.emulateMedia({ colorScheme });
+    const { violations } = await new AxeBuilder({ page: visit.page })
+      .setLegacyMode()
+      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+      .analyze();
+    for (const { id, nodes } of violations) {
+      for (const { html, failureSummary } of nodes) {
+        faults.push(`${id}, ${colorScheme}: ${html.slice(0, 200)}\n${failureSummary}`);
+      }
+    }
+  }
+  return faults;
+}
+
+export async function expectAccessible(visit: Visit, what: string): Promise<void> {
+  expect(await faultsByAxe(visit), what).toEqual([]);
+}
+
+/** On a phone nothing makes the page wider than it is. */
+export async function expectFitsPhone(visit: Visit, what: string): Promise<void> {
+  const before = visit.page.viewportSize();
+  await visit.page.setViewportSize({ width: 360, height: 780 });
+  const wide = await visit.page.evaluate(`(() => {
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    return [...document.querySelectorAll('main *')]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+      .slice(0, 5)
+      .map((one) => one.outerHTML.slice(0, 120));
+  })()`);
+  expect(wide, `${what} on a phone`).toEqual([]);
+  if (before) await visit.page.setViewportSize(before);
+}
+
+/** Presses Tab until this has the focus, which must be seen. */
+export async function tabTo(visit: Visit, name: string): Promise<void> {
+  for (let presses = 0; presses < 150; presses++) {
+    await visit.page.keyboard.press('Tab');
+    const focused = (await visit.page.evaluate(`(() => {
+      const one = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(one);
+      return { name: one.getAttribute('aria-label') ?? one.innerText?.trim() ?? '', isSeen: outlineStyle !== 'none' && outlineWidth !== '0px' };
+    })()`)) as { name: string; isSeen: boolean };
+    if (focused.name !== name) continue;
+    expect(focused, `the focus on ${name}`).toMatchObject({ isSeen: true });
+    return;
+  }
+  throw new Error(`Tab does not reach "${name}".`);
+}

@@ -1,0 +1,111 @@
+// The console while things change elsewhere, and while the server is away.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { account, Console, everything } from './console/console.ts';
+import type { Visit } from './console/visit.ts';
+
+const patience = { timeout: 30_000 };
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+
+describe('an open page of the console', { timeout: 90_000 }, () => {
+  let t: Console;
+  let visit: Visit;
+  beforeAll(async () => {
+    t = await Console.start();
+    visit = await t.visitAs(everything, '/authlist');
+  }, 90_000);
+  afterAll(async () => {
+    await visit?.end();
+    await t?.stop();
+  });
+
+  test('shows what a program changes with an API token, without a reload', async () => {
+    await visit.sees('Live');
+    const entry = { ip: '198.51.100.1', user: 'proxy', expiry: inAnHour() };
+    const { body } = await t.api.post('/contract/ip-authlist', entry);
+    const changed = performance.now();
+    await visit.row('198.51.100.1').waitFor();
+    // By events, not by looking again each minute.
+    expect(performance.now() - changed).toBeLessThan(10_000);
+    await t.api.delete(`/contract/ip-authlist/${body.id}`);
+    await visit.row('198.51.100.1').waitFor({ state: 'detached' });
+  });
+
+  test('keeps what is being typed while the list behind it changes', async () => {
+    await visit.button('Add an address').first().click();
+    await visit.field('Address').fill('198.51.100.2');
+    await visit.field('Expires').selectOption({ label: 'In 1 week' });
+    await visit.field('Expires').focus();
+    const entry = { ip: '198.51.100.3', user: 'proxy', expiry: inAnHour() };
+    await t.api.post('/contract/ip-authlist', entry);
+    await visit.page.locator('tr', { hasText: '198.51.100.3' }).waitFor();
+    expect(await visit.field('Address').inputValue()).toBe('198.51.100.2');
+    expect(await visit.page.evaluate('document.activeElement.name')).toBe('expiry');
+    await visit.page.keyboard.press('Escape');
+  });
+
+  test('says that the contract is suspended, and refuses changes in words', async () => {
+    await t.operator.patch(`/accounts/${account}`, { suspended: true });
+    await visit.button('Add an address').first().click();
+    await visit.field('Address').fill('198.51.100.4');
+    await visit.button('Add the address').click();
+    await visit.page
+      .getByRole('alert')
+      .filter({ hasText: /suspended/i })
+      .waitFor();
+    await visit.page.keyboard.press('Escape');
+    await visit.go('/');
+    await visit.page
+      .getByRole('region', { name: 'What needs attention' })
+      .getByText(/suspended/i)
+      .first()
+      .waitFor();
+    await t.operator.patch(`/accounts/${account}`, { suspended: false });
+    await visit.page
+      .getByRole('region', { name: 'Contract' })
+      .getByText('active', { exact: true })
+      .waitFor();
+    await visit.go('/authlist');
+  });
+
+  test('says so when the server is away, keeps what it shows, and goes on by itself when it is back', async () => {
+    expect(visit.complaints).toEqual([]);
+    visit.mayBeUnreachable = true;
+    await t.kill();
+    await visit.sees('Connecting …');
+    await visit.sees('The server cannot be reached. This page tries again by itself.');
+    expect(await visit.row('198.51.100.3').count()).toBe(1);
+    // A change that cannot be sent says so, and what was typed stays.
+    await visit.button('Add an address').first().click();
+    await visit.field('Address').fill('198.51.100.5');
+    await visit.button('Add the address').click();
+    const dialog = visit.dialog('Add an address');
+    await dialog.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor();
+    await t.revive();
+    await expect
+      .poll(() => visit.page.getByText('Live', { exact: true }).isVisible(), patience)
+      .toBe(true);
+    await dialog.getByRole('button', { name: 'Add the address' }).click();
+    await visit.row('198.51.100.5').waitFor();
+    await visit.page.getByText('What you see may be old').waitFor({ state: 'detached' });
+    visit.mayBeUnreachable = false;
+    const entry = { ip: '198.51.100.6', user: 'proxy', expiry: inAnHour() };
+    await t.api.post('/contract/ip-authlist', entry);
+    await visit.row('198.51.100.6').waitFor();
+  });
+
+  test('opened while the server is away offers to try again', async () => {
+    const other = await t.visitAs(everything);
+    await other.page.route('**/console**', (route) => route.abort());
+    other.mayBeUnreachable = true;
+    await other.open('/#/authlist');
+    await other.heading('Exitward does not answer').waitFor();
+    await other.page.unroute('**/console**');
+    await other.button('Try again').click();
+    await other.heading('IP authlist').waitFor();
+    await other.end();
+  });
+
+  test('caused no error of its own in all this', () => {
+    expect(visit.complaints).toEqual([]);
+  });
+});
