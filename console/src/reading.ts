@@ -3,7 +3,6 @@ import {
   keepPreviousData,
   QueryClient,
   type UseQueryResult,
-  useMutation,
   useQuery,
 } from '@tanstack/preact-query';
 import { type Answer, ApiError, call, type Given, type Operation } from './api.ts';
@@ -22,7 +21,6 @@ export const queries = new QueryClient({
       retryDelay: (failures) => Math.random() * Math.min(8_000, 500 * 2 ** failures),
       networkMode: 'always',
     },
-    mutations: { networkMode: 'always' },
   },
 });
 
@@ -49,14 +47,10 @@ export function useRead<K extends Operation>(
   });
 }
 
-/** A change that a page makes; when it is done everything that is shown is read again. */
-export function useChange<K extends Operation>(operation: K) {
-  return useMutation<Answer<K>, unknown, Given<K>>({
-    mutationFn: (given) => change(operation, given),
-  });
-}
-
-/** The same outside of a component's own state, as in a toast's "Undo". Errors: ApiError. */
+/**
+ * A change that a page makes; when it is done, or has failed, everything that is shown is read again.
+ * Errors: ApiError.
+ */
 export async function change<K extends Operation>(
   operation: K,
   given: Given<K>,

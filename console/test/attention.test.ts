@@ -21,7 +21,7 @@ const exit = { ip: '203.0.113.1', status: 'ok', geostatus: { 'db-ip': { status: 
 const server = {
   server: 'fra1',
   usage: { limit: 100, current: 10 },
-  nodes: { live: 1 },
+  nodes: { all: 1, live: 1 },
   ips: [exit],
 };
 const entry = { ip: '203.0.113.7', user: 'ci', user_active: true, expiry: now + 2 * day };
