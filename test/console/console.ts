@@ -170,15 +170,18 @@ export class Console {
     return visit;
   }
 
-  /** The same at the operators' listener, with the operator token given. */
-  async visitAsOperator(path = '/operator', options: BrowserContextOptions = {}): Promise<Visit> {
-    const { admin_url, admin_token } = this.facts;
-    const visit = await Visit.begin(this.browser, admin_url, options);
+  /** At the operators' listener, without a token yet. */
+  visitAtOperators(options: BrowserContextOptions = {}): Promise<Visit> {
+    return Visit.begin(this.browser, this.facts.admin_url, options);
+  }
+
+  /** The same, with the operator token given. */
+  async visitAsOperator(options: BrowserContextOptions = {}): Promise<Visit> {
+    const visit = await this.visitAtOperators(options);
     await visit.open('/');
-    await visit.page.getByLabel('Operator token').fill(admin_token);
+    await visit.field('Operator token').fill(this.facts.admin_token);
     await visit.button('Sign in').click();
     await visit.heading('Overview').waitFor();
-    if (path !== '/operator') await visit.go(path);
     return visit;
   }
 }

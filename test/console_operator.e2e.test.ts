@@ -1,0 +1,237 @@
+// The operator's part of the console, on the operators' own listener.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { account, Console } from './console/console.ts';
+import { expectAccessible, expectFitsPhone } from './console/looking.ts';
+import type { Visit } from './console/visit.ts';
+import { throughProxy } from './demo_process.ts';
+
+const patience = { timeout: 20_000 };
+
+describe('the operator’s console', { timeout: 60_000 }, () => {
+  let t: Console;
+  let visit: Visit;
+  beforeAll(async () => {
+    t = await Console.start();
+    visit = await t.visitAsOperator();
+  }, 90_000);
+  afterAll(async () => {
+    await visit?.end();
+    await t?.stop();
+  });
+
+  test('a token that the server does not know is refused beside its field', async () => {
+    const other = await t.visitAtOperators();
+    await other.open('/');
+    await other.heading('Run the network').waitFor();
+    await expectAccessible(other, 'the operator’s sign-in');
+    await expectFitsPhone(other, 'the operator’s sign-in');
+    for (const wrong of ['ewo_nobodys', 'no token at all']) {
+      await other.field('Operator token').fill(wrong);
+      await other.button('Sign in').click();
+      expect(await other.faultOf('Operator token')).toContain('does not know');
+    }
+    expect(other.complaints).toEqual([]);
+    await other.end();
+  });
+
+  test('the token is no cookie, and is gone with the page unless it was to be kept for the tab', async () => {
+    const other = await t.visitAsOperator();
+    expect(await other.context.cookies()).toEqual([]);
+    const kept =
+      '[JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage })].join()';
+    expect(await other.page.evaluate(kept)).not.toContain(t.facts.admin_token);
+    await other.page.reload();
+    await other.field('Operator token').fill(t.facts.admin_token);
+    await other.field('Keep it until this tab is closed').check();
+    await other.button('Sign in').click();
+    await other.heading('Overview').waitFor();
+    await other.page.reload();
+    await other.heading('Overview').waitFor();
+    await other.button('Sign out').click();
+    await other.heading('Run the network').waitFor();
+    expect(await other.page.evaluate(kept)).not.toContain(t.facts.admin_token);
+    await other.end();
+  });
+
+  test('the operators’ listener offers no way into an account, the account holders’ none into the network', async () => {
+    const other = await t.visit();
+    await other.open('/#/operator');
+    await other.heading('Sign in').waitFor();
+    expect(await other.link('I run this network').count()).toBe(0);
+    await other.end();
+    expect(await visit.link(/account’s console/).count()).toBe(0);
+  });
+
+  test.each([
+    ['/operator', 'Overview', []],
+    ['/operator/accounts', 'Accounts', ['Create an account']],
+    ['/operator/accounts/acme', 'acme', ['Suspend …', 'Change']],
+    ['/operator/accounts/acme/servers', 'acme', []],
+    ['/operator/accounts/acme/users', 'acme', ['Add a user', 'Change proxy']],
+    ['/operator/accounts/acme/tokens', 'acme', []],
+    ['/operator/accounts/acme/authlist', 'acme', []],
+    ['/operator/accounts/acme/dns', 'acme', []],
+    ['/operator/accounts/acme/usage', 'acme', []],
+    ['/operator/accounts/acme/audit', 'acme', []],
+    ['/operator/servers', 'Servers', ['Add a server', 'Import an inventory …']],
+    ['/operator/servers/here', 'here', ['Remove …', 'Change']],
+    ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke demo']],
+    ['/operator/usage', 'Usage', []],
+    ['/operator/audit', 'Audit log', []],
+    ['/operator/tokens', 'Operator tokens', ['Create a token']],
+  ])(
+    'the page %s is accessible in both themes and fits a phone, also with its dialogs open',
+    async (path, heading, openers) => {
+      await visit.go(path);
+      await visit.heading(heading).first().waitFor();
+      await visit.settled();
+      await expectAccessible(visit, path);
+      await expectFitsPhone(visit, path);
+      for (const opener of openers) {
+        await visit.button(opener).first().click();
+        const dialog = visit.page.getByRole('dialog');
+        await dialog.waitFor();
+        await visit.settled();
+        await expectAccessible(visit, `${path}: ${opener}`);
+        await expectFitsPhone(visit, `${path}: ${opener}`);
+        await visit.page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+      }
+    },
+  );
+
+  test('an account is created, and its first API token, shown once, opens it', async () => {
+    await visit.go('/operator/accounts');
+    await visit.button('Create an account').click();
+    const dialog = visit.dialog('Create an account');
+    await dialog.getByLabel('Name', { exact: true }).fill(account);
+    await visit.field('Plan').fill('Trial');
+    await visit.field('Limit in a billing period').fill('5');
+    const create = dialog.getByRole('button', { name: 'Create the account' });
+    await create.click();
+    await dialog
+      .getByText(/already|exists|taken/i)
+      .first()
+      .waitFor();
+    await dialog.getByLabel('Name', { exact: true }).fill('initech');
+    await create.click();
+    const created = visit.dialog('initech was created');
+    const token = (await created.locator('pre').first().textContent()) ?? '';
+    await created.getByRole('button', { name: 'Done' }).click();
+    await visit.heading('initech').waitFor();
+    expect(visit.page.url()).toContain('/#/operator/accounts/initech');
+    const authorization = `Basic ${btoa(`:${token}`)}`;
+    const answer = await fetch(`${t.facts.base_url}/v0/contract`, { headers: { authorization } });
+    expect(answer.status).toBe(200);
+    const { body } = await t.operator.get('/accounts/initech');
+    expect(body).toMatchObject({ plan: 'Trial', on_limit: 'refuse', suspended: false });
+  });
+
+  test('a user of the new account is added and invited; the link leads to the account holders’ console', async () => {
+    await visit.go('/operator/accounts/initech/users');
+    await visit.button('Add a user').first().click();
+    await visit.field('Name').fill('peter');
+    await visit.field('admin').check();
+    await visit.button('Add the user').click();
+    await visit.button('More for peter').click();
+    await visit.page.getByRole('menuitem', { name: 'Invite …' }).click();
+    const dialog = visit.page.getByRole('dialog');
+    await dialog.locator('form button[type=submit]').click();
+    const link = dialog.locator('pre').first();
+    const text = (await link.textContent()) ?? '';
+    expect(text.startsWith(`${t.facts.base_url}/#/invite/ewl_`)).toBe(true);
+    const peter = await t.visit();
+    await peter.open(text.replace(t.facts.base_url, ''));
+    await peter.field('New password').fill('a cover sheet for each report');
+    await peter.button('Set the password and sign in').click();
+    await peter.sees('peter of initech');
+    expect(peter.complaints).toEqual([]);
+    await peter.end();
+    await visit.page.keyboard.press('Escape');
+  });
+
+  test('a suspended account is refused at the proxy within seconds, and let in again', async () => {
+    const user = await t.api.post('/users/token', { user: 'proxy' });
+    const page = () =>
+      throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, `proxy:${user.body.token}`);
+    expect((await page()).status).toBe(200);
+    await visit.go(`/operator/accounts/${account}`);
+    await visit.button('Suspend …').click();
+    await visit.button(`Suspend ${account}`).click();
+    await visit.sees('The contract is suspended: nodes refuse every connection');
+    await expect.poll(async () => (await page()).status, patience).not.toBe(200);
+    await visit.button('Resume …').click();
+    await visit.button(`Resume ${account}`).click();
+    await expect.poll(async () => (await page()).status, patience).toBe(200);
+  });
+
+  test('a node is invited by a line to run on its machine, and the invitation can be taken back', async () => {
+    await visit.go('/operator/nodes');
+    await visit.row('demo').getByText('live', { exact: true }).waitFor();
+    await visit.button('Invite a node').click();
+    await visit.field('Server').selectOption('here');
+    await visit.button('Make the code').click();
+    const dialog = visit.dialog('Code for a node of here');
+    await visit.field('Where nodes reach this control plane').fill(t.facts.base_url);
+    const line = dialog.locator('pre').last();
+    expect(await line.textContent()).toMatch(
+      new RegExp(
+        `^exitward-agent join ${t.facts.base_url} ewj_|^exitward-agent join ${t.facts.base_url} \\S+$`,
+      ),
+    );
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await visit.button('Take back the invitation for here').click();
+    await visit.button('Take it back').click();
+    await visit.sees('There is none.');
+  });
+
+  test('maintenance stops the account API, is told in words, and ends', async () => {
+    const contract = async () => (await t.api.get('/contract')).status;
+    await visit.go('/operator');
+    await visit.button('Begin maintenance …').click();
+    await visit.dialog('Begin maintenance?').getByText('503').waitFor();
+    await visit.button('Begin maintenance').click();
+    await visit.sees('answers 503 to every request');
+    expect(await contract()).toBe(503);
+    await visit.button('End the maintenance …').click();
+    await visit.button('End the maintenance').click();
+    await visit.page.getByText('in service', { exact: true }).waitFor();
+    expect(await contract()).toBe(200);
+  });
+
+  test('the audit log tells what was done, and by whom', async () => {
+    await visit.go('/operator/audit');
+    for (const sentence of [
+      'ended the maintenance.',
+      'suspended the contract',
+      'created the account initech, plan Trial.',
+      'made an invitation for peter',
+    ]) {
+      await visit.page.getByText(sentence).first().waitFor();
+    }
+    // And by itself, what others do now.
+    await t.operator.post('/tokens', { name: 'night-shift' });
+    await visit.sees('created the operator token night-shift');
+  });
+
+  test('a token that is revoked is signed out at once', async () => {
+    const { body } = await t.operator.post('/tokens', { name: 'day-shift' });
+    const other = await t.visitAtOperators();
+    await other.open('/');
+    await other.field('Operator token').fill(body.admin_token);
+    await other.button('Sign in').click();
+    await other.heading('Overview').waitFor();
+    await visit.go('/operator/tokens');
+    await visit.button('Revoke day-shift').first().click();
+    await visit
+      .dialog('Revoke the token of day-shift?')
+      .getByRole('button', { name: 'Revoke day-shift' })
+      .click();
+    await other.heading('Run the network').waitFor();
+    await other.end();
+  });
+
+  test('none of it asked another host, or broke the content policy', () => {
+    expect(visit.complaints).toEqual([]);
+  });
+});
