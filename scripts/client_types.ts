@@ -119,7 +119,10 @@ function typeText(schema: Schema, indent: string): string {
   if (schema.enum) return schema.enum.map(literal).join(' | ');
   if ('const' in schema) return literal(schema.const);
   if (anyOf) return anyOf.map((one) => typeText(one, indent)).join(' | ');
-  if (type === 'array' && items) return `${typeText(items, indent)}[]`;
+  if (type === 'array' && items) {
+    const one = typeText(items, indent);
+    return (items.enum ?? items.anyOf ?? []).length > 1 ? `(${one})[]` : `${one}[]`;
+  }
   if (properties) return fieldsText(schema, indent);
   if (type === 'object' && typeof additionalProperties === 'object') {
     const inner = `${indent}  `;

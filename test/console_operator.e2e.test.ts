@@ -185,6 +185,15 @@ describe('the operator’s console', { timeout: 60_000 }, () => {
     await visit.sees('There is none.');
   });
 
+  test('a node says what it would do with a connection, and why', async () => {
+    await visit.go('/operator/servers/here');
+    await visit.field('From address').fill('192.0.2.10');
+    await visit.field('To proxy port').fill('11000');
+    await visit.field('Asks for host').fill('www.example.com');
+    await visit.button('Ask a node').click();
+    await visit.sees('unknown_address');
+  });
+
   test('maintenance stops the account API, is told in words, and ends', async () => {
     const contract = async () => (await t.api.get('/contract')).status;
     await visit.go('/operator');

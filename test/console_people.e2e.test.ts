@@ -103,8 +103,13 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
     const dialog = visit.dialog('New proxy access token for proxy');
     const token = (await dialog.locator('pre').first().textContent()) ?? '';
     expect(token).toMatch(/^ewt_/);
-    const line = dialog.locator('pre', { hasText: 'curl' });
-    expect(await line.textContent()).toContain(`-U proxy:${token}`);
+    // A line may be shown shortened; what is copied is whole.
+    await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await visit.button('Copy the curl line').click();
+    await visit.sees('Copied the curl line.');
+    expect(await visit.page.evaluate('navigator.clipboard.readText()')).toContain(
+      `-U proxy:${token} `,
+    );
     await dialog.getByRole('button', { name: 'Done' }).click();
     expect(await visit.page.content()).not.toContain(token);
     expect(await page(`proxy:${token}`)).toMatchObject({ status: 200 });

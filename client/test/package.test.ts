@@ -32,6 +32,21 @@ test('types follow the document', () => {
   expect(() => clientTypesText(ofAccounts, document)).toThrow('the schema is not understood');
 });
 
+test('a list of one of several words takes every word, and is a list of each', () => {
+  const [ofAccounts] = clientTypes as [ClientTypes];
+  const document = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8')) as Document;
+  const { Override } = document.components.schemas;
+  const textOf = (items: object) => {
+    Object.assign(Override?.properties ?? {}, { note: { type: 'array', items } });
+    return clientTypesText(ofAccounts, document);
+  };
+  expect(textOf({ type: 'string', enum: ['a', 'b'] })).toContain("  note?: ('a' | 'b')[];\n");
+  expect(textOf({ anyOf: [{ type: 'string' }, { type: 'null' }] })).toContain(
+    '  note?: (string | null)[];\n',
+  );
+  expect(textOf({ type: 'string', enum: ['a'] })).toContain("  note?: 'a'[];\n");
+});
+
 test('the library asks for nothing that browsers do not have', async () => {
   const library = ['--noEmit', '--allowImportingTsExtensions', '--types', ''];
   const browser = [...library, '--lib', 'es2022,dom'];

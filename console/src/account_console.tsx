@@ -8,7 +8,7 @@ import { NotFoundPage } from './pages/not_found.tsx';
 import { paths } from './paths.ts';
 import { queries } from './reading.ts';
 import { pages } from './routes.tsx';
-import { type Session, session } from './session.ts';
+import { type Session, session, setSession } from './session.ts';
 
 export function AccountConsole() {
   const [, navigate] = useLocation();
@@ -23,7 +23,7 @@ export function AccountConsole() {
   const leave = async () => {
     await call('console_sign_out', {}).catch(() => undefined);
     queries.clear();
-    session.value = null;
+    setSession(null);
     navigate(paths.overview);
   };
   return (

@@ -486,7 +486,7 @@ export interface Inventory {
     /** Longitude. */
     longitude: number;
     /** Services available. */
-    services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+    services: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
     /** Port schemes that it listens on; "default" for a new server. */
     port_schemes?: string[];
     /** All of its exit IPs. */
@@ -700,7 +700,7 @@ export interface NewServer {
   /** Longitude. */
   longitude: number;
   /** Services available. */
-  services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  services: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
   /** Port schemes that it listens on; "default" for a new server. */
   port_schemes?: string[];
 }
@@ -981,13 +981,30 @@ export interface Server {
   /** Longitude. */
   longitude: number;
   /** Services available. */
-  services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  services: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
   /** Port schemes that it listens on; "default" for a new server. */
   port_schemes: string[];
   /** How many exit IPs it has. */
   ip_count: number;
   /** When it was added. */
   created_at: number;
+  /** Its exit IPs, by status. */
+  exits: {
+    /** Those that work. */
+    ok: number;
+    /** Those that work poorly. */
+    warn: number;
+    /** Those that do not work. */
+    crit: number;
+    /** Those without a report of late. */
+    unknown: number;
+  };
+  nodes: {
+    /** Nodes that serve it. */
+    all: number;
+    /** Those heard of lately. */
+    live: number;
+  };
 }
 
 export interface ServerChanges {
@@ -1004,7 +1021,7 @@ export interface ServerChanges {
   /** Longitude. */
   longitude?: number;
   /** Services available. */
-  services?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  services?: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
   /** Port schemes that it listens on; "default" for a new server. */
   port_schemes?: string[];
 }
@@ -1025,13 +1042,30 @@ export interface ServerDetail {
   /** Longitude. */
   longitude: number;
   /** Services available. */
-  services: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp'[];
+  services: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
   /** Port schemes that it listens on; "default" for a new server. */
   port_schemes: string[];
   /** How many exit IPs it has. */
   ip_count: number;
   /** When it was added. */
   created_at: number;
+  /** Its exit IPs, by status. */
+  exits: {
+    /** Those that work. */
+    ok: number;
+    /** Those that work poorly. */
+    warn: number;
+    /** Those that do not work. */
+    crit: number;
+    /** Those without a report of late. */
+    unknown: number;
+  };
+  nodes: {
+    /** Nodes that serve it. */
+    all: number;
+    /** Those heard of lately. */
+    live: number;
+  };
   /** How many contracts it is on. */
   contracts: number;
   exit_ips: {

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { Answer, Operation } from './api.ts';
 import { ApiError, call } from './api.ts';
 import { setServerTime } from './now.ts';
-import { forgetOperatorToken } from './operator_token.ts';
+import { loseOperatorToken } from './operator_token.ts';
 
 export type Session = Answer<'console_get_session'>;
 export type Facts = Answer<'console_get_facts'>;
@@ -12,6 +12,8 @@ export type Facts = Answer<'console_get_facts'>;
 export const facts = signal<Facts | undefined>(undefined);
 /** Undefined until known, null when nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined);
+/** Whether the last session was over before its person signed out. */
+export const sessionEnded = signal(false);
 /** What kept `start` from finding out. */
 export const startFault = signal<unknown>(undefined);
 
@@ -33,7 +35,22 @@ export async function start(): Promise<void> {
 
 /** Reads the session anew, after its person has changed something about it. */
 export async function readSession(): Promise<void> {
-  session.value = await findSession();
+  const found = await findSession();
+  if (found) session.value = found;
+  else loseSession();
+}
+
+/** Who is signed in from now on; null: they have signed out. */
+export function setSession(value: Session | null): void {
+  session.value = value;
+  sessionEnded.value = false;
+}
+
+/** The server does not know the session any more. */
+function loseSession(): void {
+  if (!session.value) return;
+  session.value = null;
+  sessionEnded.value = true;
 }
 
 async function findSession(): Promise<Session | null> {
@@ -49,6 +66,6 @@ async function findSession(): Promise<Session | null> {
 
 /** The server said 401 to this operation: the session, or the operator token, is over. */
 export function isSignedOut(operation: Operation): void {
-  if (operation.startsWith('admin_')) forgetOperatorToken();
-  else session.value = null;
+  if (operation.startsWith('admin_')) loseOperatorToken();
+  else loseSession();
 }

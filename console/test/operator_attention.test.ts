@@ -1,7 +1,13 @@
 // What the operator's overview says needs attention, and how servers and accounts stand.
 import { expect, test } from 'vitest';
 import { attention, type Network } from '../src/operator/attention.ts';
-import { accountStates, lagText, serverState } from '../src/operator/states.ts';
+import {
+  accountStates,
+  exitsState,
+  lagText,
+  serverState,
+  together,
+} from '../src/operator/states.ts';
 
 const now = 1_800_000_000;
 const day = 86_400;
@@ -20,7 +26,7 @@ function network(changes: Partial<Network> = {}): Network {
       geoip: [],
     },
     accounts: [account()],
-    servers: [{ name: 'fra1' }],
+    servers: [server()],
     nodes: [node()],
     misplaced: [],
     ...changes,
@@ -42,6 +48,11 @@ const account = (changes: Partial<Network['accounts'][number]> = {}) => ({
   token_lifetime_seconds: day,
   created_at: now - day,
   ...changes,
+});
+
+const server = (name = 'fra1', exits: object = {}) => ({
+  name,
+  exits: { ok: 2, warn: 0, crit: 0, unknown: 0, ...exits },
 });
 
 const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
@@ -89,6 +100,36 @@ test('10000 stands for that many changes or more', () => {
 test('a server without a node is told apart from one whose nodes are lost', () => {
   expect(keysOf({ nodes: [] })).toEqual(['bare']);
   expect(serverState([])).toEqual({ tone: 'neutral', text: 'no node yet' });
+});
+
+test('exit IPs that do not work, or poorly, are told by server, and unknown ones not', () => {
+  const servers = [
+    server('fra1', { ok: 0, crit: 2 }),
+    server('ams1', { warn: 1, crit: 1 }),
+    server('lon1', { unknown: 1 }),
+  ];
+  const nodes = servers.map(({ name }, id) => node({ id, server: name }));
+  const items = attention(network({ servers, nodes }));
+  expect(items.map(({ key, tone, sentence }) => [key, tone, sentence])).toEqual([
+    ['exits-crit', 'bad', '3 exit IPs do not work (crit): 2 on fra1 and 1 on ams1.'],
+    ['exits-warn', 'warn', '1 exit IP works poorly (warn): 1 on ams1.'],
+  ]);
+  expect(items.map(({ link }) => link?.text)).toEqual(['Servers', 'ams1']);
+});
+
+test('a server is as bad as the worse of its nodes and its exit IPs', () => {
+  const on = (exits: object, ...nodes: Array<ReturnType<typeof node>>) =>
+    together([serverState(nodes), exitsState(server('fra1', exits).exits)]);
+  const lost = node({ live: false });
+  expect(on({}, node())).toEqual({ tone: 'good', text: 'live, 2 exit IPs ok' });
+  expect(on({ crit: 1, warn: 4 }, node())).toEqual({
+    tone: 'bad',
+    text: 'live, 1 of 7 exit IPs crit',
+  });
+  expect(on({}, lost)).toEqual({ tone: 'bad', text: 'no live node, 2 exit IPs ok' });
+  expect(on({ warn: 1 }).tone).toBe('warn');
+  expect(on({ ok: 1, unknown: 1 }, node()).tone).toBe('neutral');
+  expect(on({ ok: 0 }, node())).toEqual({ tone: 'neutral', text: 'live, no exit IP yet' });
 });
 
 test('an exit IP that two providers see elsewhere counts once', () => {

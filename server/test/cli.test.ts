@@ -131,6 +131,7 @@ describe('against a running server', () => {
       exit_ips: [{ ip: '2001:db8::1', port_base: 4 }],
     });
     expect(await json('server', 'list')).toHaveLength(1);
+    expect((await cli.run('server', 'list')).stdout).toContain('\t1\t1 unknown\t');
 
     expect(await json('contract', 'add', 'acme', 'ams1', '--limit', '1TiB')).toMatchObject({
       limit_bytes: 2 ** 40,

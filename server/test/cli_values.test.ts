@@ -99,6 +99,13 @@ describe('what is shown', () => {
     expect(textOf({ rows: [], columns }, true)).toBe('none\n');
   });
 
+  test('counts are told by name, without what there is none of', () => {
+    const exits = [{ ok: 3, warn: 0, crit: 1 }, { ok: 0 }];
+    const all = exits.map((counts) => ({ counts }));
+    const shown = textOf({ rows: all, columns: [['health', 'counts', 'counts']] }, false);
+    expect(shown).toBe('3 ok, 1 crit\n-\n');
+  });
+
   test('programs see tabs and plain numbers', () => {
     expect(textOf({ rows, columns }, false)).toBe(
       'a\t1250000000000\t1800000000\tyes\nlonger\t999\t0\tno\nbare\t\t\t\n',

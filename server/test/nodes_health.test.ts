@@ -130,6 +130,46 @@ eachDatabase((database) => {
       expect((await status())[0]).toBe('ok');
     });
 
+    it('the operator sees it counted for every server, and unknown once the report is too old', async () => {
+      const { node, twin, ack, server, ip } = await twoNodes();
+      const other = await scene();
+      await t.server('bare1', { exit_ips: [] });
+      const second = ip.replace(/1$/, '2');
+      const counted = async () => {
+        const { body } = await t.operator.get('/servers');
+        const of = (name: string) => body.find((one: { name: string }) => one.name === name);
+        const { exits, nodes } = (await t.operator.get(`/servers/${server}`)).body;
+        expect({ exits, nodes }).toEqual({ exits: of(server).exits, nodes: of(server).nodes });
+        expect(of(other.server).exits).toEqual({ ok: 0, warn: 0, crit: 0, unknown: 2 });
+        expect(of('bare1').exits).toEqual({ ok: 0, warn: 0, crit: 0, unknown: 0 });
+        expect(of('bare1').nodes).toEqual({ all: 0, live: 0 });
+        return [exits, nodes];
+      };
+      const none = { ok: 0, warn: 0, crit: 0, unknown: 0 };
+      expect(await counted()).toEqual([
+        { ...none, unknown: 2 },
+        { all: 2, live: 2 },
+      ]);
+      await report(node, [
+        { ip, status: 'crit', checked_at: t.now() - 1 },
+        { ip: second, status: 'ok', checked_at: t.now() },
+      ]);
+      expect((await counted())[0]).toEqual({ ...none, ok: 1, crit: 1 });
+      // To the second: the same rule as for accounts.
+      t.clock.advance(898);
+      expect((await counted())[0]).toEqual({ ...none, ok: 1, crit: 1 });
+      t.clock.advance(1);
+      expect((await counted())[0]).toEqual({ ...none, ok: 1, unknown: 1 });
+      await ack(node);
+      await t.pass(1);
+      expect(await counted()).toEqual([
+        { ...none, unknown: 2 },
+        { all: 2, live: 1 },
+      ]);
+      expect((await t.operator.delete(`/nodes/${twin.id}`)).status).toBe(204);
+      expect((await counted())[1]).toEqual({ all: 1, live: 1 });
+    });
+
     it('a revoked node is asked no more, and an exit or a server can still be removed', async () => {
       const { node, twin, say, status, server, ip } = await twoNodes();
       await say(node, 'crit');

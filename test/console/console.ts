@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { Caller } from '../../server/test/caller.ts';
+import { TestNode } from '../../server/test/node.ts';
 import { startBrowser } from '../browser.ts';
 import { Demo, type Facts, randomBase } from '../demo_process.ts';
 import { Visit } from './visit.ts';
@@ -121,6 +122,18 @@ export class Console {
   get operator(): Caller {
     const { admin_url, admin_token } = this.facts;
     return new Caller(`${admin_url}/admin`, { authorization: `Bearer ${admin_token}` });
+  }
+
+  /** A node of the server that does only what it is told to, beside the demo's own. */
+  async node(server: string): Promise<TestNode> {
+    const { base_url } = this.facts;
+    const { body: invite } = await this.operator.post('/invites', { server });
+    const joined = await new Caller(`${base_url}/node`, {}).post('/join', {
+      code: invite.code,
+      name: 'scripted',
+      version: 'test',
+    });
+    return new TestNode(base_url, joined.body.node, joined.body.token);
   }
 
   /** The path of an invitation, which sets the user's password. */

@@ -132,9 +132,11 @@ export class SquidInstance {
   async reconfigure(): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
+    const before = new Set([...(await listListening()).values()].flat());
     process.kill(pid, 'SIGHUP');
     this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
-    await this.#awaitPorts(pid, listening_milliseconds);
+    // It closes its ports and opens them anew, in its own time: those that it has now are about to go.
+    await this.#awaitPorts(pid, listening_milliseconds, before);
   }
 
   /** Looks again which ports it listens on; opens those that were taken and are free by now. */
@@ -244,9 +246,9 @@ export class SquidInstance {
     return true;
   }
 
-  /** Waits until it listens on all its ports, and remembers on which it does not. */
-  async #awaitPorts(pid: number, milliseconds: number): Promise<void> {
-    let looked = await this.#lookAtPorts(pid);
+  /** Waits until it listens on all its ports, by other sockets than `before`; remembers on which it does not. */
+  async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
+    let looked = await this.#lookAtPorts(pid, before);
     // Squid opens all ports in one go: when one is there, a taken one will not come.
     const isDecided = () =>
       looked.missing.length === 0 ||
@@ -254,8 +256,9 @@ export class SquidInstance {
     const end = performance.now() + milliseconds;
     while (!isDecided() && performance.now() < end && isAlive(pid)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      looked = await this.#lookAtPorts(pid);
+      looked = await this.#lookAtPorts(pid, before);
     }
+    if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
     this.#notListening = looked.missing.flatMap((port) => {
       if (looked.taken.has(port)) return [`Port ${port} is taken by another program.`];
       return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
@@ -266,13 +269,20 @@ export class SquidInstance {
     for (const fault of this.#notListening) this.#log.error(fault);
   }
 
-  async #lookAtPorts(pid: number): Promise<{ missing: number[]; taken: Set<number> }> {
+  async #lookAtPorts(
+    pid: number,
+    before: Set<string> = new Set(),
+  ): Promise<{ missing: number[]; taken: Set<number> }> {
     const listening = await listListening();
     const own = socketsOf(pid);
+    const isOwn = (inode: string) => own?.has(inode) ?? true;
     const missing = this.ports.filter(
-      (port) => !listening.get(port)?.some((inode) => own?.has(inode) ?? true),
+      (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
     );
-    return { missing, taken: new Set(missing.filter((port) => listening.has(port))) };
+    // What it is about to close is not in its way.
+    const isTaken = (port: number) =>
+      listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
+    return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
   #lastWords(): string {

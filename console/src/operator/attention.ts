@@ -3,13 +3,13 @@ import type { Answer } from '../api.ts';
 import { type Item, named } from '../attention.ts';
 import { count, fromNow } from '../format.ts';
 import { paths } from '../paths.ts';
-import { type Account, endsSoon_seconds, lagText, type Node } from './states.ts';
+import { type Account, endsSoon_seconds, lagText, type Node, type Server } from './states.ts';
 
 export interface Network {
   now: number;
   status: Answer<'admin_get_status'>;
   accounts: readonly Account[];
-  servers: ReadonlyArray<{ name: string }>;
+  servers: ReadonlyArray<Pick<Server, 'name' | 'exits'>>;
   nodes: readonly Node[];
   /** Exit IPs that a geo-IP provider sees in another country. */
   misplaced: ReadonlyArray<{ server: string; ip: string }>;
@@ -71,6 +71,7 @@ function ofServers({ servers, nodes, misplaced }: Network): Item[] {
       link: nodesPage,
     });
   }
+  items.push(...ofExits(servers));
   const exits = [...new Map(misplaced.map((exit) => [exit.ip, exit])).values()];
   if (exits.length > 0) {
     items.push({
@@ -81,6 +82,33 @@ function ofServers({ servers, nodes, misplaced }: Network): Item[] {
     });
   }
   return items;
+}
+
+/** Of one, and of several. */
+const exitFaults = {
+  crit: ['exit IP does not work', 'exit IPs do not work'],
+  warn: ['exit IP works poorly', 'exit IPs work poorly'],
+} satisfies Record<string, [string, string]>;
+
+function ofExits(servers: Network['servers']): Item[] {
+  return (['crit', 'warn'] as const).flatMap((status): Item[] => {
+    const found = servers.filter(({ exits }) => exits[status] > 0);
+    const [first] = found;
+    if (!first) return [];
+    const all = found.reduce((sum, { exits }) => sum + exits[status], 0);
+    const names = named(found.map(({ name, exits }) => `${exits[status]} on ${name}`));
+    return [
+      {
+        key: `exits-${status}`,
+        tone: status === 'crit' ? 'bad' : 'warn',
+        sentence: `${count(all, ...exitFaults[status])} (${status}): ${names}.`,
+        link:
+          found.length === 1
+            ? { path: paths.operator.server(first.name), text: first.name }
+            : serversPage,
+      },
+    ];
+  });
 }
 
 const namesOf = (servers: ReadonlyArray<{ name: string }>) =>

@@ -1,7 +1,6 @@
-// The network on the map of the world: each server by how its nodes stand, and what was chosen there.
+// The network on the map of the world: each server by how its nodes and exit IPs stand, and what was chosen there.
 import { useMemo, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api.ts';
 import { count, country } from '../format.ts';
 import { type MapPoint, WorldMap } from '../map/world_map.tsx';
 import { paths } from '../paths.ts';
@@ -9,15 +8,13 @@ import '../style/map.css';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
-import { type Node, serverState } from './states.ts';
-
-type Server = Answer<'admin_list_servers'>[number];
+import { exitsState, type Node, type Server, serverState, together } from './states.ts';
 
 const legend = [
-  { tone: 'good', text: 'live' },
-  { tone: 'warn', text: 'a node lags or is lost' },
-  { tone: 'bad', text: 'no live node' },
-  { tone: 'neutral', text: 'no node yet' },
+  { tone: 'good', text: 'nodes live, exit IPs ok' },
+  { tone: 'warn', text: 'a node lags or is lost, or an exit IP is warn' },
+  { tone: 'bad', text: 'no live node, or an exit IP is crit' },
+  { tone: 'neutral', text: 'no node or exit IP yet, or one is unknown' },
 ] as const;
 
 interface NetworkMapProps {
@@ -28,9 +25,12 @@ interface NetworkMapProps {
 export function NetworkMap({ servers, nodes }: NetworkMapProps) {
   const [chosen, setChosen] = useState<string[]>([]);
   const byServer = useMemo(() => Map.groupBy(nodes, ({ server }) => server), [nodes]);
-  const stateOf = ({ name }: Server) => serverState(byServer.get(name) ?? []);
+  const statesOf = ({ name, exits }: Server) => [
+    serverState(byServer.get(name) ?? []),
+    exitsState(exits),
+  ];
   const points = servers.map((server): MapPoint => {
-    const { tone, text } = stateOf(server);
+    const { tone, text } = together(statesOf(server));
     return {
       id: server.name,
       name: server.name,
@@ -45,7 +45,10 @@ export function NetworkMap({ servers, nodes }: NetworkMapProps) {
   });
   const shown = servers.filter(({ name }) => chosen.includes(name));
   return (
-    <Card title="The network" note="Every server, by how its nodes stand.">
+    <Card
+      title="The network"
+      note="Every server, by its nodes and its exit IPs: the worse of both."
+    >
       <WorldMap
         label="Servers of the network on a map of the world"
         points={points}
@@ -56,18 +59,19 @@ export function NetworkMap({ servers, nodes }: NetworkMapProps) {
         {shown.length > 0 && (
           <>
             <ul class="chosen-list" aria-label={count(shown.length, 'server')}>
-              {shown.map((server) => {
-                const { tone, text } = stateOf(server);
-                return (
-                  <li key={server.name} class="row">
-                    <Link href={paths.operator.server(server.name)}>{server.name}</Link>
-                    <span>
-                      {server.city}, {country(server.country)}
-                    </span>
-                    <Badge tone={tone}>{text}</Badge>
-                  </li>
-                );
-              })}
+              {shown.map((server) => (
+                <li key={server.name} class="row">
+                  <Link href={paths.operator.server(server.name)}>{server.name}</Link>
+                  <span>
+                    {server.city}, {country(server.country)}
+                  </span>
+                  {statesOf(server).map(({ tone, text }) => (
+                    <Badge key={text} tone={tone}>
+                      {text}
+                    </Badge>
+                  ))}
+                </li>
+              ))}
             </ul>
             <Button kind="quiet" icon="close" onClick={() => setChosen([])}>
               Choose none

@@ -12,7 +12,7 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { Ask, useDialog } from './ask.tsx';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
-import { ChangeServerDialog, servicesOf } from './forms/server_form.tsx';
+import { ChangeServerDialog } from './forms/server_form.tsx';
 import { Known } from './known.tsx';
 import { NodesTable } from './nodes_table.tsx';
 import { Exits } from './server/exits.tsx';
@@ -50,7 +50,6 @@ export function ServerPage({ name }: { name: string }) {
 
 function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
   const { dialog, open } = useDialog();
-  const facts = { ...server, services: servicesOf(server) };
   return (
     <Card
       title={server.title}
@@ -68,7 +67,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
           <Button
             kind="primary"
             icon="edit"
-            onClick={() => open((close) => <ChangeServerDialog of={facts} onClose={close} />)}
+            onClick={() => open((close) => <ChangeServerDialog of={server} onClose={close} />)}
           >
             Change
           </Button>
@@ -79,7 +78,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
         of={[
           ['City', `${server.city}, ${country(server.country)}`],
           ['Position', `${server.latitude}, ${server.longitude}`],
-          ['Services', facts.services.join(', ')],
+          ['Services', server.services.join(', ')],
           ['Port schemes', server.port_schemes.join(', ')],
           ['On contracts', count(server.contracts, 'account')],
           ['Added', dateTime(server.created_at)],

@@ -1,7 +1,6 @@
-// Every server of the network: filtered by country, service and how its nodes stand.
+// Every server of the network: filtered by country, service, and how its nodes and its exit IPs stand.
 import { useMemo, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import type { Answer } from '../api.ts';
 import { country } from '../format.ts';
 import { paths } from '../paths.ts';
 import { useRead } from '../reading.ts';
@@ -16,20 +15,17 @@ import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { useDialog } from './ask.tsx';
 import { ImportDialog } from './forms/import_dialog.tsx';
-import { NewServerDialog, servicesOf } from './forms/server_form.tsx';
-import { type State, serverState } from './states.ts';
+import { NewServerDialog } from './forms/server_form.tsx';
+import {
+  exitStatuses,
+  exitTones,
+  type Node,
+  type Server,
+  type State,
+  serverState,
+} from './states.ts';
 
-interface Row {
-  name: string;
-  hostname: string;
-  title: string;
-  city: string;
-  country: string;
-  services: readonly string[];
-  ip_count: number;
-  nodes: number;
-  state: State;
-}
+type Row = Server & { state: State };
 
 export function ServersPage() {
   const [, navigate] = useLocation();
@@ -80,16 +76,15 @@ export function ServersPage() {
 }
 
 function rowsOf(
-  servers: Answer<'admin_list_servers'> | undefined,
-  nodes: Answer<'admin_list_nodes'> | undefined,
+  servers: readonly Server[] | undefined,
+  nodes: readonly Node[] | undefined,
 ): Row[] | undefined {
   if (!servers || !nodes) return undefined;
   const byServer = Map.groupBy(nodes, ({ server }) => server);
-  return servers.map((server) => {
-    const own = byServer.get(server.name) ?? [];
-    const services = servicesOf(server);
-    return { ...server, services, nodes: own.length, state: serverState(own) };
-  });
+  return servers.map((server) => ({
+    ...server,
+    state: serverState(byServer.get(server.name) ?? []),
+  }));
 }
 
 const states = [
@@ -100,11 +95,26 @@ const states = [
   { value: 'neutral', text: 'no node yet' },
 ];
 
+const healths: Array<{ value: Health; text: string }> = [
+  { value: '', text: 'Any health' },
+  { value: 'crit', text: 'some crit' },
+  { value: 'warn', text: 'some warn' },
+  { value: 'unknown', text: 'some unknown' },
+  { value: 'ok', text: 'all ok' },
+];
+type Health = keyof Row['exits'] | '';
+
+function isHealth({ exits, ip_count }: Row, wanted: Health): boolean {
+  if (wanted === '') return true;
+  return wanted === 'ok' ? ip_count > 0 && exits.ok === ip_count : exits[wanted] > 0;
+}
+
 function Servers({ all }: { all: readonly Row[] }) {
   const [words, setWords] = useState('');
   const [land, setLand] = useState('');
   const [service, setService] = useState('');
   const [tone, setTone] = useState('');
+  const [health, setHealth] = useState<Health>('');
   const wanted = words.trim().toLowerCase();
   const lands = [...new Set(all.map((row) => row.country))].map((code) => ({
     value: code,
@@ -114,8 +124,9 @@ function Servers({ all }: { all: readonly Row[] }) {
   const rows = all.filter(
     (row) =>
       (land === '' || row.country === land) &&
-      (service === '' || row.services.includes(service)) &&
+      (service === '' || row.services.some((one) => one === service)) &&
       (tone === '' || row.state.tone === tone) &&
+      isHealth(row, health) &&
       `${row.name} ${row.hostname} ${row.title} ${row.city}`.toLowerCase().includes(wanted),
   );
   return (
@@ -148,10 +159,17 @@ function Servers({ all }: { all: readonly Row[] }) {
             ...services.map((one) => ({ value: one, text: one })),
           ]}
         />
-        <SelectField label="State" name="state" value={tone} onInput={setTone} options={states} />
+        <SelectField label="Nodes" name="nodes" value={tone} onInput={setTone} options={states} />
+        <SelectField
+          label="Exit IPs"
+          name="exits"
+          value={health}
+          onInput={(value) => setHealth(value as Health)}
+          options={healths}
+        />
       </div>
       <LongList
-        key={`${wanted} ${land} ${service} ${tone}`}
+        key={`${wanted} ${land} ${service} ${tone} ${health}`}
         rows={rows}
         all={all.length}
         many="servers"
@@ -194,6 +212,19 @@ const columns: Column<Row>[] = [
     ),
   },
   { heading: 'Services', cell: ({ services }) => services.join(', ') },
-  { heading: 'Exit IPs', numeric: true, cell: ({ ip_count }) => ip_count },
+  { heading: 'Exit IPs', cell: ({ exits }) => <Exits of={exits} /> },
   { heading: 'Nodes', cell: ({ state }) => <Badge tone={state.tone}>{state.text}</Badge> },
 ];
+
+/** How many there are of each status; the worst first. */
+function Exits({ of }: { of: Row['exits'] }) {
+  const some = exitStatuses.filter((status) => of[status] > 0);
+  if (some.length === 0) return <span class="note">none yet</span>;
+  return (
+    <span class="badges">
+      {some.map((status) => (
+        <Badge key={status} tone={exitTones[status]}>{`${of[status]} ${status}`}</Badge>
+      ))}
+    </span>
+  );
+}

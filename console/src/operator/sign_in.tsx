@@ -1,7 +1,7 @@
 // The operator's token is asked for, and tried before anything is shown.
 import { Link } from 'wouter-preact';
 import { ApiError, call } from '../api.ts';
-import { setOperatorToken } from '../operator_token.ts';
+import { operatorTokenEnded, setOperatorToken } from '../operator_token.ts';
 import { paths } from '../paths.ts';
 import { queries } from '../reading.ts';
 import { explain } from '../sentences.ts';
@@ -27,6 +27,11 @@ export function OperatorSignIn() {
         )
       }
     >
+      {operatorTokenEnded.value && (
+        <p class="banner notice" role="status">
+          This operator token is no longer valid; sign in with another one.
+        </p>
+      )}
       <Form verb="Sign in" explain={explainToken} onSubmit={signIn}>
         <TextField
           label="Operator token"

@@ -1,9 +1,11 @@
 // How servers, nodes and accounts stand: each state as a tone and a word.
 import type { Answer } from '../api.ts';
+import { count } from '../format.ts';
 import type { Tone } from '../ui/badge.tsx';
 
 export type Account = Answer<'admin_list_accounts'>[number];
 export type Node = Answer<'admin_list_nodes'>[number];
+export type Server = Answer<'admin_list_servers'>[number];
 
 export interface State {
   tone: Tone;
@@ -34,6 +36,28 @@ export function serverState(nodes: ReadonlyArray<Pick<Node, 'live' | 'lag'>>): S
   }
   const lag = Math.max(...live.map((node) => node.lag));
   return lag > 0 ? { tone: 'warn', text: lagText(lag) } : { tone: 'good', text: 'live' };
+}
+
+/** From the worst. */
+export const exitStatuses = ['crit', 'warn', 'unknown', 'ok'] as const;
+export const exitTones = { crit: 'bad', warn: 'warn', unknown: 'neutral', ok: 'good' } as const;
+
+/** The exit IPs of a server, by the worst of them. */
+export function exitsState(exits: Server['exits']): State {
+  const all = exitStatuses.reduce((sum, status) => sum + exits[status], 0);
+  const status = exitStatuses.find((one) => exits[one] > 0);
+  if (!status) return { tone: 'neutral', text: 'no exit IP yet' };
+  const many =
+    exits[status] === all ? count(all, 'exit IP') : `${exits[status]} of ${all} exit IPs`;
+  return { tone: exitTones[status], text: `${many} ${status}` };
+}
+
+const worstFirst: readonly Tone[] = ['bad', 'warn', 'busy', 'neutral', 'good'];
+
+/** As the worst of these, in the words of all. */
+export function together(states: readonly State[]): State {
+  const tone = worstFirst.find((one) => states.some((state) => state.tone === one)) ?? 'neutral';
+  return { tone, text: states.map(({ text }) => text).join(', ') };
 }
 
 /** Everything that keeps an account from its full use; nothing: all is well. */

@@ -7,7 +7,7 @@ import { UsernameForManagers } from '../forms/password_form.tsx';
 import { codeOf, SecondFactorField } from '../forms/second_factor_field.tsx';
 import { paths } from '../paths.ts';
 import { explain } from '../sentences.ts';
-import { facts } from '../session.ts';
+import { facts, sessionEnded } from '../session.ts';
 import { TextField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';
 import { Lone } from '../ui/lone.tsx';
@@ -45,6 +45,11 @@ export function SignInPage() {
         )
       }
     >
+      {sessionEnded.value && (
+        <p class="banner notice" role="status">
+          Your session has ended; sign in again.
+        </p>
+      )}
       {waiting ? (
         <StartingFocus key="code">
           <p>

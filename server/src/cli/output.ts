@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 
 type Row = Record<string, unknown>;
-type Kind = 'text' | 'time' | 'bytes' | 'list';
+type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts';
 
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
 export type Column = readonly [title: string, path: string, kind?: Kind];
@@ -97,6 +97,7 @@ function cell(row: Row, [, path, kind = 'text']: Column, forPeople: boolean): st
   if (value === null || value === undefined) return forPeople ? '-' : '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (kind === 'list') return (value as string[]).join(',');
+  if (kind === 'counts') return countsInWords(value as Record<string, number>);
   if (forPeople && kind === 'bytes') return bytesInWords(value as number);
   if (forPeople && kind === 'time') return timeInWords(value as number);
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -108,6 +109,12 @@ function visible(text: string): string {
     const code = character.codePointAt(0) ?? 0;
     return `\\x${code.toString(16).padStart(2, '0')}`;
   });
+}
+
+/** `3 ok, 1 crit`: what there is none of is left out; a dash where that is everything. */
+function countsInWords(counts: Record<string, number>): string {
+  const some = Object.entries(counts).filter(([, count]) => count > 0);
+  return some.map(([name, count]) => `${count} ${name}`).join(', ') || '-';
 }
 
 /** Three digits that matter, in decimal units: `1.25 TB`. */

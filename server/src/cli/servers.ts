@@ -12,6 +12,7 @@ const listed: Column[] = [
   ['city', 'city'],
   ['country', 'country'],
   ['exit IPs', 'ip_count'],
+  ['health', 'exits', 'counts'],
   ['services', 'services', 'list'],
   ['port schemes', 'port_schemes', 'list'],
 ];

@@ -16,11 +16,14 @@ import {
   accountsOfServer,
   changeServer,
   createServer,
+  type ExitCounts,
+  exitCounts,
   exitIpsOfServer,
   geoStatusesOfServer,
   listServerPortSchemes,
   listServers,
   type NewServer,
+  nodeCounts,
   portSchemesOfServer,
   removeExitIp,
   removeServer,
@@ -41,6 +44,19 @@ const listed = {
   ...serverFields,
   ip_count: Integer('How many exit IPs it has.'),
   created_at: Timestamp('When it was added.'),
+  exits: Strict(
+    {
+      ok: Integer('Those that work.'),
+      warn: Integer('Those that work poorly.'),
+      crit: Integer('Those that do not work.'),
+      unknown: Integer('Those without a report of late.'),
+    },
+    'Its exit IPs, by status.',
+  ),
+  nodes: Strict({
+    all: Integer('Nodes that serve it.'),
+    live: Integer('Those heard of lately.'),
+  }),
 };
 const ListedServer = Strict(listed);
 const OneServer = Strict({
@@ -79,21 +95,48 @@ function presentServer(
   { id: _, applied_revision: __, services, ...server }: Server,
   port_schemes: string[],
   ip_count: number,
+  standing: Standing,
 ) {
-  return { ...server, services: JSON.parse(services) as string[], port_schemes, ip_count };
+  const served = JSON.parse(services) as string[];
+  return { ...server, services: served, port_schemes, ip_count, ...standing };
+}
+
+interface Standing {
+  exits: ExitCounts;
+  nodes: { all: number; live: number };
+}
+
+/** How each server stands, by its id; `only` one where no other is asked for. */
+async function standingOf(
+  ctx: Context,
+  db: Reader,
+  now: number,
+  only?: number,
+): Promise<(id: number) => Standing> {
+  const [exits, nodes] = await Promise.all([
+    exitCounts(db, now - ctx.config.health_stale_seconds, only),
+    nodeCounts(db, only),
+  ]);
+  const exitsOf = new Map(exits.map(({ server_id, ...counts }) => [server_id, counts]));
+  const nodesOf = new Map(nodes.map((row) => [row.server_id, row]));
+  return (id) => ({
+    exits: exitsOf.get(id) ?? { ok: 0, warn: 0, crit: 0, unknown: 0 },
+    nodes: { all: nodesOf.get(id)?.nodes ?? 0, live: nodesOf.get(id)?.live_nodes ?? 0 },
+  });
 }
 
 /** A server with all that is known of it. */
 async function presentWhole(ctx: Context, db: Reader, server: Server, now: number) {
-  const [schemes, exits, geo, accounts] = await Promise.all([
+  const [schemes, exits, geo, accounts, standing] = await Promise.all([
     portSchemesOfServer(db, server.id),
     exitIpsOfServer(db, server.id),
     geoStatusesOfServer(db, server.id),
     accountsOfServer(db, server.id),
+    standingOf(ctx, db, now, server.id),
   ]);
   const names = schemes.map((scheme) => scheme.name);
   return {
-    ...presentServer(server, names, exits.length),
+    ...presentServer(server, names, exits.length, standing(server.id)),
     contracts: accounts.length,
     exit_ips: exits.map(({ server_id: _, ...exit }) => ({
       ...exit,
@@ -137,14 +180,15 @@ function addServerRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (_request, reply) => {
-      const [servers, schemes] = await Promise.all([
+      const [servers, schemes, standing] = await Promise.all([
         listServers(ctx.db),
         listServerPortSchemes(ctx.db),
+        standingOf(ctx, ctx.db, ctx.clock.now()),
       ]);
       const namesOf = Map.groupBy(schemes, (scheme) => scheme.server_id);
       const records = servers.map(({ ip_count, ...server }) => {
         const names = (namesOf.get(server.id) ?? []).map((scheme) => scheme.name);
-        return presentServer(server, names, ip_count);
+        return presentServer(server, names, ip_count, standing(server.id));
       });
       return sendJson(reply, records);
     },

@@ -14,6 +14,7 @@ export {
   setContractServer,
   sweepServerLimits,
 } from './contract_servers.ts';
+export { type ExitCounts, exitCounts, nodeCounts, nodesOfContract } from './counts_store.ts';
 export { GeoWatch } from './geo.ts';
 export { geoStatusesOfServer, setGeoStatuses } from './geo_store.ts';
 export type { ExitIpRow, ServerRow as Server } from './store.ts';
@@ -24,7 +25,6 @@ export {
   exitIpsOfServer,
   findById as findServer,
   findContractServer,
-  nodesOfContract,
   ofContract as serversOfContract,
   schemeNames as listServerPortSchemes,
   serversOnScheme,

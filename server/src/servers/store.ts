@@ -296,19 +296,6 @@ export async function insertContractServer(
   return rows.length > 0;
 }
 
-/** How many nodes the servers of a contract have, and how many of them were heard of lately. */
-export function nodesOfContract(
-  db: Reader,
-  account_id: number,
-): Promise<Array<{ server_id: number; nodes: number; live_nodes: number }>> {
-  return db.all(
-    `select n.server_id, count(*) as nodes, sum(n.live) as live_nodes
-     from contract_servers c join nodes n on n.server_id = c.server_id
-     where c.account_id = $1 and n.revoked_at is null group by n.server_id`,
-    [account_id],
-  );
-}
-
 /** The ids of the servers that listen on a port scheme. */
 export function serversOnScheme(
   db: Reader,

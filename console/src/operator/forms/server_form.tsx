@@ -8,20 +8,7 @@ import { Ask } from '../ask.tsx';
 const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
 /** What the forms know of a server. */
-export interface ServerFacts {
-  name: string;
-  hostname: string;
-  title: string;
-  city: string;
-  country: string;
-  latitude: number;
-  longitude: number;
-  services: readonly string[];
-  port_schemes: readonly string[];
-}
-
-/** The services as a list, whatever the generated type says of their names. */
-export const servicesOf = (server: { services: unknown }) => server.services as readonly string[];
+type ServerFacts = Required<Given<'admin_create_server'>['body']>;
 
 interface NewServerDialogProps {
   onClose: () => void;
@@ -31,8 +18,7 @@ interface NewServerDialogProps {
 export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
   const create = async (fields: FormData) => {
     const name = textOf(fields, 'name');
-    const body = { name, ...factsOf(fields) };
-    await change('admin_create_server', { body: body as Given<'admin_create_server'>['body'] });
+    await change('admin_create_server', { body: { name, ...factsOf(fields) } });
     onDone(name);
     return `${name} is part of the network. Give it exit IPs, and a node.`;
   };
@@ -165,7 +151,7 @@ function factsOf(fields: FormData): Omit<ServerFacts, 'name'> {
     country: textOf(fields, 'country'),
     latitude: Number(textOf(fields, 'latitude')),
     longitude: Number(textOf(fields, 'longitude')),
-    services: fields.getAll('services').map(String),
+    services: services.filter((one) => fields.getAll('services').includes(one)),
     port_schemes: fields.getAll('port_schemes').map(String),
   };
 }
