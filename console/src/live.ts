@@ -8,34 +8,34 @@ export const isLive = signal(false);
 
 const pause_milliseconds = 150;
 const longestWait_milliseconds = 15_000;
+/** The server says something every 15 seconds; longer silence means that nobody is there. */
+const silence_milliseconds = 40_000;
+/** A browser has six connections to a server for all of its tabs: one that nobody looks at gives its own back. */
+const hidden_milliseconds = 5_000;
 
 /**
- * Follows the events at `path` until `signal` says otherwise, and connects again when cut. Read with
+ * Follows the events at `path` until `stop` says otherwise, and connects again when cut. Read with
  * fetch rather than EventSource, which could not carry the operator's token.
  */
-export async function follow(path: string, signal: AbortSignal): Promise<void> {
+export async function follow(path: string, stop: AbortSignal): Promise<void> {
   let failures = 0;
-  while (!signal.aborted) {
+  while (!stop.aborted) {
+    await untilSeen(stop);
+    const attempt = new AbortController();
+    const forgetHiding = whenHidden(() => attempt.abort());
     try {
-      const response = await fetch(path, {
-        headers: { accept: 'text/event-stream', ...credentials(path) },
-        cache: 'no-store',
-        signal,
+      await readEvents(path, AbortSignal.any([stop, attempt.signal]), () => {
+        failures = 0;
       });
-      if (!response.ok || !response.body) throw new Error(String(response.status));
-      failures = 0;
-      isLive.value = true;
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        if (value.includes('event: change')) readAgainSoon();
-      }
     } catch {
       failures += 1;
+    } finally {
+      forgetHiding();
+      isLive.value = false;
     }
-    isLive.value = false;
-    if (signal.aborted) return;
+    if (stop.aborted) return;
+    // Nobody looks: it is read again, and followed, when somebody does.
+    if (attempt.signal.aborted) continue;
     // The session may be over: reading says so.
     readAgainSoon();
     const longest = Math.min(longestWait_milliseconds, 500 * 2 ** failures);
@@ -43,13 +43,84 @@ export async function follow(path: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-let timer: ReturnType<typeof setTimeout> | undefined;
+/** Resolves when the stream ends. Errors: when it cannot be opened, breaks, or falls silent. */
+async function readEvents(path: string, stop: AbortSignal, opened: () => void): Promise<void> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), silence_milliseconds);
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), silence_milliseconds);
+  };
+  try {
+    const response = await fetch(path, {
+      headers: { accept: 'text/event-stream', ...credentials(path) },
+      cache: 'no-store',
+      signal: AbortSignal.any([stop, silence.signal]),
+    });
+    if (!response.ok || !response.body) throw new Error(String(response.status));
+    opened();
+    isLive.value = true;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard();
+      const lines = (rest + value).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.includes('event: change')) readAgainSoon();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
-/** Changes that come together are read together. */
+/** Resolves when the page is looked at. */
+async function untilSeen(stop: AbortSignal): Promise<void> {
+  while (document.visibilityState === 'hidden' && !stop.aborted) {
+    await new Promise<void>((resolve) => {
+      document.addEventListener('visibilitychange', () => resolve(), { once: true, signal: stop });
+      stop.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
+
+/** Calls `then` when nobody has looked at the page for a while; answers what forgets it. */
+function whenHidden(then: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = () => {
+    clearTimeout(timer);
+    if (document.visibilityState === 'hidden') timer = setTimeout(then, hidden_milliseconds);
+  };
+  document.addEventListener('visibilitychange', look);
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', look);
+  };
+}
+
+let waits = false;
+let isAskedAgain = false;
+
+/**
+ * Changes that come together are read together, and the next reading waits as long as four of the last
+ * one took: a long list, or a slow server, is not asked without a pause.
+ */
 function readAgainSoon(): void {
-  if (timer) return;
-  timer = setTimeout(() => {
-    timer = undefined;
-    void queries.invalidateQueries();
-  }, pause_milliseconds);
+  if (waits) {
+    isAskedAgain = true;
+    return;
+  }
+  waits = true;
+  setTimeout(() => void readAgain(), pause_milliseconds);
+}
+
+async function readAgain(): Promise<void> {
+  isAskedAgain = false;
+  const began = performance.now();
+  await queries.invalidateQueries();
+  const took = performance.now() - began;
+  await new Promise((resolve) => setTimeout(resolve, Math.min(4 * took, longestWait_milliseconds)));
+  waits = false;
+  if (isAskedAgain) readAgainSoon();
 }

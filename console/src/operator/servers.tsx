@@ -131,7 +131,7 @@ function Servers({ all }: { all: readonly Row[] }) {
   );
   return (
     <>
-      <div class="filters">
+      <div class="filters many">
         <TextField
           label="Name, hostname or city"
           name="words"

@@ -1,15 +1,40 @@
 // A one-time link that signs in by itself, as `npm start` prints one.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useLocation } from 'wouter-preact';
+import { Link, useLocation } from 'wouter-preact';
 import { ApiError, call } from '../api.ts';
 import { enterAs } from '../entering.ts';
 import { paths } from '../paths.ts';
 import { explain } from '../sentences.ts';
+import { session } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Lone } from '../ui/lone.tsx';
 import { DeadLink } from './invite.tsx';
 
 export function EnterPage({ code }: { code: string }) {
+  // Anybody can put a link on a page: whoever is signed in already is asked before that ends.
+  const before = useRef(session.value).current;
+  const [agreed, setAgreed] = useState(!before);
+  if (agreed || !before) return <Entering code={code} />;
+  return (
+    <Lone title="Sign in by this link?">
+      <p>
+        You are signed in as <strong>{before.user.name}</strong> of{' '}
+        <strong>{before.account}</strong>. The link may be somebody else's; using it ends your
+        session in this browser.
+      </p>
+      <div class="form-actions">
+        <Button kind="primary" onClick={() => setAgreed(true)}>
+          Use the link
+        </Button>
+        <Link href={paths.overview} class="button" replace>
+          Stay signed in
+        </Link>
+      </div>
+    </Lone>
+  );
+}
+
+function Entering({ code }: { code: string }) {
   const [, navigate] = useLocation();
   const [fault, setFault] = useState<unknown>();
   const [tries, setTries] = useState(1);

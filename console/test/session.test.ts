@@ -1,0 +1,64 @@
+// Who is signed in, and what the sign-in pages say of a session or an operator token that is over.
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+
+// Only browsers have one.
+const kept = new Map<string, string>();
+vi.stubGlobal('sessionStorage', {
+  getItem: (key: string) => kept.get(key) ?? null,
+  setItem: (key: string, value: string) => kept.set(key, value),
+  removeItem: (key: string) => kept.delete(key),
+});
+const sessions = await import('../src/session.ts');
+const { session, sessionEnded, setSession, isSignedOut } = sessions;
+const tokens = await import('../src/operator_token.ts');
+const { operatorToken, operatorTokenEnded, setOperatorToken, forgetOperatorToken } = tokens;
+afterAll(() => vi.unstubAllGlobals());
+
+const alice = { account: 'acme' } as NonNullable<typeof session.value>;
+
+beforeEach(() => {
+  setSession(null);
+  forgetOperatorToken();
+});
+
+test('a session that the server does not know any more has ended, until somebody signs in', () => {
+  setSession(alice);
+  isSignedOut('console_list_servers');
+  expect([session.value, sessionEnded.value]).toEqual([null, true]);
+  setSession(alice);
+  expect(sessionEnded.value).toBe(false);
+});
+
+test('who signs out is not told that the session has ended, whenever a late answer says so', () => {
+  setSession(alice);
+  isSignedOut('console_list_servers');
+  setSession(null);
+  isSignedOut('console_list_servers');
+  expect([session.value, sessionEnded.value]).toEqual([null, false]);
+});
+
+test('an operator token that stops working is forgotten, and that is told until another one is given', () => {
+  setOperatorToken('ewo_one', true);
+  isSignedOut('admin_list_servers');
+  expect([operatorToken.value, operatorTokenEnded.value, kept.size]).toEqual([null, true, 0]);
+  setOperatorToken('ewo_two', false);
+  expect(operatorTokenEnded.value).toBe(false);
+});
+
+test('an operator who signs out is not told that the token is no longer valid', () => {
+  setOperatorToken('ewo_one', true);
+  forgetOperatorToken();
+  isSignedOut('admin_list_servers');
+  expect([operatorToken.value, operatorTokenEnded.value]).toEqual([null, false]);
+});
+
+test('session and operator token end each for itself', () => {
+  setSession(alice);
+  setOperatorToken('ewo_one', false);
+  isSignedOut('admin_list_servers');
+  expect([session.value, sessionEnded.value, operatorTokenEnded.value]).toEqual([
+    alice,
+    false,
+    true,
+  ]);
+});
