@@ -147,7 +147,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
           ['DELETE', '/console/authlist'], ['DELETE', '/v0/contract/overrides'],
           ['DELETE', '/console/session'], ['POST', '/console/tokens'],
           ['PATCH', '/console/users/proxy'], ['PUT', '/console/password'],
-          ['POST', '/console/users/proxy/token_version'], ['POST', '/v0/users/proxy/token_version'],
+          ['POST', '/console/users/proxy/token_version'], 
         ];
         const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded'];
         for (const [method, path] of attempts) {

@@ -11,6 +11,7 @@ import * as store from './store.ts';
 export type { AccountRow as Account, ApiTokenRow as ApiToken, CallerRow } from './store.ts';
 export {
   callerByHash,
+  findToken as findApiToken,
   markTokenUsed,
   page as pageOfAccounts,
   tokens as listApiTokens,

@@ -106,10 +106,9 @@ export function authlistConsoleRoutes(
       },
     },
     async (request, reply) => {
-      const { person } = request;
       const body = { ...request.body, ip: request.body.ip ?? request.ip };
-      requireSelf(person, body.user);
-      const entry = await consoleWrite(ctx, request, async (tx) => {
+      const entry = await consoleWrite(ctx, request, async (tx, person) => {
+        requireSelf(person, body.user);
         checkExpiry(body.expiry, tx.now);
         return createEntry(tx, person.account_id, body, rules);
       });
@@ -171,10 +170,10 @@ export function authlistConsoleRoutes(
       },
     },
     async (request, reply) => {
-      const { person, body } = request;
+      const { body } = request;
       requireChange(body);
-      requireSelf(person, body.user);
-      const entry = await consoleWrite(ctx, request, async (tx) => {
+      const entry = await consoleWrite(ctx, request, async (tx, person) => {
+        requireSelf(person, body.user);
         if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
         return changeEntry(tx, person.account_id, idIn(request), body, rules, (before) =>
           requireOwn(person, before),
@@ -197,8 +196,7 @@ export function authlistConsoleRoutes(
       },
     },
     async (request, reply) => {
-      const { person } = request;
-      await consoleWrite(ctx, request, (tx) =>
+      await consoleWrite(ctx, request, (tx, person) =>
         removeEntry(tx, person.account_id, idIn(request), (before) => requireOwn(person, before)),
       );
       return sendNothing(reply);

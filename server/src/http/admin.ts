@@ -32,10 +32,13 @@ export async function authenticateOperator(
   if (!token) throw unauthorized(`This request carries no operator token. ${advice}`, 'Bearer');
   const plausible = token.startsWith('ewo_') && tokenTextIsPlausible(token);
   const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashToken(token)) : undefined;
-  if (!operator) throw unauthorized(`The operator token was not recognised. ${advice}`, 'Bearer');
+  if (!operator) throw tokenUnknown();
   noteOperatorUse(ctx.db, operator, ctx.clock.now());
   return operator;
 }
+
+const tokenUnknown = () =>
+  unauthorized(`The operator token was not recognised. ${advice}`, 'Bearer');
 
 /** Adds the checks, in the order of the rulings: 401, 404, 405, then the body's 400. */
 export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
@@ -63,7 +66,10 @@ export function findAccount(ctx: Context): (request: FastifyRequest) => Promise<
   return (request) => requireAccountNamed(ctx.db, (request.params as AccountPath).account);
 }
 
-/** Runs a change by the operator in one transaction; resolves when it is durable. Errors: those of `action`. */
+/**
+ * Runs a change by the operator in one transaction; resolves when it is durable. Errors: those of
+ * `action`; 401 when the token was revoked while the body was on its way.
+ */
 export function operatorWrite<T>(
   ctx: Context,
   request: FastifyRequest,
@@ -75,7 +81,10 @@ export function operatorWrite<T>(
     address: request.ip,
     request_id: request.id,
   } as const;
-  return ctx.db.write(actor, action);
+  return ctx.db.write(actor, async (tx) => {
+    if (!(await findOperator(tx, request.operator.hash))) throw tokenUnknown();
+    return action(tx);
+  });
 }
 
 /** Answers 200 with `value` as JSON. */

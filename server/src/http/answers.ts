@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import type { Actor, Transaction } from '../db/database.ts';
 import { preconditionFailed } from '../errors.ts';
-import type { Session } from './auth.ts';
+import { requireTokenNow, type Session } from './auth.ts';
 import { jsonType } from './caching.ts';
 import { etagMatches } from './conditions.ts';
 import { findKeptAnswer, idempotencyClaim, type KeptAnswer, keepAnswer } from './idempotency.ts';
@@ -84,7 +84,8 @@ function actorOf(request: FastifyRequest): Actor {
 /**
  * Runs `action` in one transaction and answers its outcome when that is durable. Honours
  * `Idempotency-Key` (in the same transaction) on POST and `Prefer: wait=N`.
- * Errors: those of `action`; 400 for a malformed header; 409 for a key used with another body.
+ * Errors: those of `action`; 400 for a malformed header; 409 for a key used with another body; 401 and 403
+ * for an API token that has ended, or may not write any more.
  */
 export async function change(
   ctx: Context,
@@ -97,6 +98,7 @@ export async function change(
   let whenApplied: Changed['whenApplied'];
 
   const outcome = await ctx.db.write(actorOf(request), async (tx) => {
+    await requireTokenNow(tx, request.session.caller);
     const kept = claim && (await findKeptAnswer(tx, ctx.secrets, claim));
     if (kept) return kept;
     const changed = await action(tx);

@@ -1,7 +1,8 @@
 // Who is calling: HTTP Basic pair -> API token -> account and variant, for every path under /v0.
-import { type CallerRow, callerByHash } from '../accounts/accounts.ts';
+import { type CallerRow, callerByHash, findApiToken } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
-import { unauthorized } from '../errors.ts';
+import type { Transaction } from '../db/database.ts';
+import { forbidden, unauthorized } from '../errors.ts';
 import type { Stamp } from '../stamps.ts';
 import { tokenTextIsPlausible } from '../token_text.ts';
 
@@ -72,12 +73,34 @@ export async function authenticate(ctx: Context, header: string | undefined): Pr
   const row = token_hash ? await callerByHash(ctx.db, token_hash) : undefined;
   if (!row || !token_hash) {
     ctx.cache.forget(header);
-    throw unauthorized(`The API token was not recognised. ${advice}`);
+    throw unknownToken();
   }
-  if (!tokenHolds(row, ctx.clock.now())) throw unauthorized(`The API token has expired. ${advice}`);
+  if (!tokenHolds(row, ctx.clock.now())) throw expiredToken();
   const session = toSession(row, variant, token_hash);
   ctx.cache.remember(header, session);
   return session;
+}
+
+const unknownToken = () => unauthorized(`The API token was not recognised. ${advice}`);
+const expiredToken = () => unauthorized(`The API token has expired. ${advice}`);
+
+/** Errors: 403 for an API token that may read alone. */
+export function refuseReadOnly({ token_name }: Caller, read_only: boolean): void {
+  if (!read_only) return;
+  throw forbidden(
+    `The API token ${JSON.stringify(token_name)} is read-only; use one with full access.`,
+  );
+}
+
+/**
+ * Asks in the transaction of a change whether its API token still holds: a body may have been long on
+ * its way. Errors: 401 when it was revoked or has expired; 403 when it is read-only.
+ */
+export async function requireTokenNow(tx: Transaction, caller: Caller): Promise<void> {
+  const token = await findApiToken(tx, caller.account_id, caller.token_id);
+  if (!token) throw unknownToken();
+  if (!tokenHolds({ token_expiry: token.expiry }, tx.now)) throw expiredToken();
+  refuseReadOnly(caller, token.read_only === 1);
 }
 
 /** The hash to look a token up by; a text that cannot be one of our tokens costs no look-up. */

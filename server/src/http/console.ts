@@ -3,8 +3,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { refuseUnlessWritable } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { forbidden, methodNotAllowed, unauthorized } from '../errors.ts';
-import { confirmPassword, findPerson, type Person, type Visitor } from '../signin/signin.ts';
+import { forbidden, methodNotAllowed } from '../errors.ts';
+import {
+  confirmPassword,
+  findPerson,
+  type Person,
+  requirePerson,
+  sessionEnded,
+  type Visitor,
+} from '../signin/signin.ts';
 import { isUnder, refuseNul } from './contract.ts';
 import { isSecure, readCookie } from './cookies.ts';
 
@@ -64,14 +71,11 @@ async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> 
   const token = readCookie(request.headers.cookie, isSecure(ctx.config));
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
   if (person) return person;
-  throw unauthorized(
-    'Sign in first: this request carries no session, or one that has ended.',
-    'Cookie',
-  );
+  throw sessionEnded();
 }
 
 /** Errors: 403 when a person has none of the flags. */
-function requireFlags(person: Person, may: readonly Flag[]): void {
+export function requireFlags(person: Person, may: readonly Flag[]): void {
   if (may.length === 0 || may.some((flag) => person.flags[flag])) return;
   throw forbidden(`This needs the ${may.join(' or ')} flag; ask an admin of your account.`);
 }
@@ -112,11 +116,15 @@ export function requirePassword(
   return confirmPassword(ctx, visitorOf(ctx, request), request.person, password);
 }
 
-/** Runs a change by the person in one transaction; resolves when it is durable. Errors: those of `action`. */
+/**
+ * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the person
+ * as of this transaction: what held when the request began may have ended while its body was on the way.
+ * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken.
+ */
 export function consoleWrite<T>(
   ctx: Context,
   request: FastifyRequest,
-  action: (tx: Transaction) => Promise<T>,
+  action: (tx: Transaction, person: Person) => Promise<T>,
 ): Promise<T> {
   const { account_name, user_name } = request.person;
   const actor = {
@@ -125,5 +133,10 @@ export function consoleWrite<T>(
     address: request.ip,
     request_id: request.id,
   } as const;
-  return ctx.db.write(actor, action);
+  const { console: access } = request.routeOptions.config;
+  return ctx.db.write(actor, async (tx) => {
+    const person = await requirePerson(tx, request.person);
+    if (access && 'may' in access) requireFlags(person, access.may);
+    return action(tx, person);
+  });
 }

@@ -4,14 +4,13 @@ import { refuseUnlessWritable } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import {
   badRequest,
-  forbidden,
   methodNotAllowed,
   notFound,
   Refusal,
   tooManyRequests,
   unavailable,
 } from '../errors.ts';
-import { authenticate, type Variant } from './auth.ts';
+import { authenticate, refuseReadOnly, type Variant } from './auth.ts';
 import type { RateLimiter } from './rate_limit.ts';
 
 /** What a /v0 route says of itself beside its schema. */
@@ -121,11 +120,7 @@ function otherVariant(variant: Variant, counterpart: string | undefined) {
 
 function requireWriteAccess(ctx: Context, request: FastifyRequest): void {
   const { caller } = request.session;
-  if (caller.read_only) {
-    throw forbidden(
-      `The API token ${JSON.stringify(caller.token_name)} is read-only; use one with full access.`,
-    );
-  }
+  refuseReadOnly(caller, caller.read_only);
   refuseUnlessWritable(
     { suspended: caller.suspended, expiry: caller.contract_expiry },
     ctx.clock.now(),

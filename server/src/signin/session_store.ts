@@ -27,6 +27,11 @@ export interface PersonRow {
   contract_expiry: number;
 }
 
+const person = `select s.account_id, a.name as account_name, s.user_id, u.name as user_name, u.admin,
+    u.billing, u.proxy, s.id as session_id, s.seen_at, a.suspended, a.expiry as contract_expiry
+  from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
+  join accounts a on a.id = s.account_id`;
+
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
 export function sessionByHash(
   db: Reader,
@@ -35,12 +40,22 @@ export function sessionByHash(
   used_after: number,
 ): Promise<PersonRow | undefined> {
   return db.one(
-    `select s.account_id, a.name as account_name, s.user_id, u.name as user_name, u.admin, u.billing,
-       u.proxy, s.id as session_id, s.seen_at, a.suspended, a.expiry as contract_expiry
-     from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
-     join accounts a on a.id = s.account_id
-     where s.hash = $1 and u.active = 1 and s.expiry > $2 and s.seen_at > $3`,
+    `${person} where s.hash = $1 and u.active = 1 and s.expiry > $2 and s.seen_at > $3`,
     [hash, now, used_after],
+  );
+}
+
+/** The same by ids. */
+export function sessionById(
+  db: Reader,
+  account_id: number,
+  id: number,
+  now: number,
+  used_after: number,
+): Promise<PersonRow | undefined> {
+  return db.one(
+    `${person} where s.account_id = $1 and s.id = $2 and u.active = 1 and s.expiry > $3 and s.seen_at > $4`,
+    [account_id, id, now, used_after],
   );
 }
 
@@ -68,21 +83,6 @@ export function sessionFacts(
      where s.account_id = $1 and s.id = $2`,
     [account_id, id],
   );
-}
-
-export async function sessionHolds(
-  db: Reader,
-  account_id: number,
-  id: number,
-  now: number,
-  used_after: number,
-): Promise<boolean> {
-  const row = await db.one(
-    `select s.id from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
-     where s.account_id = $1 and s.id = $2 and u.active = 1 and s.expiry > $3 and s.seen_at > $4`,
-    [account_id, id, now, used_after],
-  );
-  return row !== undefined;
 }
 
 /** Newest first. */

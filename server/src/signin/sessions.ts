@@ -48,6 +48,10 @@ export async function findPerson(
   const row = await store.sessionByHash(db, secrets.hashToken(token), now, now - idle_seconds);
   if (!row) return undefined;
   noteUse(db, row, now);
+  return toPerson(row);
+}
+
+function toPerson(row: store.PersonRow): Person {
   const { account_id, account_name, user_id, user_name, session_id } = row;
   return {
     account_id,
@@ -75,8 +79,26 @@ export async function sessionStillHolds(
   { account_id, session_id }: Pick<Person, 'account_id' | 'session_id'>,
   now: number,
 ): Promise<boolean> {
-  return store.sessionHolds(db, account_id, session_id, now, now - idle_seconds);
+  const row = await store.sessionById(db, account_id, session_id, now, now - idle_seconds);
+  return row !== undefined;
 }
+
+/**
+ * The person as of now, in the transaction of a change: a body may have been long on its way, and what
+ * held at its head may have ended. Errors: 401 when the session has.
+ */
+export async function requirePerson(
+  tx: Transaction,
+  { account_id, session_id }: Person,
+): Promise<Person> {
+  const since = tx.now - idle_seconds;
+  const row = await store.sessionById(tx, account_id, session_id, tx.now, since);
+  if (!row) throw sessionEnded();
+  return toPerson(row);
+}
+
+export const sessionEnded = () =>
+  unauthorized('Sign in first: this request carries no session, or one that has ended.', 'Cookie');
 
 /** Begins a session. The one that the browser held before ends. */
 export async function createSession(
@@ -112,7 +134,7 @@ export async function createSession(
 /** What a person is told of the session in use. */
 export async function describeSession(db: Reader, person: Person, now: number) {
   const row = await store.sessionFacts(db, person.account_id, person.session_id);
-  if (!row) throw unauthorized('Sign in first: this session has ended.', 'Cookie');
+  if (!row) throw sessionEnded();
   const { suspended, expiry } = person.contract;
   return {
     account: person.account_name,

@@ -45,6 +45,8 @@ export {
   type NewSession,
   type Person,
   requireOwnSession,
+  requirePerson,
+  sessionEnded,
   sessionStillHolds,
   sweepSessions,
 } from './sessions.ts';

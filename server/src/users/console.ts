@@ -163,9 +163,10 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const user = await consoleWrite(ctx, request, async (tx) =>
-        raiseTokenVersion(tx, await userOf(tx, request)),
-      );
+      const user = await consoleWrite(ctx, request, async (tx, person) => {
+        requireSelf(person, request.params.user);
+        return raiseTokenVersion(tx, await userOf(tx, request));
+      });
       const [value] = await shown(request.person, [user]);
       return sendJson(reply, value);
     },
@@ -186,9 +187,9 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) => {
       const { user, lifetime_seconds } = request.body;
-      requireSelf(request.person, user);
-      const token = await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireWritable(tx, request.person.account_id);
+      const token = await consoleWrite(ctx, request, async (tx, person) => {
+        requireSelf(person, user);
+        const account = await requireWritable(tx, person.account_id);
         return createProxyToken(tx, ctx.secrets, account, user, lifetime_seconds);
       });
       return sendCreated(reply, `/console/users/${token.user}`, token);

@@ -1,0 +1,170 @@
+// A caller who may no longer write when the body of the request has come writes nothing, whatever held at its head.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApiToken } from '../src/accounts/accounts.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { type Browser, basic, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { sendHeldBack } from './held_back.ts';
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let accounts = 0;
+  let name: string;
+  let acme: BuiltAccount;
+  let alice: Browser;
+  let bob: Browser;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.server('fra1');
+  });
+  afterAll(() => t.stop());
+
+  /** Of an account of its own: alice and bob with all flags, and carol with none. */
+  async function people(): Promise<void> {
+    name = `acme${++accounts}`;
+    acme = await t.account(name, { servers: ['fra1'] });
+    await t.user(acme, 'bob', { admin: true, billing: true, proxy: true });
+    await t.user(acme, 'carol', { proxy: true });
+    [alice, bob] = [await t.signIn(name, 'alice'), await t.signIn(name, 'bob')];
+  }
+  const late = (
+    by: Browser,
+    [method, path, body]: [string, string, unknown],
+    meanwhile: () => Promise<unknown>,
+  ) => {
+    const headers = { origin: t.base_url, cookie: by.cookie };
+    return sendHeldBack(t.base_url, { method, path: `/console${path}`, headers, body }, meanwhile);
+  };
+
+  const newToken: [string, string, unknown] = ['POST', '/tokens', { name: 'late' }];
+  const namesOfTokens = async () =>
+    (await alice.get('/tokens')).body.map((token: { name: string }) => token.name);
+
+  describe.each<[string, () => Promise<{ status: number }>, number]>([
+    ['session was ended', () => alice.delete('/users/bob/sessions'), 401],
+    ['session was signed out', () => bob.delete('/session'), 401],
+    ['user was made inactive', () => alice.patch('/users/bob', { active: false }), 401],
+    ['user was reset', () => alice.delete('/users/bob/sign-in'), 401],
+    ['flag was taken', () => alice.patch('/users/bob', { flags: { admin: false } }), 403],
+  ])('a person whose %s', (_, meanwhile, status) => {
+    test('while the body was on its way creates no API token', async () => {
+      await people();
+      const answer = await late(bob, newToken, meanwhile);
+      expect(answer.status).toBe(status);
+      expect(JSON.parse(answer.text)).toEqual({ message: expect.stringMatching(/^(Sign|This)/) });
+      expect(await namesOfTokens()).toEqual(['default']);
+    });
+  });
+
+  test('a person who may still write does, however late the body is', async () => {
+    await people();
+    expect((await late(bob, newToken, async () => {})).status).toBe(201);
+    expect(await namesOfTokens()).toEqual(['default', 'late']);
+  });
+
+  describe('who was an admin when the request began', () => {
+    const noAdmin = () => alice.patch('/users/bob', { flags: { admin: false } });
+
+    test('changes and removes no entry of another, and lists none for another', async () => {
+      await people();
+      const expiry = t.now() + 3600;
+      const entry = { ip: `192.0.2.${accounts}`, user: 'carol', expiry };
+      const { id } = (await alice.post('/authlist', entry)).body;
+      const own = { ...entry, ip: `198.51.100.${accounts}` };
+      const giveBack = () => alice.patch('/users/bob', { flags: { admin: true } });
+      const change = { expiry: expiry + 1 };
+      expect((await late(bob, ['PATCH', `/authlist/${id}`, change], noAdmin)).status).toBe(404);
+      await giveBack();
+      expect((await late(bob, ['POST', '/authlist', own], noAdmin)).status).toBe(403);
+      await giveBack();
+      const mine = { ...own, user: 'bob' };
+      expect((await late(bob, ['POST', '/authlist', mine], noAdmin)).status).toBe(201);
+      const list = (await alice.get('/authlist')).body;
+      expect(list).toMatchObject([entry, mine]);
+    });
+
+    test('ends and makes no proxy access tokens of another', async () => {
+      await people();
+      const token = { user: 'carol' };
+      expect((await late(bob, ['POST', '/proxy-tokens', token], noAdmin)).status).toBe(403);
+      await alice.patch('/users/bob', { flags: { admin: true } });
+      const path = '/users/carol/token_version';
+      expect((await late(bob, ['POST', path, {}], noAdmin)).status).toBe(403);
+      const carol = (await alice.get('/users')).body[2];
+      expect(carol).toMatchObject({ name: 'carol', token_version: 1 });
+    });
+  });
+
+  test('a password is not set by a session that ended, though the user has none any more', async () => {
+    await people();
+    const password = 'a password of a thief';
+    const answer = await late(bob, ['PUT', '/password', { password }], () =>
+      alice.delete('/users/bob/sign-in'),
+    );
+    expect(answer.status).toBe(401);
+    const given = { account: name, user: 'bob', password };
+    expect((await t.browser().post('/session', given)).status).toBe(401);
+  });
+
+  test('a second factor is not confirmed by a session that ended', async () => {
+    await people();
+    await bob.post('/second-factor', { password: passwordOf('bob') });
+    const answer = await late(bob, ['PUT', '/second-factor', { code: '000000' }], () =>
+      alice.delete('/users/bob/sessions'),
+    );
+    expect(answer.status).toBe(401);
+  });
+
+  test('an operator token that was revoked meanwhile makes no other', async () => {
+    const { id, admin_token } = (await t.operator.post('/tokens', { name: 'second' })).body;
+    const answer = await sendHeldBack(
+      t.running.admin_url,
+      {
+        method: 'POST',
+        path: '/admin/tokens',
+        headers: { authorization: `Bearer ${admin_token}` },
+        body: { name: 'late' },
+      },
+      () => t.operator.delete(`/tokens/${id}`),
+    );
+    expect(answer.status).toBe(401);
+    const names = (await t.operator.get('/tokens')).body.map((one: { name: string }) => one.name);
+    expect(names).not.toContain('late');
+  });
+
+  describe.each<[string, (id: number) => Promise<unknown>, number]>([
+    ['was revoked', (id) => t.operator.delete(`/accounts/${name}/tokens/${id}`), 401],
+    ['has expired', async () => t.clock.advance(60), 401],
+    [
+      'became read-only',
+      (id) =>
+        t.write((tx) =>
+          tx.run('update api_tokens set read_only = 1 where account_id = $1 and id = $2', [
+            acme.account.id,
+            id,
+          ]),
+        ),
+      403,
+    ],
+    ['opens a contract that was suspended', () => suspend(true), 403],
+  ])('an API token that %s meanwhile', (_, meanwhile, status) => {
+    test('changes nothing', async () => {
+      await people();
+      const { token, text } = await t.write((tx) =>
+        createApiToken(tx, t.running.ctx.secrets, true, acme.account, {
+          name: 'short',
+          expiry: t.now() + 60,
+        }),
+      );
+      const body = { ip: `203.0.113.${accounts}`, user: 'alice', expiry: t.now() + 3600 };
+      const path = '/v0/contract/ip-authlist';
+      const headers = { authorization: basic(text) };
+      const send = (then: () => Promise<unknown>) =>
+        sendHeldBack(t.base_url, { method: 'POST', path, headers, body }, then);
+      const answer = await send(() => meanwhile(token.id));
+      expect([answer.status, Object.keys(JSON.parse(answer.text))]).toEqual([status, ['message']]);
+      expect((await t.as(acme).get('/contract/ip-authlist')).body).toEqual([]);
+    });
+  });
+  const suspend = (suspended: boolean) => t.operator.patch(`/accounts/${name}`, { suspended });
+});
