@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Demo, type Facts, throughProxy as page, randomBase } from './demo_process.ts';
+import { Demo, type Facts, freeBase, throughProxy as page } from './demo_process.ts';
 
 let data_dir: string;
 let demo: Demo | undefined;
@@ -37,11 +37,13 @@ async function api({ base_url, accounts }: Facts, path: string, body?: unknown) 
   return (await response.json()) as any;
 }
 
+/** Other tests have the processors, too. */
+const patience = { timeout: 10_000 };
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
 describe('npm start', () => {
   test('a newcomer lists the own address, overrides a hostname and uses a token, on the proxy of this machine', async () => {
-    const base = randomBase();
+    const base = await freeBase();
     const facts = await start(base);
     const { proxy } = facts;
     expect(proxy).toEqual({
@@ -57,7 +59,7 @@ describe('npm start', () => {
 
     expect(await page(proxy, origin)).toMatchObject({ status: 407, reason: 'unknown_address' });
     await api(facts, '/contract/ip-authlist', { user: 'proxy', expiry: inAnHour() });
-    await expect.poll(async () => (await page(proxy, origin)).status).toBe(200);
+    await expect.poll(async () => (await page(proxy, origin)).status, patience).toBe(200);
 
     const shop = `http://shop.example.com:${base + 80}/`;
     const entry = await api(facts, '/contract/overrides', {
@@ -68,10 +70,10 @@ describe('npm start', () => {
     });
     expect(entry.status).toBe('pending');
     const overridden = { host: proxy.host, port: proxy.override_port };
-    await expect.poll(async () => (await page(overridden, shop)).text).toContain(shop);
+    await expect.poll(async () => (await page(overridden, shop)).text, patience).toContain(shop);
     expect((await page(proxy, shop)).status).toBe(502);
     await expect
-      .poll(async () => (await api(facts, `/contract/overrides/${entry.id}`)).status)
+      .poll(async () => (await api(facts, `/contract/overrides/${entry.id}`)).status, patience)
       .toBe('active');
 
     const { token } = await api(facts, '/users/token', { user: 'proxy' });
@@ -79,19 +81,16 @@ describe('npm start', () => {
     expect(await page(proxy, origin, `proxy:${token}x`)).toMatchObject({ reason: 'bad_token' });
 
     await expect
-      .poll(
-        async () => {
-          const [server] = await api(facts, `/contract/servers?detail=usage&server=here`);
-          return server.usage.current;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const [server] = await api(facts, `/contract/servers?detail=usage&server=here`);
+        return server.usage.current;
+      }, patience)
       .toBeGreaterThan(500);
     expect(await demo?.stop()).toBe(0);
   });
 
   test('the link that it prints signs in to the console, once', async () => {
-    const { base_url, console: entry } = await start(randomBase());
+    const { base_url, console: entry } = await start(await freeBase());
     expect(entry).toMatchObject({ account: 'acme', user: 'proxy-billing-admin' });
     expect(demo?.out).toContain(entry.link);
     const [before, code] = entry.link.split('/#/enter/');
@@ -109,13 +108,15 @@ describe('npm start', () => {
   });
 
   test('what was listed holds after a restart, without joining again', async () => {
-    const base = randomBase();
+    const base = await freeBase();
     const first = await start(base);
     await api(first, '/contract/ip-authlist', { user: 'proxy', expiry: inAnHour() });
     await demo?.stop();
     const second = await start(base);
     expect(second.accounts[0]?.api_token).toBe(first.accounts[0]?.api_token);
-    await expect.poll(async () => (await page(second.proxy, second.proxy.origin)).status).toBe(200);
+    await expect
+      .poll(async () => (await page(second.proxy, second.proxy.origin)).status, patience)
+      .toBe(200);
   });
 
   describe('with a port that is taken', () => {
@@ -123,11 +124,11 @@ describe('npm start', () => {
     afterEach(() => void taken.close());
 
     test('says which, and runs the server all the same', async () => {
-      const base = randomBase();
+      const base = await freeBase();
       taken = createServer().listen(base, '127.0.0.1');
       await once(taken, 'listening');
       const facts = await start(base);
-      await expect.poll(() => demo?.err).toContain(String(base));
+      await expect.poll(() => demo?.err, patience).toContain(String(base));
       expect(demo?.err).toContain('another program has it');
       expect(demo?.err).toContain('EXITWARD_DEMO_PORT_BASE');
       expect((await api(facts, '/contract/servers')).length).toBeGreaterThan(5);

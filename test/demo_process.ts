@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
@@ -17,8 +18,29 @@ export interface Facts {
   proxy: { server: string; host: string; port: number; override_port: number; origin: string };
 }
 
-/** A port base that the demo can have, below the ports that the system gives away. */
-export const randomBase = () => 21_000 + Math.floor(Math.random() * 16) * 600;
+/** The port that the system gave, 0 being any; undefined when this one is taken. */
+export async function givenPort(port: number): Promise<number | undefined> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return undefined;
+  const given = (server.address() as AddressInfo).port;
+  await new Promise((resolve) => server.close(resolve));
+  return given;
+}
+
+/** A port base whose ports nobody has: two of the proxy, with their override ports, and the origin. */
+export async function freeBase(): Promise<number> {
+  for (;;) {
+    // Below the ports that the system gives away by itself.
+    const base = 22_000 + Math.floor(Math.random() * 9_000);
+    const used = [-1000, -500, 0, 80, 500].map((offset) => base + offset);
+    const free = await Promise.all(used.map(givenPort));
+    if (!free.includes(undefined)) return base;
+  }
+}
 
 export class Demo {
   readonly child: ChildProcess;

@@ -1,69 +1,20 @@
 // exw as a person uses it: in a real terminal, made by tmux, with a shell in it.
-import { execFile } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { styled, Terminal } from '../../test/terminal.ts';
 import { bin, CommandLine } from './cli_process.ts';
-
-const run = promisify(execFile);
-const styled = '\u001b';
-
-/** A terminal with a shell, where `exw` is the command line. */
-class Terminal {
-  readonly exw = new CommandLine();
-  readonly #socket = join(this.exw.folder, 'tmux');
-
-  async open(env: NodeJS.ProcessEnv = {}): Promise<void> {
-    const exw = this.exw.file('exw', `#!/bin/sh\nexec "${process.execPath}" "${bin}" "$@"\n`);
-    chmodSync(exw, 0o755);
-    const path = `${this.exw.folder}:${process.env.PATH}`;
-    const shell = { ...this.exw.env, ...env, PATH: path, PS1: '$ ', ENV: '' };
-    const variables = Object.entries(shell).map(([name, value]) => `${name}=${value}`);
-    const size = ['-x', '150', '-y', '40'];
-    await this.#tmux('new-session', '-d', ...size, 'env', ...variables, 'sh');
-    await this.shows(/^\$ $/m);
-  }
-
-  /** Types a text, and no Enter. */
-  async type(text: string): Promise<void> {
-    await this.#tmux('send-keys', '-l', text);
-  }
-  /** Presses keys, by tmux's names for them. */
-  async press(...keys: string[]): Promise<void> {
-    await this.#tmux('send-keys', ...keys);
-  }
-  /** Types a command on a screen that is empty, at once: what is seen is of this command. */
-  async enter(line: string): Promise<void> {
-    await this.#tmux('send-keys', '-R');
-    await this.type(`${line}; echo "code $?"`);
-    await this.press('Enter');
-  }
-  /** The screen, as a person sees it; with escapes, its styles too. */
-  async screen(...more: string[]): Promise<string> {
-    return (await this.#tmux('capture-pane', '-p', ...more)).stdout;
-  }
-  async shows(what: RegExp): Promise<void> {
-    await expect.poll(() => this.screen('-N'), { timeout: 10_000 }).toMatch(what);
-  }
-  async close(): Promise<void> {
-    await this.#tmux('kill-server');
-    this.exw.clean();
-  }
-
-  #tmux(...args: string[]) {
-    return run('tmux', ['-S', this.#socket, '-f', '/dev/null', ...args]);
-  }
-}
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-terminal-'));
 let t: TestApp;
 let acme: BuiltAccount;
+let exw: CommandLine;
 let terminal: Terminal;
+const open = (env: NodeJS.ProcessEnv = {}) => terminal.open({ ...exw.env, ...env });
 
 beforeAll(async () => {
   t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
@@ -76,10 +27,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(() => {
-  terminal = new Terminal();
+  exw = new CommandLine();
+  terminal = new Terminal('exw', bin);
 });
 afterEach(async () => {
   await terminal.close();
+  exw.clean();
   await t.as(acme).delete('/contract/ip-authlist');
 });
 
@@ -87,7 +40,7 @@ const loggedIn = () => ({ EXW_URL: t.base_url, EXW_TOKEN: acme.api_token });
 const listed = async () => (await t.as(acme).get('/contract/ip-authlist')).body.length as number;
 
 test('login asks for the token, and nobody sees it', async () => {
-  await terminal.open();
+  await open();
   await terminal.enter(`exw login --url ${t.base_url}`);
   await terminal.shows(/^Token: /m);
   await terminal.type(acme.api_token);
@@ -101,12 +54,12 @@ test('login asks for the token, and nobody sees it', async () => {
 test.each(['C-c', 'C-d'])(
   '%s where the token is asked for leaves, and keeps nothing',
   async (key) => {
-    await terminal.open();
+    await open();
     await terminal.enter(`exw login --url ${t.base_url}`);
     await terminal.shows(/^Token: /m);
     await terminal.press(key);
     await terminal.shows(/^Token: *\nexw: There is no token\. *\ncode 1/m);
-    expect(() => terminal.exw.readKept()).toThrow('ENOENT');
+    expect(() => exw.readKept()).toThrow('ENOENT');
     // The terminal is as it was: it echoes again.
     await terminal.type('echo se""en');
     await terminal.press('Enter');
@@ -115,7 +68,7 @@ test.each(['C-c', 'C-d'])(
 );
 
 test('lists are tables with a bold header, and with NO_COLOR plain ones', async () => {
-  await terminal.open(loggedIn());
+  await open(loggedIn());
   await terminal.enter('exw exits');
   await terminal.shows(/code 0/);
   expect(await terminal.screen()).toMatch(
@@ -133,7 +86,7 @@ test('lists are tables with a bold header, and with NO_COLOR plain ones', async 
 });
 
 test('what destroys asks first, and only yes is yes', async () => {
-  await terminal.open(loggedIn());
+  await open(loggedIn());
   for (const keys of [['n', 'Enter'], ['Enter'], ['C-c'], ['C-d']]) {
     const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
     await t.as(acme).post('/contract/ip-authlist', body);
@@ -151,7 +104,7 @@ test('what destroys asks first, and only yes is yes', async () => {
 });
 
 test('Ctrl-C ends authlist watch, which takes the address off', async () => {
-  await terminal.open(loggedIn());
+  await open(loggedIn());
   await terminal.enter('exw authlist watch');
   await terminal.shows(/127\.0\.0\.1 {2}alice/);
   expect(await listed()).toBe(1);
@@ -162,7 +115,7 @@ test('Ctrl-C ends authlist watch, which takes the address off', async () => {
 
 /** A command that hears Ctrl-C and goes on, until a file tells it to end with 5. */
 function deafCommand(): { words: string; end(): void } {
-  const script = terminal.exw.file(
+  const script = exw.file(
     'command.mjs',
     `import { existsSync } from 'node:fs';
 process.on('SIGINT', () => console.log('heard'));
@@ -171,12 +124,12 @@ console.log('ready');`,
   );
   return {
     words: `${process.execPath} ${script}`,
-    end: () => void terminal.exw.file('command.mjs.end', ''),
+    end: () => void exw.file('command.mjs.end', ''),
   };
 }
 
 test('Ctrl-C reaches the command of exw run, and exw ends after it', async () => {
-  await terminal.open(loggedIn());
+  await open(loggedIn());
   const command = deafCommand();
   await terminal.enter(`exw run -- ${command.words}`);
   await terminal.shows(/^Through 198\.51\.100\.\d+ of fra1, as alice\. *\nready/m);
@@ -190,7 +143,7 @@ test('Ctrl-C reaches the command of exw run, and exw ends after it', async () =>
 });
 
 test('exw does not send what the terminal sends already', async () => {
-  await terminal.open(loggedIn());
+  await open(loggedIn());
   const command = deafCommand();
   // In a session of its own the command does not hear the terminal.
   await terminal.enter(`exw run -- setsid ${command.words}`);

@@ -15,17 +15,12 @@ export function isOver({ status }: Pick<DnsEntry, 'status'>): boolean {
 
 /** What keeps an entry from being where it should be; undefined when nothing does. */
 export function awaited({ server, status, on_contract, nodes }: DnsState): string | undefined {
-  if (status === 'expired') return undefined;
+  if (status === 'expired' || status === 'active') return undefined;
   if (!on_contract) return `${server} is not on your contract`;
-  const behind = nodes.filter(({ applied }) => !applied);
-  const away = behind.filter(({ live }) => !live);
-  if (status === 'active') {
-    return away.length > 0 ? `not on ${these(away)}: not connected` : undefined;
-  }
   if (nodes.length === 0) return `no node serves ${server}`;
   const live = nodes.filter((node) => node.live);
   if (live.length === 0) return 'no node is connected';
-  const slow = behind.filter((node) => node.live);
+  const slow = live.filter(({ applied }) => !applied);
   if (slow.length === 0) return undefined;
   if (status === 'expiring') return `still on ${these(slow)}`;
   const done = live.length - slow.length;

@@ -114,7 +114,7 @@ export async function createApp(
 
   const add405Routes = collectMethods(app);
   healthRoutes(app, ctx);
-  if (parts.customers || parts.operators) pageRoutes(app);
+  if (parts.customers || parts.operators) pageRoutes(app, ctx);
   if (parts.customers) {
     addV0Checks(app, ctx, limiter);
     docsRoutes(app);

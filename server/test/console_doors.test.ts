@@ -145,6 +145,25 @@ eachDatabase((database) => {
     },
   );
 
+  test('who is no admin hears the same of users that are there and of others', async () => {
+    const asked = routes.filter(({ path }) => path.includes('{user}'));
+    expect(asked.length).toBeGreaterThan(3);
+    for (const name of ['billing', 'nothing', 'proxy']) {
+      for (const route of asked) {
+        const send = async (user: string) => {
+          const path = route.path.slice('/console'.length).replace('{user}', user);
+          const { status, text } = await person(name).send(route.method.toUpperCase(), path, {});
+          return [status, text.replaceAll(user, 'USER')];
+        };
+        expect([route.path, ...(await send('nobody'))]).toEqual([
+          route.path,
+          ...(await send('alice')),
+        ]);
+        expect((await send('alice'))[0]).toBe(403);
+      }
+    }
+  });
+
   test('a flag that is taken away is missing at the next request', async () => {
     await t.operator.patch('/accounts/acme/users/admin', { flags: { admin: false } });
     const invite = () => person('admin').send('POST', '/users/alice/invite');

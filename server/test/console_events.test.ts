@@ -157,15 +157,38 @@ eachDatabase((database) => {
     await second.until(({ hasEnded }) => hasEnded);
   });
 
-  test('a session may have 16 streams open; the next is refused until one closes', async () => {
-    const browser = await again();
-    const streams = await Promise.all(Array.from({ length: 16 }, () => listen(browser)));
-    await expect(listen(browser)).rejects.toThrow(/^503 .*too many streams/);
-    // Another session of the same user is not held up by it.
-    (await listen(alice)).stop();
+  test('a user may have 16 streams open, in whichever sessions; the next is refused until one closes', async () => {
+    const other = await again();
+    const streams = await Promise.all(
+      Array.from({ length: 16 }, (_, at) => listen(at % 2 === 0 ? alice : other)),
+    );
+    await expect(listen(alice)).rejects.toThrow(/^503 .*too many streams/);
+    await expect(listen(other)).rejects.toThrow(/^503 .*too many streams/);
+    // Another user of the account is not held up by it.
+    await t.user(acme, 'erin');
+    (await listen(await t.signIn('acme', 'erin'))).stop();
     for (const stream of streams) stream.stop();
     await sleep(50);
-    (await listen(browser)).stop();
+    (await listen(other)).stop();
+  });
+
+  test('an account may have 64 streams open, and holds up no other', async () => {
+    const crowd = await t.account('crowd');
+    const people = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await t.user(crowd, name);
+      people.push(await t.signIn('crowd', name));
+    }
+    const last = people.pop() as Browser;
+    const streams = await Promise.all(
+      people.flatMap((person) => Array.from({ length: 16 }, () => listen(person))),
+    );
+    await expect(listen(last)).rejects.toThrow(/^503 .*too many streams/);
+    (await listen(alice)).stop();
+    streams.pop()?.stop();
+    await sleep(50);
+    (await listen(last)).stop();
+    for (const stream of streams) stream.stop();
   });
 
   test('a page that reads nothing is cut, and nothing piles up for it', async () => {
@@ -177,7 +200,7 @@ eachDatabase((database) => {
         topic: 'test',
         read: async () => ({ revision: ++revision, text: 'x'.repeat(64 * 1024) }),
         pause_milliseconds: 0,
-        owner: 'test',
+        owners: [{ name: 'test', most: 1 }],
         holds: async () => true,
       });
       // First the kernel takes what is sent; then it stays with us.
@@ -205,7 +228,7 @@ eachDatabase((database) => {
         topic: 'test',
         read: async () => ({ revision: 1 }),
         pause_milliseconds: 0,
-        owner: 'test',
+        owners: [{ name: 'test', most: 1 }],
         holds: async () => holds,
       });
       await sleep(50);

@@ -72,7 +72,8 @@ eachDatabase((database) => {
     });
     await two.snapshot();
     await two.ack();
-    expect(await only()).toMatchObject({ status: 'active', nodes: [{}, { applied: true }] });
+    // Once it is settled there is nothing to wait for.
+    expect(await only()).toMatchObject({ status: 'active', nodes: [] });
     const changed = await alice.patch(`/overrides/${id}`, { ip: '203.0.113.8' });
     expect(changed.body).toMatchObject({
       ip: '203.0.113.8',
@@ -82,6 +83,22 @@ eachDatabase((database) => {
     await one.ack();
     await app.pass(61);
     expect((await only()).nodes.map(({ live }: { live: boolean }) => live)).toEqual([false, false]);
+  });
+
+  test('an entry that ends shows the nodes that still hold it, an expired one none', async () => {
+    const one = await node('one');
+    await alice.post('/overrides', entry());
+    await one.snapshot();
+    await one.ack();
+    expect(await only()).toMatchObject({ status: 'active', nodes: [] });
+    await app.pass(3600);
+    expect(await only()).toMatchObject({
+      status: 'expiring',
+      nodes: [{ name: 'one', applied: false }],
+    });
+    await one.snapshot();
+    await one.ack();
+    expect(await only()).toMatchObject({ status: 'expired', nodes: [] });
   });
 
   test('the nodes of all entries are read at once, however many entries there are', async () => {

@@ -127,6 +127,29 @@ eachDatabase((database) => {
     expect(await outcome(name, fresh())).toBe(201);
   });
 
+  test('is put into force within a quarter of an hour of its beginning, or begun anew', async () => {
+    const name = `acme${++accounts}`;
+    await t.account(name);
+    const alice = await t.signIn(name, 'alice');
+    const begin = async () => {
+      const { url } = (await alice.post('/second-factor', { password })).body;
+      const phone = URI.parse(url) as TOTP;
+      return () =>
+        alice.put('/second-factor', { code: phone.generate({ timestamp: t.now() * 1000 }) });
+    };
+    const late = await begin();
+    t.clock.advance(900);
+    const refused = await late();
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      expect.stringMatching(/^Begin to set up the second factor first/),
+    ]);
+    const inTime = await begin();
+    t.clock.advance(899);
+    expect((await inTime()).status).toBe(200);
+    expect((await inTime()).status).toBe(409);
+  });
+
   test('is taken away with the password', async () => {
     const { name, alice, recovery_codes } = await protectedAlice();
     const remove = (given: string) => alice.post('/second-factor/remove', { password: given });

@@ -115,6 +115,50 @@ eachDatabase((database) => {
     expect((await next('2001:db8:0:2::1')).status).toBe(401);
   });
 
+  test('a site of many IPv6 networks gets a hundred failures, each of its networks twenty', async () => {
+    await alice();
+    const next = (network: number, to: string, site = '2001:db8:7') =>
+      attempt(to, 'not the password', {}, `${site}:${network.toString(16)}::1`);
+    for (let free = 0; free < 100; free++) {
+      expect((await next(free, `site${free}`)).status, `${free}`).toBe(401);
+    }
+    expect(waitOf(await next(100, 'site100'))).toEqual([429, '2']);
+    expect((await next(100, 'site100', '2001:db8:8')).status).toBe(401);
+  });
+
+  test('attempts that find no place to be looked at are counted until then, and given back', async () => {
+    const { name } = await alice();
+    const places = Array.from({ length: 32 }, () => Promise.withResolvers<void>());
+    const busy = places.map(({ promise }, at) => atBench(`place ${at}`, () => promise));
+    for (let times = 0; times < 8; times++) {
+      expect((await attempt(name, 'not the password')).status).toBe(503);
+    }
+    for (const { resolve } of places) resolve();
+    await Promise.all(busy);
+    expect((await attempt(name, right)).status).toBe(201);
+  });
+
+  test('attempts are counted while they wait to be looked at', async () => {
+    const { name } = await alice();
+    const places = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
+    const busy = places.map(({ promise }, at) => atBench(`place ${at}`, () => promise));
+    const guesses = Array.from({ length: 4 }, () => attempt(name, 'not the password'));
+    const failures = async () => {
+      const rows = await t.running.ctx.db.all<{ failures: number; at: number }>(
+        'select failures, at from sign_in_attempts where failures = 4 and at = $1',
+        [t.now()],
+      );
+      return rows.length;
+    };
+    const until = performance.now() + 5000;
+    while ((await failures()) < 2 && performance.now() < until) await sleep(10);
+    expect(await failures()).toBe(2);
+    for (const { resolve } of places) resolve();
+    await Promise.all(busy);
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(statuses).toEqual([401, 401, 401, 401]);
+  });
+
   test('who knows the password gets no more guesses at the second factor', async () => {
     const { name, browser } = await alice();
     const { url } = (await browser.post('/second-factor', { password: right })).body;
@@ -148,6 +192,20 @@ eachDatabase((database) => {
     expect((await again(right)).status).toBe(429);
     t.clock.advance(2);
     expect((await again(right)).status).toBe(201);
+  });
+
+  test('a second factor that is being set up is no way to guess its code', async () => {
+    const { browser } = await alice();
+    const headers = { 'x-forwarded-for': address };
+    const { url } = (await browser.post('/second-factor', { password: right }, headers)).body;
+    const phone = URI.parse(url) as TOTP;
+    const shown = () => phone.generate({ timestamp: t.now() * 1000 });
+    const confirm = (code: string) => browser.put('/second-factor', { code }, headers);
+    const wrong = shown().replace(/.$/, (digit) => String((Number(digit) + 5) % 10));
+    for (let free = 0; free < 5; free++) expect((await confirm(wrong)).status).toBe(400);
+    expect(waitOf(await confirm(shown()))).toEqual([429, '2']);
+    t.clock.advance(2);
+    expect((await confirm(shown())).status).toBe(200);
   });
 
   test('an invitation is no way to guess the second factor', async () => {
@@ -213,23 +271,27 @@ describe('neighbourhood', () => {
 });
 
 test('two passwords are hashed at a time, thirty wait, and the next one is sent away', async () => {
-  let [now, most, done] = [0, 0, 0];
-  const work = () =>
-    atBench(async () => {
+  let [now, most, done, places] = [0, 0, 0, 0];
+  const work = (from = `place ${++places}`) =>
+    atBench(from, async () => {
       now += 1;
       most = Math.max(most, now);
       await sleep(2);
       now -= 1;
       done += 1;
     });
-  const taken = Array.from({ length: 32 }, work);
+  const taken = Array.from({ length: 32 }, () => work());
   const refused = await work().catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Refusal);
   expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   await Promise.all(taken);
   expect([most, done]).toEqual([2, 32]);
   // A failure leaves its place as well.
-  await expect(atBench(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  await expect(atBench('', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   await Promise.all([work(), work(), work()]);
   expect([most, now]).toEqual([2, 0]);
+  // Of one place four wait, beside others.
+  const crowd = Array.from({ length: 6 }, () => work('here'));
+  await expect(work('here')).rejects.toMatchObject({ status: 503 });
+  await Promise.all([...crowd, work('there')]);
 });

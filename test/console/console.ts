@@ -1,8 +1,6 @@
 // The console under test: the demo as `npm start` runs it, and a browser to look at it with.
 import { execFile, execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,7 +9,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { Caller } from '../../server/test/caller.ts';
 import { TestNode } from '../../server/test/node.ts';
 import { startBrowser } from '../browser.ts';
-import { Demo, type Facts, randomBase } from '../demo_process.ts';
+import { Demo, type Facts, freeBase, givenPort } from '../demo_process.ts';
 import { Visit } from './visit.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -25,35 +23,14 @@ export const passwordOf = (user: string) => `a long password of ${user}`;
 
 /** Builds what the server serves when its sources are newer; one after another, whoever asks. */
 function buildConsole(): void {
-  const lock = new DatabaseSync(join(tmpdir(), 'exitward-console-build.lock'), { timeout: 60_000 });
+  const lock = new DatabaseSync(join(root, 'node_modules/.console-build.lock'), {
+    timeout: 60_000,
+  });
   try {
     lock.exec('begin exclusive');
     execFileSync(process.execPath, ['scripts/console.mjs'], { cwd: root, stdio: 'pipe' });
   } finally {
     lock.close();
-  }
-}
-
-/** The port that the system gave, 0 being any; undefined when this one is taken. */
-async function givenPort(port: number): Promise<number | undefined> {
-  const server = createServer().listen(port, '127.0.0.1');
-  const listens = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  if (!listens) return undefined;
-  const given = (server.address() as AddressInfo).port;
-  await new Promise((resolve) => server.close(resolve));
-  return given;
-}
-
-/** A port base whose ports nobody has: two of the proxy, with their override ports, and the origin. */
-async function freeBase(): Promise<number> {
-  for (;;) {
-    const base = randomBase();
-    const used = [-1000, -500, 0, 80, 500].map((offset) => base + offset);
-    const free = await Promise.all(used.map(givenPort));
-    if (!free.includes(undefined)) return base;
   }
 }
 

@@ -31,7 +31,7 @@ const restorer: Actor = { kind: 'system', name: 'restore', address: '', request_
 
 /**
  * Restores `backup` as the database `file`. The restored one starts a new history (epoch), in which
- * no node has applied anything yet. Errors: a plain Error with one sentence when the backup is no
+ * no node has applied anything yet and nobody is signed in. Errors: a plain Error with one sentence when the backup is no
  * database of Exitward's, is damaged or newer than this program, or when a server uses `file`.
  */
 export async function restoreSqlite(file: string, backup: string, clock: Clock): Promise<Restored> {
@@ -88,6 +88,10 @@ async function prepare(fresh: string, clock: Clock) {
       // Whatever the nodes have applied since the backup is of another history.
       await tx.run('update nodes set applied_revision = 0, live = 0');
       await tx.run('update servers set applied_revision = 0');
+      // What was ended since, or used up, must not hold again: people sign in anew.
+      for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
+        await tx.run(`delete from ${table}`);
+      }
       await audit(tx, {
         account_id: null,
         action: 'database.restore',

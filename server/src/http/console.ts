@@ -15,7 +15,7 @@ import {
 import { isUnder, refuseNul } from './contract.ts';
 import { isSecure, readCookie } from './cookies.ts';
 
-export { type Person, type SignInFacts, signInFacts } from '../signin/signin.ts';
+export { type Person, type SignInFacts, shutOut, signInFacts } from '../signin/signin.ts';
 
 export type Flag = keyof Person['flags'];
 
@@ -108,12 +108,12 @@ export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
  * Asks the person for the password anew, ahead of something that a borrowed browser must not do.
  * Errors: 409 when the person has none; 403 when it is wrong; 429 when throttled; 503.
  */
-export function requirePassword(
+export async function requirePassword(
   ctx: Context,
   request: FastifyRequest,
   password: string,
 ): Promise<void> {
-  return confirmPassword(ctx, visitorOf(ctx, request), request.person, password);
+  await confirmPassword(ctx, visitorOf(ctx, request), request.person, password);
 }
 
 /**

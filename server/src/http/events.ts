@@ -13,6 +13,7 @@ import { EmptyQuery, errors } from './fields.ts';
 
 const heartbeat_seconds = 15;
 const most_per_owner = 16;
+const most_per_account = 64;
 const most_in_all = 1000;
 /** A page that has left so much unread is not there any more, or will read it all anew. */
 const mostUnreadBytes = 16 * 1024;
@@ -25,8 +26,8 @@ export interface Watch {
   read: () => Promise<unknown>;
   /** The least time between two events. */
   pause_milliseconds: number;
-  /** Whose stream it is: one session, or one token. */
-  owner: string;
+  /** Whose stream it is, and how many each of these may have: a user and the account, or an operator's token. */
+  owners: ReadonlyArray<{ name: string; most: number }>;
   /** Whether its owner may still listen; asked again before each event, and at each heartbeat. */
   holds: () => Promise<boolean>;
 }
@@ -124,11 +125,12 @@ export class EventStreams {
     return this.#all().length;
   }
 
-  /** Errors: 503 when the owner, or all together, have too many open. */
-  refuseTooMany(owner: string): void {
+  /** Errors: 503 when one of the owners, or all together, have too many open. */
+  refuseTooMany(owners: Watch['owners']): void {
     const all = this.#all();
-    const own = all.filter((stream) => stream.watch.owner === owner);
-    if (all.length < most_in_all && own.length < most_per_owner) return;
+    const isFull = ({ name, most }: Watch['owners'][number]) =>
+      all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= most;
+    if (all.length < most_in_all && !owners.some(isFull)) return;
     throw unavailable('There are too many streams of events open; close some, or try later.');
   }
 
@@ -185,7 +187,7 @@ function sendEvents(
   watch: Watch,
 ): FastifyReply {
   if (request.method === 'HEAD') return reply.type('text/event-stream').send();
-  streams.refuseTooMany(watch.owner);
+  streams.refuseTooMany(watch.owners);
   reply.hijack();
   reply.raw.setTimeout(0);
   reply.raw.writeHead(200, {
@@ -224,7 +226,7 @@ export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const { account_id, session_id } = request.person;
+      const { account_id, user_id, session_id } = request.person;
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
         read: async () => {
@@ -232,7 +234,10 @@ export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
           return { account, network };
         },
         pause_milliseconds: 100,
-        owner: `session ${account_id} ${session_id}`,
+        owners: [
+          { name: `user ${account_id} ${user_id}`, most: most_per_owner },
+          { name: `account ${account_id}`, most: most_per_account },
+        ],
         holds: () => sessionStillHolds(ctx.db, { account_id, session_id }, ctx.clock.now()),
       });
     },
@@ -267,7 +272,7 @@ export function operatorEventRoutes(app: FastifyInstance, ctx: Context): void {
           return { network, ...(await networkMarks(ctx.db)) };
         },
         pause_milliseconds: 500,
-        owner: `operator ${hash}`,
+        owners: [{ name: `operator ${hash}`, most: most_per_owner }],
         holds: async () => (await findOperator(ctx.db, hash)) !== undefined,
       });
     },

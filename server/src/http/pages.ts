@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
 import { etagOf } from './answers.ts';
 import { etagMatches } from './conditions.ts';
@@ -32,6 +33,7 @@ const contentPolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join('; ');
 
 const safety = {
@@ -43,11 +45,15 @@ const safety = {
   'x-frame-options': 'DENY',
 };
 
+/** For a year no browser speaks to this host without TLS; said where TLS is ours, else the proxy may say it. */
+const tlsAlone = { 'strict-transport-security': 'max-age=31536000' };
+
 /** Serves the console, where this installation holds it. */
-export function pageRoutes(app: FastifyInstance): void {
+export function pageRoutes(app: FastifyInstance, { config }: Context): void {
+  const headers = config.tls ? { ...safety, ...tlsAlone } : safety;
   const names = builtFiles();
   for (const name of names) {
-    const file = new StaticFile(name);
+    const file = new StaticFile(name, headers);
     app.get(name === 'index.html' ? '/' : `/${name}`, hidden, (request, reply) =>
       file.send(request, reply),
     );
@@ -77,18 +83,20 @@ interface Encoded {
 /** One file: read and compressed when it is first asked for, and kept. */
 class StaticFile {
   readonly #name: string;
+  readonly #safety: Record<string, string>;
   #etag = '';
   #bodies: Promise<Encoded> | undefined;
 
-  constructor(name: string) {
+  constructor(name: string, safety: Record<string, string>) {
     this.#name = name;
+    this.#safety = safety;
   }
 
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     this.#bodies ??= this.#read();
     const bodies = await this.#bodies;
     reply.headers({
-      ...safety,
+      ...this.#safety,
       etag: this.#etag,
       vary: 'accept-encoding',
       // What the build named by its content never changes; the page itself is asked for each time.

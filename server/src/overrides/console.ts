@@ -41,7 +41,10 @@ const EntryOnNodes = Strict({
       live: Type.Boolean({ description: 'Whether it was heard of lately.' }),
       applied: Type.Boolean({ description: "Whether it has applied the entry's last change." }),
     }),
-    { description: 'The nodes of its server.' },
+    {
+      description:
+        'The nodes of its server while the entry waits for them: pending, or expiring. Else none.',
+    },
   ),
 });
 const Changes = Strict({
@@ -51,12 +54,15 @@ const Changes = Strict({
   expiry: Type.Optional(Expiry),
 });
 
+/** A long list holds few entries that wait: it does not repeat the nodes for the others. */
 function presentOnNodes(entry: Override, nodes: ServerNode[], now: number) {
   const wanted = lastChangeOf(entry, now) ?? Number.POSITIVE_INFINITY;
+  const shown = presentEntry(entry, now);
+  const waits = shown.status === 'pending' || shown.status === 'expiring';
   return {
-    ...presentEntry(entry, now),
+    ...shown,
     on_contract: entry.contract_revision !== null,
-    nodes: nodes.map(({ name, live, applied_revision }) => ({
+    nodes: (waits ? nodes : []).map(({ name, live, applied_revision }) => ({
       name,
       live: live === 1,
       applied: applied_revision >= wanted,

@@ -19,10 +19,10 @@ import { FactorCode, GivenPassword, NewPassword } from './fields_console.ts';
 import {
   beginSecondFactor,
   changePassword,
-  confirmSecondFactor,
   endSession,
   endSessions,
   listSessions,
+  putSecondFactorInForce,
   removeSecondFactor,
   requireOwnSession,
   signInOfPerson,
@@ -184,18 +184,18 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
       config,
       schema: {
         summary: 'Put the second factor into force',
-        description: 'A second factor and recovery codes that were there before end.',
+        description:
+          'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
         tags,
         querystring: EmptyQuery,
         body: FirstCode,
-        response: { 200: RecoveryCodes, ...errors(400, 401, 403, 409) },
+        response: { 200: RecoveryCodes, ...errors(400, 401, 403, 409, 429) },
       },
     },
     async (request, reply) => {
       const { code } = request.body;
-      const recovery_codes = await consoleWrite(ctx, request, async (tx) =>
-        confirmSecondFactor(tx, ctx.secrets, await signInOfPerson(tx, request.person), code),
-      );
+      const visitor = visitorOf(ctx, request);
+      const recovery_codes = await putSecondFactorInForce(ctx, visitor, request.person, code);
       return sendJson(reply, { recovery_codes });
     },
   );

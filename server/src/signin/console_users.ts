@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
 import { sendCreated, sendNothing } from '../http/admin.ts';
-import { consoleWrite } from '../http/console.ts';
+import { consoleWrite, requireFlags } from '../http/console.ts';
 import { EmptyQuery, errors, NoContent } from '../http/fields.ts';
 import { requireUserNamed } from '../users/users.ts';
 import { OneTimeCodeRecord, presentCode } from './fields_console.ts';
@@ -17,10 +17,13 @@ export function userSignInRoutes(app: FastifyInstance, ctx: Context): void {
   const tags = ['Console: users'];
   const userOf = (db: Reader, request: FastifyRequest) =>
     requireUserNamed(db, request.person.account_id, (request.params as UserPath).user);
-  const config = {
-    console: { may: ['admin'] },
-    find: (request: FastifyRequest) => userOf(ctx.db, request),
-  } as const;
+  const access = { may: ['admin'] } as const;
+  /** Who is no admin hears the same of users that are there and of others. */
+  const find = (request: FastifyRequest) => {
+    requireFlags(request.person, access.may);
+    return userOf(ctx.db, request);
+  };
+  const config = { console: access, find };
 
   app.post<{ Params: UserPath }>(
     '/console/users/:user/invite',

@@ -79,20 +79,23 @@ function derive(password: string, salt: Buffer, { log2_n, r, p }: Cost): Promise
 
 const most_at_work = 2;
 const most_waiting = 30;
+const most_waiting_from_one_place = 4;
 let atWork = 0;
-const waiting: Array<() => void> = [];
+const waiting: Array<{ from: string; begin: () => void }> = [];
 
 /**
  * Runs what hashes passwords: two at a time in this process, so that everything else has its processors,
- * and no more waiting than are served within seconds. Errors: 503 when too many wait.
+ * and no more waiting than are served within seconds, few of them `from` one neighbourhood: nobody can
+ * fill the line alone. Errors: 503 when too many wait.
  */
-export async function atBench<T>(work: () => Promise<T>): Promise<T> {
+export async function atBench<T>(from: string, work: () => Promise<T>): Promise<T> {
   if (atWork >= most_at_work) {
-    if (waiting.length >= most_waiting) {
+    const neighbours = waiting.filter((one) => one.from === from).length;
+    if (waiting.length >= most_waiting || neighbours >= most_waiting_from_one_place) {
       throw unavailable('Too many are signing in at this moment; try again.', 2);
     }
     // Who leaves hands its place over.
-    await new Promise<void>((resolve) => waiting.push(resolve));
+    await new Promise<void>((begin) => waiting.push({ from, begin }));
   } else {
     atWork += 1;
   }
@@ -100,7 +103,7 @@ export async function atBench<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     const next = waiting.shift();
-    if (next) next();
+    if (next) next.begin();
     else atWork -= 1;
   }
 }

@@ -12,6 +12,8 @@ const step_seconds = 30;
 /** A phone's clock may be off by a step. */
 const window = 1;
 const recovery_codes = 10;
+/** A secret that nobody confirmed by then is no longer one to confirm: it may have been seen meanwhile. */
+const pending_seconds = 900;
 
 type Holder = Pick<store.SignInRow, 'account_id' | 'user_id' | 'account_name' | 'user_name'>;
 
@@ -30,9 +32,19 @@ export async function beginSecondFactor(
 ): Promise<{ secret: string; url: string }> {
   const secret = new Secret({ size: 20 });
   await store.changeSignIn(tx, holder, {
-    totp_pending: secrets.seal(secret.base32, sealContext(holder)),
+    totp_pending: secrets.seal(`${tx.now + pending_seconds} ${secret.base32}`, sealContext(holder)),
   });
   return { secret: secret.base32, url: totpOf(secret, holder).toString() };
+}
+
+/** The secret that a user has begun to set up. Errors: 409 when there is none, or it was begun too long ago. */
+export function requirePending(secrets: Secrets, row: store.SignInRow, now: number): string {
+  const text = row.totp_pending && secrets.unseal(row.totp_pending, sealContext(row));
+  const [until, secret] = text ? text.split(' ') : [];
+  if (secret !== undefined && now < Number(until)) return secret;
+  throw conflict(
+    'Begin to set up the second factor first: there is no secret to confirm, or it was shown more than 15 minutes ago.',
+  );
 }
 
 /**
@@ -45,10 +57,8 @@ export async function confirmSecondFactor(
   row: store.SignInRow,
   code: string,
 ): Promise<string[]> {
-  if (row.totp_pending === null) {
-    throw conflict('Begin to set up the second factor first: there is no secret to confirm.');
-  }
-  const step = stepOf(secrets, row, row.totp_pending, code, tx.now);
+  const secret = requirePending(secrets, row, tx.now);
+  const step = stepOf(row, secret, code, tx.now);
   if (step === undefined) {
     throw badRequest(
       "code: is not the app's code for this secret at this time; check the phone's clock.",
@@ -56,7 +66,7 @@ export async function confirmSecondFactor(
   }
   const codes = Array.from({ length: recovery_codes }, newRecoveryCode);
   await store.changeSignIn(tx, row, {
-    totp_sealed: row.totp_pending,
+    totp_sealed: secrets.seal(secret, sealContext(row)),
     totp_pending: null,
     totp_step: step,
   });
@@ -100,7 +110,8 @@ export async function useSecondFactor(
 ): Promise<void> {
   const digits = code.replace(/\s/g, '');
   if (/^\d{6}$/.test(digits)) {
-    const step = stepOf(secrets, row, row.totp_sealed ?? '', digits, tx.now);
+    const secret = secrets.unseal(row.totp_sealed ?? '', sealContext(row));
+    const step = stepOf(row, secret, digits, tx.now);
     if (step !== undefined && step > row.totp_step) {
       await store.changeSignIn(tx, row, { totp_step: step });
       return;
@@ -121,16 +132,13 @@ export async function useSecondFactor(
 }
 
 /** The time step whose code this is; undefined when it is none of now. */
-function stepOf(
-  secrets: Secrets,
-  holder: Holder,
-  sealed: string,
-  code: string,
-  now: number,
-): number | undefined {
-  const secret = Secret.fromBase32(secrets.unseal(sealed, sealContext(holder)));
+function stepOf(holder: Holder, secret: string, code: string, now: number): number | undefined {
   const token = code.replace(/\s/g, '');
-  const delta = totpOf(secret, holder).validate({ token, window, timestamp: now * 1000 });
+  const delta = totpOf(Secret.fromBase32(secret), holder).validate({
+    token,
+    window,
+    timestamp: now * 1000,
+  });
   return delta === null ? undefined : Math.floor(now / step_seconds) + delta;
 }
 

@@ -8,21 +8,23 @@ import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/users.ts';
 import { requireCode, useCode } from './codes.ts';
 import { atBench, checkPassword, hashPassword, isOfOldCost, passwordIs } from './passwords.ts';
-import { useSecondFactor } from './second_factor.ts';
+import { confirmSecondFactor, requirePending, useSecondFactor } from './second_factor.ts';
 import {
   createSession,
   endSessions,
   idle_seconds,
   type NewSession,
   type Person,
+  requirePerson,
 } from './sessions.ts';
 import * as store from './store.ts';
 import {
-  addressSubject,
+  addressSubjects,
   clearAttempts,
   countAttempt,
   giveBackAttempt,
   nameSubject,
+  neighbourhood,
   refuseIfThrottled,
   type Subject,
 } from './throttle.ts';
@@ -35,7 +37,7 @@ export {
   requireCode,
 } from './codes.ts';
 export { max_password_length, min_password_length } from './passwords.ts';
-export { beginSecondFactor, confirmSecondFactor, removeSecondFactor } from './second_factor.ts';
+export { beginSecondFactor, removeSecondFactor } from './second_factor.ts';
 export {
   describeSession,
   endSession,
@@ -79,7 +81,7 @@ function actorOf(row: store.SignInRow, { address, request_id }: Visitor): Actor 
 
 function subjectsOf(secrets: Secrets, account: string, user: string, { address }: Visitor) {
   const name = nameSubject(secrets, account, user);
-  return { name, both: [name, addressSubject(secrets, address)] };
+  return { name, all: [name, ...addressSubjects(secrets, address)] };
 }
 
 /**
@@ -92,21 +94,43 @@ async function tryPassword(
   subjects: readonly Subject[],
   given: { account: string; user: string; password: string },
 ): Promise<store.SignInRow | undefined> {
-  // First a look, so that who is throttled takes nobody's place at the bench.
+  // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the bench.
   await refuseIfThrottled(db, subjects, clock.now());
-  return atBench(async () => {
-    await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
-    const row = await store.signInOf(db, given.account, given.user);
-    const stored = row?.password ?? null;
-    if (!(await passwordIs(given.password, stored)) || !row || stored === null) return undefined;
-    if (!isOfOldCost(stored)) return row;
-    const password = await hashPassword(given.password);
-    await db.write(actorOf(row, visitor), async (tx) => {
-      if ((await store.signInById(tx, row))?.password !== stored) return;
-      await store.changeSignIn(tx, row, { password });
+  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
+  try {
+    return await atBench(neighbourhood(visitor.address), async () => {
+      const row = await store.signInOf(db, given.account, given.user);
+      const stored = row?.password ?? null;
+      if (!(await passwordIs(given.password, stored)) || !row || stored === null) return undefined;
+      if (!isOfOldCost(stored)) return row;
+      const password = await raisedCost(db, actorOf(row, visitor), row, given.password);
+      return password === null ? undefined : { ...row, password };
     });
-    return { ...row, password };
+  } catch (error) {
+    // It was not judged: there was no place, or no database.
+    await db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
+    throw error;
+  }
+}
+
+/**
+ * Stores the right password of a user at today's cost. Answers what is stored then: another sign-in may
+ * have been quicker; null when another password was set meanwhile.
+ */
+async function raisedCost(
+  db: Database,
+  actor: Actor,
+  row: store.SignInRow,
+  given: string,
+): Promise<string | null> {
+  const password = await hashPassword(given);
+  const stored = await db.write(actor, async (tx) => {
+    const now = (await store.signInById(tx, row))?.password ?? null;
+    if (now !== row.password) return now;
+    await store.changeSignIn(tx, row, { password });
+    return password;
   });
+  return stored === password || (await passwordIs(given, stored)) ? stored : null;
 }
 
 /**
@@ -121,7 +145,7 @@ export async function signIn(
   const { db, secrets } = desk;
   const subjects = subjectsOf(secrets, given.account, given.user, visitor);
   const wrong = () => unauthorized('account, user or password is not right.', 'Cookie');
-  const tried = await tryPassword(desk, visitor, subjects.both, given);
+  const tried = await tryPassword(desk, visitor, subjects.all, given);
   if (!tried) throw wrong();
   return db.write(actorOf(tried, visitor), async (tx) => {
     const row = await store.signInById(tx, tried);
@@ -129,12 +153,12 @@ export async function signIn(
     if (row.totp_sealed !== null) {
       if (given.code === undefined) {
         // Wrong codes stay counted: knowing the password gives no more guesses.
-        await giveBackAttempt(tx, subjects.both);
+        await giveBackAttempt(tx, subjects.all);
         return 'totp';
       }
       await useSecondFactor(tx, secrets, row, 'code', given.code);
     }
-    await giveBackAttempt(tx, subjects.both);
+    await giveBackAttempt(tx, subjects.all);
     await clearAttempts(tx, subjects.name);
     return letIn(tx, secrets, row, visitor, 'password');
   });
@@ -188,17 +212,16 @@ export async function acceptInvite(
   const factor = given.second_factor_code;
   if (seen.totp_sealed !== null) {
     if (factor === undefined) throw factorMissing();
-    await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects.both));
+    await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects.all));
   }
-  const password = await atBench(() => hashPassword(given.password));
+  const password = await hashAtBench(visitor, given.password);
   return db.write(actorOf(seen, visitor), async (tx) => {
     const row = await requireCode(tx, secrets, 'invite', given.code, tx.now);
     if (row.totp_sealed !== null) {
       if (factor === undefined) throw factorMissing();
       await useSecondFactor(tx, secrets, row, 'second_factor_code', factor);
-      await giveBackAttempt(tx, subjects.both);
+      await giveBackAttempt(tx, subjects.all);
     }
-    await useCode(tx, secrets, given.code);
     await setPassword(tx, row, password);
     await endSessions(tx, row);
     await clearAttempts(tx, subjects.name);
@@ -209,8 +232,14 @@ export async function acceptInvite(
 const factorMissing = () =>
   unauthorized('second_factor_code: is missing; this user has a second factor.', 'Cookie');
 
+function hashAtBench({ address }: Visitor, password: string): Promise<string> {
+  return atBench(neighbourhood(address), () => hashPassword(password));
+}
+
+/** Open codes end with the password before: an invitation or a link that others know is no way past a new one. */
 async function setPassword(tx: Transaction, row: store.SignInRow, password: string): Promise<void> {
   await store.changeSignIn(tx, row, { password });
+  await store.removeCodesOf(tx, row);
   await touch(tx, row.account_id);
   await audit(tx, {
     account_id: row.account_id,
@@ -228,7 +257,7 @@ export async function signInOfPerson(db: Reader, person: Person): Promise<store.
 
 /**
  * Asks a signed-in person for the password anew, throttled like a sign-in. `field` is where it was sent.
- * Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
+ * Answers what the person signs in with. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
  */
 export async function confirmPassword(
   desk: Desk,
@@ -236,20 +265,22 @@ export async function confirmPassword(
   person: Person,
   password: string,
   field = 'password',
-): Promise<void> {
+): Promise<store.SignInRow> {
   const { account_name: account, user_name: user } = person;
   if ((await signInOfPerson(desk.db, person)).password === null) {
     throw conflict(`${field}: you have no password yet; set one first.`);
   }
-  const subjects = subjectsOf(desk.secrets, account, user, visitor).both;
+  const subjects = subjectsOf(desk.secrets, account, user, visitor).all;
   const right = await tryPassword(desk, visitor, subjects, { account, user, password });
   if (!right) throw forbidden(`${field}: is not right.`);
   await desk.db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
+  return right;
 }
 
 /**
- * Sets the password of a signed-in person; the person's other sessions end. Errors: 400 when it is not
- * taken; 403 when the current one is wrong; 409 when it was changed meanwhile; 429, 503.
+ * Sets the password of a signed-in person; the person's other sessions end, and open codes. Errors: 400
+ * when it is not taken; 403 when the current one is wrong; 409 when it was changed meanwhile; 401 when the
+ * session has ended; 429, 503.
  */
 export async function changePassword(
   desk: Desk,
@@ -258,24 +289,60 @@ export async function changePassword(
   given: { current_password?: string | undefined; password: string },
 ): Promise<void> {
   checkPassword(given.password, { name: person.user_name, account: person.account_name });
-  const before = await signInOfPerson(desk.db, person);
+  let before = await signInOfPerson(desk.db, person);
   if (before.password !== null) {
     if (given.current_password === undefined) {
       throw badRequest('current_password: is missing from the body.');
     }
-    await confirmPassword(desk, visitor, person, given.current_password, 'current_password');
+    before = await confirmPassword(
+      desk,
+      visitor,
+      person,
+      given.current_password,
+      'current_password',
+    );
   } else if (given.current_password !== undefined) {
     throw badRequest('current_password: you have no password yet; leave it out.');
   }
-  const password = await atBench(() => hashPassword(given.password));
+  const password = await hashAtBench(visitor, given.password);
   await desk.db.write(actorOf(before, visitor), async (tx) => {
-    const row = await signInOfPerson(tx, person);
-    if ((row.password === null) !== (before.password === null)) {
+    const row = await signInOfPerson(tx, await requirePerson(tx, person));
+    if (row.password !== before.password) {
       throw conflict('password: it was changed at the same moment; sign in again.');
     }
     await setPassword(tx, row, password);
     await endSessions(tx, row, person.session_id);
   });
+}
+
+/**
+ * Puts the second factor that a signed-in person has begun into force. Its codes are counted like those of
+ * a sign-in. Answers the recovery codes, shown only here. Errors: 409 when none was begun within 15
+ * minutes; 400 for a wrong code; 401 when the session has ended; 429.
+ */
+export async function putSecondFactorInForce(
+  { db, secrets, clock }: Desk,
+  visitor: Visitor,
+  person: Person,
+  code: string,
+): Promise<string[]> {
+  const before = await signInOfPerson(db, person);
+  requirePending(secrets, before, clock.now());
+  const subjects = subjectsOf(secrets, person.account_name, person.user_name, visitor).all;
+  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
+  return db.write(actorOf(before, visitor), async (tx) => {
+    const row = await signInOfPerson(tx, await requirePerson(tx, person));
+    const codes = await confirmSecondFactor(tx, secrets, row, code);
+    await giveBackAttempt(tx, subjects);
+    return codes;
+  });
+}
+
+/** Ends everything by which a user is in, or could come in without a password: sessions, invitations, links. */
+export async function shutOut(tx: Transaction, user: User): Promise<void> {
+  const whose = { account_id: user.account_id, user_id: user.id };
+  await store.removeCodesOf(tx, whose);
+  await endSessions(tx, whose);
 }
 
 /** Takes everything that a user signs in with, open codes too, and ends the user's sessions. */

@@ -21,16 +21,27 @@ export function nameSubject(secrets: Secrets, account: string, user: string): Su
   return { key: secrets.hashToken(`attempts on ${JSON.stringify([account, user])}`), free: 5 };
 }
 
-/** Where from; an office behind one address has more tries. */
-export function addressSubject(secrets: Secrets, address: string): Subject {
-  return { key: secrets.hashToken(`attempts from ${neighbourhood(address)}`), free: 20 };
+/** Where from; an office behind one address has more tries, and a site of many IPv6 networks more still. */
+export function addressSubjects(secrets: Secrets, address: string): Subject[] {
+  const subject = (from: string, free: number) => ({
+    key: secrets.hashToken(`attempts from ${from}`),
+    free,
+  });
+  const nearest = neighbourhood(address);
+  const subjects = [subject(nearest, 20)];
+  if (nearest.includes(':')) subjects.push(subject(`${networkOf(nearest, 48)}/48`, 100));
+  return subjects;
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address: who has one of these addresses has them all. */
 export function neighbourhood(address: string): string {
   const canonical = canonicalAddress(address.replace(/%.*/, ''));
   if (canonical === undefined || !canonical.includes(':')) return canonical ?? address;
-  return ipaddr.IPv6.networkAddressFromCIDR(`${canonical}/64`).toString();
+  return networkOf(canonical, 64);
+}
+
+function networkOf(ipv6: string, bits: number): string {
+  return ipaddr.IPv6.networkAddressFromCIDR(`${ipv6}/${bits}`).toString();
 }
 
 /** Seconds to wait after so many failures: 2, 4, 8, … */

@@ -12,6 +12,7 @@ import {
   sendCreated,
   sendJson,
 } from '../http/admin.ts';
+import { shutOut } from '../http/console.ts';
 import { EmptyQuery, errors, Name, Strict, Text } from '../http/fields.ts';
 import { presentUser, UserRecord } from './routes.ts';
 import { changeUser, createUser, listUsers, raiseTokenVersion, requireUserNamed } from './users.ts';
@@ -111,7 +112,8 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
       config: { find },
       schema: {
         summary: 'Change a user',
-        description: 'Users are never deleted, only made inactive.',
+        description:
+          'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
         tags,
         params: UserPath,
         querystring: EmptyQuery,
@@ -122,7 +124,7 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       requireChange(request.body);
       const user = await operatorWrite(ctx, request, async (tx) =>
-        changeUser(tx, await userOf(tx, request.params), request.body),
+        changeUser(tx, await userOf(tx, request.params), request.body, shutOut),
       );
       return sendJson(reply, presentUser(user));
     },

@@ -6,7 +6,13 @@ import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
 import { forbidden } from '../errors.ts';
 import { requireChange, sendCreated, sendJson } from '../http/admin.ts';
-import { consoleWrite, type Person, type SignInFacts, signInFacts } from '../http/console.ts';
+import {
+  consoleWrite,
+  type Person,
+  type SignInFacts,
+  shutOut,
+  signInFacts,
+} from '../http/console.ts';
 import { EmptyQuery, errors, Integer, Strict, Text, Timestamp } from '../http/fields.ts';
 import { NewUser, UserChanges } from './admin.ts';
 import { presentUser, ten_years_seconds, UserRecord } from './routes.ts';
@@ -142,7 +148,7 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       requireChange(request.body);
       const user = await consoleWrite(ctx, request, async (tx) =>
-        changeUserOfAccount(tx, await userOf(tx, request), request.body),
+        changeUserOfAccount(tx, await userOf(tx, request), request.body, shutOut),
       );
       const [value] = await shown(request.person, [user]);
       return sendJson(reply, value);

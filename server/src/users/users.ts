@@ -79,6 +79,9 @@ export async function createUser(
   return user;
 }
 
+/** What ends a user's ways into the console; this room does not know them. */
+type ShutOut = (tx: Transaction, user: store.UserRow) => Promise<void>;
+
 /**
  * Changes a user for an admin of the account. Errors: 409 when nobody active with the admin flag would
  * be left: only the operator could help then.
@@ -87,6 +90,7 @@ export async function changeUserOfAccount(
   tx: Transaction,
   user: store.UserRow,
   changes: UserChanges,
+  shutOut: ShutOut,
 ): Promise<store.UserRow> {
   const isAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
   const isToGo = changes.active === false || changes.flags?.admin === false;
@@ -98,14 +102,15 @@ export async function changeUserOfAccount(
       );
     }
   }
-  return changeUser(tx, user, changes);
+  return changeUser(tx, user, changes, shutOut);
 }
 
-/** Changes a user; users are never deleted, only made inactive. */
+/** Changes a user; users are never deleted, only made inactive, and then also shut out of the console. */
 export async function changeUser(
   tx: Transaction,
   user: store.UserRow,
   changes: UserChanges,
+  shutOut?: ShutOut,
 ): Promise<store.UserRow> {
   const flag = (sent: boolean | undefined, now: number) =>
     sent === undefined ? now : sent ? 1 : 0;
@@ -118,6 +123,7 @@ export async function changeUser(
     admin: flag(changes.flags?.admin, user.admin),
   };
   await store.update(tx, after);
+  if (user.active && !after.active) await shutOut?.(tx, after);
   await userChanged(tx, after);
   await audit(tx, {
     account_id: user.account_id,
