@@ -6,6 +6,7 @@ import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './live.ts';
 import { nextTheme, theme } from './theme.ts';
 import { Button, IconButton } from './ui/button.tsx';
+import { Guard } from './ui/guard.tsx';
 import { Icon, type IconName } from './ui/icon.tsx';
 import { Toasts } from './ui/toast.tsx';
 
@@ -105,7 +106,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
           </div>
         </div>
       </aside>
-      {children}
+      <Guard at={location}>{children}</Guard>
       <Toasts />
     </div>
   );

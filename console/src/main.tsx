@@ -8,12 +8,15 @@ import { useHashLocation } from 'wouter-preact/use-hash-location';
 import { App } from './app.tsx';
 import { queries } from './reading.ts';
 import { start } from './session.ts';
+import { Guard } from './ui/guard.tsx';
 
 void start();
 render(
   <QueryClientProvider client={queries}>
     <Router hook={useHashLocation}>
-      <App />
+      <Guard>
+        <App />
+      </Guard>
     </Router>
   </QueryClientProvider>,
   document.getElementById('app') as HTMLElement,

@@ -187,6 +187,9 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     apps.push(app);
     urls.set(key, await listenOn(app, at, tls !== undefined));
   }
+  // A port that the system chose is known only now.
+  const base_url = urls.get(keys.customers) as string;
+  if (ctx.config.public_url.endsWith(':0')) ctx.config.public_url = base_url;
   if (ctx.config.tls) {
     const servers = apps.map((app) => app.server as unknown as TlsServer);
     const unwatch = watchCertificate(ctx.config.tls, servers, ctx.log);
@@ -205,7 +208,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     metrics_url = `${await listenPlain(server, metrics_listen)}/metrics`;
   }
   return {
-    base_url: urls.get(keys.customers) as string,
+    base_url,
     admin_url: urls.get(keys.operators) as string,
     node_url: urls.get(keys.nodes) as string,
     metrics_url,

@@ -253,6 +253,19 @@ eachDatabase((database) => {
     expect((await alice.send('HEAD', '/events')).status).toBe(200);
   });
 
+  test('operators hear of operator tokens, and whose is revoked hears nothing more', async () => {
+    const stream = await listenAsOperator();
+    const before = stream.heard.length;
+    const made = (await t.operator.post('/tokens', { name: 'second' })).body;
+    await stream.until(({ heard }) => heard.length > before);
+    const url = `${t.running.admin_url}/admin/events`;
+    const second = await EventStream.open(url, { authorization: `Bearer ${made.admin_token}` });
+    open.push(second);
+    await second.until(({ heard }) => heard.length > 0);
+    await t.operator.delete(`/tokens/${made.id}`);
+    await second.until(({ hasEnded }) => hasEnded);
+  });
+
   test('the operator hears of any change in the network, twice a second at most', async () => {
     const stream = await listenAsOperator();
     const [first] = stream.heard;

@@ -58,6 +58,8 @@ export async function createOperatorToken(
     target: name,
     after: withoutHash(token),
   });
+  // Operators' open pages show it.
+  await touch(tx, networkStamp);
   return { token, text };
 }
 
@@ -71,6 +73,8 @@ export async function removeOperatorToken(tx: Transaction, id: number | undefine
     );
   }
   await store.removeToken(tx, token.id);
+  // Operators' open pages show it, and that of its holder ends.
+  await touch(tx, networkStamp);
   await audit(tx, {
     account_id: null,
     action: 'operator_token.remove',
