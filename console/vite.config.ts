@@ -1,5 +1,6 @@
 // Builds the console into the files that the server serves at `/`, and tells what the first page costs.
 import { readFileSync } from 'node:fs';
+import { env, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
@@ -31,14 +32,14 @@ function firstPageSize(): Plugin {
         0,
       );
       const share = `${(bytes / 1000).toFixed(1)} kB of ${mostFirstPageBytes / 1000} kB`;
-      this.info(`the first page takes ${share} of compressed JavaScript, in ${wanted.size} files`);
+      stderr.write(`exitward: the console's first page takes ${share} of compressed JavaScript\n`);
       if (bytes > mostFirstPageBytes) this.error(`the first page is too heavy: ${share}`);
     },
   };
 }
 
 /** While the console is worked on: the server that answers for `npx vite console`. */
-const target = process.env.EXITWARD_DEV_SERVER ?? 'http://127.0.0.1:8080';
+const target = env.EXITWARD_DEV_SERVER ?? 'http://127.0.0.1:8080';
 /** The page's own Host: the server compares it with the Origin of each write. */
 const api = { target, changeOrigin: false };
 

@@ -26,7 +26,7 @@ export function isConsoleStale() {
 /** Raises an Error when the build fails; what it printed says why. */
 export function buildConsole({ quiet = false } = {}) {
   const started = new Date();
-  const run = spawnSync(execPath, [vite, 'build', '--clearScreen', 'false'], {
+  const run = spawnSync(execPath, [vite, 'build', '--logLevel', 'warn'], {
     cwd: join(root, 'console'),
     encoding: 'utf8',
     stdio: quiet ? 'pipe' : 'inherit',
