@@ -13,6 +13,11 @@ import { demo, reportDemoHealth, seedDemo } from './seed.ts';
 
 const health_milliseconds = 5 * 60_000;
 const link_seconds = 86_400;
+/** The console shows the ports of the port scheme: the demo's own, unless others were chosen. */
+const usual_port = 11_000;
+const sameExit = `
+The console offers localhost:10000 first: the ports 10000 and 11000 lead to the same exit.
+`;
 
 // Before anything is started: a wrong setting is said at once.
 const port_base = portBase();
@@ -178,7 +183,7 @@ A node serves ${server} on this machine. Let your address use its proxy without 
   curl -u :${api_token} ${base_url}/v0/contract/ip-authlist ${json} \\
     -d "{\\"user\\": \\"proxy\\", \\"expiry\\": ${hour}}"
   curl -x ${host}:${port} ${origin}/
-
+${port === usual_port ? sameExit : ''}
 Resolve a hostname to an address of your choice: it counts on the override port (${override_port}), not on ${port}:
 
   curl -u :${api_token} ${base_url}/v0/contract/overrides ${json} \\

@@ -43,16 +43,37 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
     await visit.page.keyboard.press('Escape');
   });
 
+  test('follows the permissions of its person, without a reload', async () => {
+    const other = await t.visitAs('billing');
+    const allow = (proxy: boolean) =>
+      t.operator.patch(`/accounts/${account}/users/billing`, { flags: { proxy } });
+    await allow(true);
+    const link = other.page.getByRole('navigation', { name: 'Pages' }).getByText('IP authlist');
+    await link.click();
+    await other.heading('IP authlist').waitFor();
+    await allow(false);
+    await link.waitFor({ state: 'detached' });
+    await other.heading('IP authlist').waitFor({ state: 'detached' });
+    expect(other.complaints).toEqual([]);
+    await other.end();
+  });
+
   test('says that the contract is suspended, and refuses changes in words', async () => {
-    await t.operator.patch(`/accounts/${account}`, { suspended: true });
     await visit.button('Add an address').first().click();
     await visit.field('Address').fill('198.51.100.4');
+    await t.operator.patch(`/accounts/${account}`, { suspended: true });
+    await visit.sees(/^The contract is suspended: .* Ask your provider/);
     await visit.button('Add the address').click();
     await visit.page
       .getByRole('alert')
       .filter({ hasText: /suspended/i })
       .waitFor();
     await visit.page.keyboard.press('Escape');
+    // What would change records stays where it is, says why it cannot, and does nothing.
+    const add = visit.button('Add an address').first();
+    expect(await add.getAttribute('title')).toContain('suspended');
+    await add.press('Enter');
+    expect(await visit.page.getByRole('dialog').count()).toBe(0);
     await visit.go('/');
     await visit.page
       .getByRole('region', { name: 'What needs attention' })
@@ -79,7 +100,7 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
     await visit.field('Address').fill('198.51.100.5');
     await visit.button('Add the address').click();
     const dialog = visit.dialog('Add an address');
-    await dialog.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor();
+    await dialog.getByRole('alert').filter({ hasText: 'Nothing may have been done' }).waitFor();
     await t.revive();
     await expect
       .poll(() => visit.page.getByText('Live', { exact: true }).isVisible(), patience)
@@ -91,6 +112,24 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
     const entry = { ip: '198.51.100.6', user: 'proxy', expiry: inAnHour() };
     await t.api.post('/contract/ip-authlist', entry);
     await visit.row('198.51.100.6').waitFor();
+  });
+
+  test('of which a part was not opened yet opens it when the server is back; nobody signs out meanwhile', async () => {
+    const other = await t.visitAs(everything);
+    other.mayBeUnreachable = true;
+    visit.mayBeUnreachable = true;
+    await t.kill();
+    await other.sees('Connecting …');
+    await other.go('/dns');
+    await other.heading('This page did not open').waitFor();
+    await other.sees(/^The server cannot be reached\. The page opens by itself/);
+    await other.button('Sign out').click();
+    await other.sees(/^You are still signed in: The server cannot be reached/);
+    await t.revive();
+    await other.heading('Custom DNS').waitFor(patience);
+    await other.end();
+    await visit.page.getByText('Live', { exact: true }).waitFor(patience);
+    visit.mayBeUnreachable = false;
   });
 
   test('opened while the server is away offers to try again', async () => {

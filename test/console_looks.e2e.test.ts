@@ -214,11 +214,15 @@ describe('the looks of the console', { timeout: 120_000 }, () => {
     await tabTo(visit, 'Remove the entry');
     await keyboard.press('Enter');
     await visit.row('198.51.100.9').waitFor({ state: 'detached' });
-    // That of the first message would take the adding back.
-    await tabTo(visit, 'Undo');
+    // The row had the focus, and is gone: the page's name has it, and the next Tab leads on.
+    const heading = visit.heading('IP authlist');
+    await expect.poll(() => isFocused(heading)).toBe(true);
+    // The message of the adding, which can no longer be taken back, has gone, too.
+    expect(await visit.button('Undo').count()).toBe(1);
     await tabTo(visit, 'Undo');
     await keyboard.press('Enter');
     await visit.row('198.51.100.9').waitFor();
+    await expect.poll(() => isFocused(heading)).toBe(true);
   });
 
   test('the first Tab offers to skip the menu, and a page that is entered takes the focus', async () => {

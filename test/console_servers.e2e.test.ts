@@ -100,8 +100,11 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
     await visit.choose('By token');
     await visit.field('User').selectOption('proxy');
     await visit.button('Make a token').click();
-    await visit.sees('The token for proxy is in the text below');
-    const settings = visit.page.getByRole('region', { name: 'Settings to copy' }).locator('pre');
+    await visit.sees('The token for proxy works until');
+    const settings = visit.page
+      .getByRole('region', { name: 'Settings to copy' })
+      .locator('pre')
+      .last();
     const line = async () => (await settings.textContent()) ?? '';
     expect(await line()).toMatch(/^curl .*-x http:\/\/localhost:\d+ -U '?proxy:ewt_/);
     expect(await t.curl(await line())).toContain("This is the demo's origin.");
@@ -137,7 +140,10 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
     await visit.choose('curl');
     await visit.button('Copy the settings for curl').click();
     await visit.sees('Copied the settings for curl.');
-    const settings = visit.page.getByRole('region', { name: 'Settings to copy' }).locator('pre');
+    const settings = visit.page
+      .getByRole('region', { name: 'Settings to copy' })
+      .locator('pre')
+      .last();
     expect(await visit.page.evaluate('navigator.clipboard.readText()')).toBe(
       await settings.textContent(),
     );

@@ -1,28 +1,60 @@
 // The account's console: its pages, by what the permissions of whoever is signed in open.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Route, Switch, useLocation } from 'wouter-preact';
-import { call } from './api.ts';
+import { ApiError, call } from './api.ts';
 import { Frame, type Place } from './frame.tsx';
 import { follow } from './live.ts';
 import { NotFoundPage } from './pages/not_found.tsx';
 import { paths } from './paths.ts';
-import { queries } from './reading.ts';
+import { whoIs } from './reading.ts';
 import { pages } from './routes.tsx';
-import { type Session, session, setSession } from './session.ts';
+import { explain } from './sentences.ts';
+import { heed, readSessionAgain, refusal, type Session, session, setSession } from './session.ts';
+import { PageNotice } from './ui/page_notice.tsx';
+import { complain, say, toasts } from './ui/toast.tsx';
 
+/** Another person may sign in in another tab, and is then shown their own console, from its first page on. */
 export function AccountConsole() {
+  const [, navigate] = useLocation();
+  const { user, account } = session.value as Session;
+  const who = whoIs(session.value);
+  const before = useRef(who);
+  useLayoutEffect(() => {
+    if (before.current === who) return;
+    before.current = who;
+    navigate(paths.overview);
+    say(`You are now signed in as ${user.name} of ${account}.`);
+  }, [who, navigate, user, account]);
+  return <OwnConsole key={who} />;
+}
+
+function OwnConsole() {
   const [, navigate] = useLocation();
   useEffect(() => {
     const stop = new AbortController();
-    void follow('/console/events', stop.signal);
-    return () => stop.abort();
+    const { signal } = stop;
+    void follow('/console/events', signal, readSessionAgain);
+    const look = () => document.visibilityState === 'visible' && readSessionAgain();
+    document.addEventListener('visibilitychange', look, { signal });
+    return () => {
+      stop.abort();
+      // Undone by the next person, it would be done to another account.
+      toasts.value = [];
+    };
   }, []);
   const { user, account } = session.value as Session;
   const open = pages.filter(({ may }) => may.length === 0 || may.some((flag) => user.flags[flag]));
   const places: Place[] = open.map(({ path, name, icon }) => ({ path, name, icon }));
   const leave = async () => {
-    await call('console_sign_out', {}).catch(() => undefined);
-    queries.clear();
+    try {
+      await call('console_sign_out', {});
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 401)) {
+        heed('console_sign_out', error);
+        complain(`You are still signed in: ${explain(error).sentence}`);
+        return;
+      }
+    }
     setSession(null);
     navigate(paths.overview);
   };
@@ -38,16 +70,18 @@ export function AccountConsole() {
       }
       onLeave={() => void leave()}
     >
-      <Switch>
-        {open.map(({ path, hasBelow, Page }) => (
-          <Route key={path} path={hasBelow ? `${path}/*?` : path}>
-            <Page />
+      <PageNotice.Provider value={refusal.value}>
+        <Switch>
+          {open.map(({ path, hasBelow, Page }) => (
+            <Route key={path} path={hasBelow ? `${path}/*?` : path}>
+              <Page />
+            </Route>
+          ))}
+          <Route>
+            <NotFoundPage />
           </Route>
-        ))}
-        <Route>
-          <NotFoundPage />
-        </Route>
-      </Switch>
+        </Switch>
+      </PageNotice.Provider>
     </Frame>
   );
 }

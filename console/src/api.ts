@@ -13,12 +13,22 @@ export class ApiError extends Error {
   readonly retry_after: number | undefined;
   /** Names the request in the server's log. */
   readonly request_id: string | undefined;
+  /** Whether nothing was to be changed: what is only read is read again by itself. */
+  readonly isOfRead: boolean;
 
-  constructor(message: string, status: number, headers?: Headers) {
+  constructor(message: string, status: number, headers?: Headers, isOfRead = true) {
     super(message);
     this.status = status;
+    this.isOfRead = isOfRead;
     this.retry_after = Number(headers?.get('retry-after')) || undefined;
     this.request_id = headers?.get('x-request-id') ?? undefined;
+  }
+
+  /** Somebody has signed in in another tab: the cookie is of another session than this page. */
+  get isOfOtherSession(): boolean {
+    return (
+      this.status === 409 && this.message.startsWith('This page was opened in another session')
+    );
   }
 }
 
@@ -29,6 +39,13 @@ interface Parts {
 }
 
 const timeout_milliseconds = 30_000;
+
+let shownSession: string | undefined;
+
+/** From now on requests say that this page shows this session, as ACCOUNT/SESSION_ID; another one is refused. */
+export function showSession(shown: string | undefined): void {
+  shownSession = shown;
+}
 
 /**
  * Calls an operation and answers its body (undefined for 204). Operations of /console go with the
@@ -43,6 +60,7 @@ export async function call<K extends Operation>(
 ): Promise<Answer<K>> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
+  const isOfRead = method === 'GET';
   const timeout = AbortSignal.timeout(timeout_milliseconds);
   let response: Response;
   let text: string;
@@ -50,7 +68,8 @@ export async function call<K extends Operation>(
     response = await fetch(urlOf(path, parts), {
       method,
       headers: {
-        ...credentials(path, token),
+        // Which session it is, whatever this page shows, is what this operation is for.
+        ...(operation === 'console_get_session' ? {} : credentials(path, token)),
         ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       },
       ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
@@ -62,17 +81,18 @@ export async function call<K extends Operation>(
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(timeout.aborted ? 'timeout' : 'unreachable', 0);
+    throw new ApiError(timeout.aborted ? 'timeout' : 'unreachable', 0, undefined, isOfRead);
   }
   const value = readJson(text);
   if (response.ok) return value as Answer<K>;
   const { message } = (value ?? {}) as { message?: string };
-  throw new ApiError(message ?? response.statusText, response.status, response.headers);
+  throw new ApiError(message ?? response.statusText, response.status, response.headers, isOfRead);
 }
 
 /** What goes with a request besides the cookie, which the browser adds by itself. */
 export function credentials(path: string, token = operatorToken.value): Record<string, string> {
-  return path.startsWith('/admin') && token ? { authorization: `Bearer ${token}` } : {};
+  if (path.startsWith('/admin')) return token ? { authorization: `Bearer ${token}` } : {};
+  return shownSession ? { 'exitward-session': shownSession } : {};
 }
 
 const typeOf = (body: unknown) => (body instanceof Blob ? body.type : 'application/json');

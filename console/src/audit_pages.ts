@@ -1,7 +1,8 @@
 // The audit log as it is read: page by page from its newest record on; what is shown stays up to date.
 import { useInfiniteQuery } from '@tanstack/preact-query';
-import { ApiError, call } from './api.ts';
-import { isSignedOut } from './session.ts';
+import { useEffect, useRef } from 'preact/hooks';
+import { call } from './api.ts';
+import { heed } from './session.ts';
 
 const operation = 'console_list_audit';
 const page_size = 50;
@@ -16,7 +17,7 @@ export function useAuditPages() {
       try {
         return await call(operation, { query }, signal);
       } catch (error) {
-        if (error instanceof ApiError && error.status === 401) isSignedOut(operation);
+        heed(operation, error);
         throw error;
       }
     },
@@ -29,5 +30,40 @@ export function useAuditPages() {
     hasOlder: reading.hasNextPage,
     isReadingOlder: reading.isFetchingNextPage,
     older: () => void reading.fetchNextPage(),
+  };
+}
+
+const most_pages = 10;
+
+interface LookBack {
+  /** The kind that was chosen; empty: all. */
+  kind: string;
+  /** How many of the records read are of it. */
+  found: number;
+  error: unknown;
+  hasOlder: boolean;
+  isReadingOlder: boolean;
+  older: () => void;
+}
+
+/**
+ * Reads on by itself while none of the records read is of the kind that was chosen: some pages, and then
+ * when it is asked. Answers what a button for older records does, and says.
+ */
+export function useLookBack({ kind, found, error, hasOlder, isReadingOlder, older }: LookBack) {
+  const left = useRef({ kind, pages: most_pages });
+  if (left.current.kind !== kind) left.current = { kind, pages: most_pages };
+  const isLooking = kind !== '' && found === 0 && hasOlder;
+  useEffect(() => {
+    if (!isLooking || isReadingOlder || error || left.current.pages === 0) return;
+    left.current.pages -= 1;
+    older();
+  });
+  return {
+    verb: isLooking ? 'Look further back' : 'Older',
+    readOlder: () => {
+      left.current.pages = most_pages;
+      older();
+    },
   };
 }

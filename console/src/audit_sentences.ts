@@ -207,9 +207,15 @@ const kinds: Record<string, string> = {
   account: 'Contract',
 };
 
+const network = 'Network';
+
+/** Every kind of an account's records, and of the whole network's, as filters offer them. */
+export const accountKinds = [...new Set(Object.values(kinds))].sort();
+export const networkKinds = [...accountKinds, network].sort();
+
 /** The kind of an action, as a filter offers it. */
 export function kindOf(action: string): string {
-  return kinds[action.slice(0, action.indexOf('.'))] ?? 'Network';
+  return kinds[action.slice(0, action.indexOf('.'))] ?? network;
 }
 
 export interface Difference {

@@ -8,6 +8,7 @@ import { nextTheme, theme } from './theme.ts';
 import { Button, IconButton } from './ui/button.tsx';
 import { Guard } from './ui/guard.tsx';
 import { Icon, type IconName } from './ui/icon.tsx';
+import { Reached } from './ui/lazy.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 export interface Place {
@@ -106,7 +107,9 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
           </div>
         </div>
       </aside>
-      <Guard at={location}>{children}</Guard>
+      <Reached.Provider value={isLive.value}>
+        <Guard at={location}>{children}</Guard>
+      </Reached.Provider>
       <Toasts />
     </div>
   );

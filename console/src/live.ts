@@ -15,10 +15,16 @@ const hidden_milliseconds = 5_000;
 
 /**
  * Follows the events at `path` until `stop` says otherwise, and connects again when cut. Read with
- * fetch rather than EventSource, which could not carry the operator's token.
+ * fetch rather than EventSource, which could not carry the operator's token. `besides`: what else is read
+ * again at each change, and after each silence.
  */
-export async function follow(path: string, stop: AbortSignal): Promise<void> {
+export async function follow(
+  path: string,
+  stop: AbortSignal,
+  besides: () => void = () => undefined,
+): Promise<void> {
   let failures = 0;
+  readBesides = besides;
   while (!stop.aborted) {
     await untilSeen(stop);
     const attempt = new AbortController();
@@ -26,6 +32,7 @@ export async function follow(path: string, stop: AbortSignal): Promise<void> {
     try {
       await readEvents(path, AbortSignal.any([stop, attempt.signal]), () => {
         failures = 0;
+        besides();
       });
     } catch {
       failures += 1;
@@ -99,6 +106,7 @@ function whenHidden(then: () => void): () => void {
   };
 }
 
+let readBesides: () => void = () => undefined;
 let waits = false;
 let isAskedAgain = false;
 
@@ -118,6 +126,7 @@ function readAgainSoon(): void {
 async function readAgain(): Promise<void> {
   isAskedAgain = false;
   const began = performance.now();
+  readBesides();
   await queries.invalidateQueries();
   const took = performance.now() - began;
   await new Promise((resolve) => setTimeout(resolve, Math.min(4 * took, longestWait_milliseconds)));

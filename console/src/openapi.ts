@@ -296,7 +296,7 @@ export interface ConsoleOverride {
   status: 'pending' | 'active' | 'expiring' | 'expired';
   /** Whether its server is on the contract. */
   on_contract: boolean;
-  /** The nodes of its server. */
+  /** The nodes of its server while the entry waits for them: pending, or expiring. Else none. */
   nodes: NodeOfEntry[];
 }
 

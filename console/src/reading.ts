@@ -1,4 +1,5 @@
 // What pages read and change: kept by operation and parameters, read again when the server tells of a change.
+import { effect } from '@preact/signals';
 import {
   keepPreviousData,
   QueryClient,
@@ -6,7 +7,7 @@ import {
   useQuery,
 } from '@tanstack/preact-query';
 import { type Answer, ApiError, call, type Given, type Operation } from './api.ts';
-import { isSignedOut } from './session.ts';
+import { heed, type Session, session } from './session.ts';
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -24,6 +25,19 @@ export const queries = new QueryClient({
   },
 });
 
+/** Names the person of a session: the same one may have signed in anew. */
+export const whoIs = (of: Session | null | undefined) => of && `${of.account}/${of.user.name}`;
+
+let last = session.peek();
+// Nothing of who was there before stays; what was refused to the session before is asked again.
+effect(() => {
+  const before = last;
+  last = session.value;
+  if (before === undefined) return;
+  if (whoIs(before) !== whoIs(last)) queries.clear();
+  else if (before?.session_id !== last?.session_id) void queries.invalidateQueries();
+});
+
 /** Reads an operation; the answer stays up to date while it is shown. */
 export function useRead<K extends Operation>(
   operation: K,
@@ -38,7 +52,7 @@ export function useRead<K extends Operation>(
         // An answer without a body would count as missing.
         return (answer ?? null) as Answer<K>;
       } catch (error) {
-        if (error instanceof ApiError && error.status === 401) isSignedOut(operation);
+        heed(operation, error);
         throw error;
       }
     },
@@ -58,9 +72,7 @@ export async function change<K extends Operation>(
   try {
     return await call(operation, given);
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401 && !/^[a-z_]+: /.test(error.message)) {
-      isSignedOut(operation);
-    }
+    heed(operation, error);
     throw error;
   } finally {
     // Also after a failure: the outcome may be unknown.

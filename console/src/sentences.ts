@@ -13,12 +13,15 @@ export function explain(error: unknown): Explained {
   if (!(error instanceof ApiError)) {
     return plain('This page met an error of its own. Reload it, and try again.');
   }
-  const { status, message, retry_after, request_id } = error;
+  const { status, message, retry_after, request_id, isOfRead, isOfOtherSession } = error;
   if (status === 0) {
+    const isLate = message === 'timeout';
+    const what = isLate ? 'The server did not answer in time.' : 'The server cannot be reached.';
+    return plain(`${what} ${isOfRead ? 'This page tries again by itself.' : nextStep(isLate)}`);
+  }
+  if (isOfOtherSession) {
     return plain(
-      message === 'timeout'
-        ? 'The server did not answer in time. What you asked for may have been done; look before you try again.'
-        : 'The server cannot be reached. This page tries again by itself.',
+      'A sign-in in another tab has taken the place of this one. Nothing was done; try again.',
     );
   }
   if (status === 401 && !namesField(message)) {
@@ -40,9 +43,18 @@ export function explain(error: unknown): Explained {
   // "expiry: 12 is not in the future; expected …": the field, then what is wrong.
   const [, field, rest] = /^([a-z_.-]+): (.*)$/is.exec(message) ?? [];
   // Beside its field "is not right" needs no name, but a subject.
-  const said = rest?.replace(/^(?=(?:is|was|has) )/, 'this ');
+  const said = rest
+    ?.replace(/^(?=(?:is|was|has) )/, 'this ')
+    // The console shows no numbers of entries.
+    .replace(/, by entry \d+\./, ', by another entry; change that one.');
   return { sentence: sentenceOf(said ?? message), field };
 }
+
+/** What to do about a change whose outcome is unknown. */
+const nextStep = (isLate: boolean) =>
+  isLate
+    ? 'What you asked for may have been done; look before you try again.'
+    : 'Nothing may have been done; try again.';
 
 function plain(sentence: string): Explained {
   return { sentence, field: undefined };

@@ -1,8 +1,8 @@
 // Who is signed in, and where this page is served: for account holders, for operators, or both.
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import type { Answer, Operation } from './api.ts';
-import { ApiError, call } from './api.ts';
-import { setServerTime } from './now.ts';
+import { ApiError, call, showSession } from './api.ts';
+import { now, setServerTime } from './now.ts';
 import { loseOperatorToken } from './operator_token.ts';
 
 export type Session = Answer<'console_get_session'>;
@@ -22,22 +22,69 @@ export const flags = computed(
   () => session.value?.user.flags ?? { admin: false, billing: false, proxy: false },
 );
 
+/** Why the account's records cannot be changed now, in words; undefined when they can. */
+export const refusal = computed(() => session.value && refusalOf(session.value, now.value));
+
+/** The same of a session at a time, which may pass the end of the contract. */
+export function refusalOf({ writable, contract }: Session, time: number): string | undefined {
+  if (contract.suspended) {
+    return 'The contract is suspended: nothing is let through, and servers, lists and proxy tokens cannot be changed. Ask your provider to lift the suspension.';
+  }
+  if (writable && time < contract.expiry) return undefined;
+  return 'The contract has expired: nothing is let through, and servers, lists and proxy tokens cannot be changed. Renew it with your provider.';
+}
+
+// The cookie is shared by all tabs: the server is told which session this one shows.
+effect(() => {
+  const shown = session.value;
+  showSession(shown ? `${shown.account}/${shown.session_id}` : undefined);
+});
+
+const nextStart_milliseconds = 5_000;
+let nextStart: ReturnType<typeof setTimeout> | undefined;
+
 /** Asks the server who is signed in; called at the start, and again after its failure. */
 export async function start(): Promise<void> {
   startFault.value = undefined;
+  await tryStart();
+}
+
+async function tryStart(): Promise<void> {
+  clearTimeout(nextStart);
   try {
     facts.value = await call('console_get_facts', {});
     session.value = facts.value.audiences.account ? await findSession() : null;
+    startFault.value = undefined;
   } catch (error) {
     startFault.value = error;
+    // As is said to whoever waits; to press the button is only quicker.
+    if (error instanceof ApiError && error.status === 0) {
+      nextStart = setTimeout(tryStart, nextStart_milliseconds);
+    }
   }
 }
 
-/** Reads the session anew, after its person has changed something about it. */
+/**
+ * Reads the session anew: something about it may have changed, or the browser has got another one.
+ * Errors: ApiError.
+ */
 export async function readSession(): Promise<void> {
+  const before = session.value;
+  if (!before) return;
   const found = await findSession();
-  if (found) session.value = found;
-  else loseSession();
+  // Whoever has signed in or out here meanwhile knows better.
+  if (session.value !== before) return;
+  if (!found) loseSession();
+  else if (!isSame(before, found)) session.value = found;
+}
+
+/** So that a page is not drawn again because time has passed. */
+const isSame = (one: Session, other: Session) =>
+  JSON.stringify({ ...one, now: 0 }) === JSON.stringify({ ...other, now: 0 });
+
+/** The same, where nobody waits for it: there will be another occasion. */
+export function readSessionAgain(): void {
+  readSession().catch(() => undefined);
 }
 
 /** Who is signed in from now on; null: they have signed out. */
@@ -61,6 +108,17 @@ async function findSession(): Promise<Session | null> {
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null;
     throw error;
+  }
+}
+
+/** Heeds what a failure says about who is signed in: that it is over, another one, or may do less. */
+export function heed(operation: Operation, error: unknown): void {
+  if (!(error instanceof ApiError)) return;
+  const { status, message, isOfOtherSession } = error;
+  // A 401 about a field is of a code that was typed.
+  if (status === 401 && !/^[a-z_]+: /.test(message)) isSignedOut(operation);
+  else if (operation.startsWith('console_') && (status === 403 || isOfOtherSession)) {
+    readSessionAgain();
   }
 }
 

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   type AuditRecord,
+  accountKinds,
   actorName,
   auditSentence,
   deeds,
   differences,
+  kindOf,
+  networkKinds,
 } from '../src/audit_sentences.ts';
 
 const source = join(import.meta.dirname, '../../server/src');
@@ -80,6 +83,11 @@ describe('sentences', () => {
       'Exitward (acme/ci)',
     ]);
   });
+});
+
+test('the filter of kinds offers each that an action has; an account has none of the network', () => {
+  expect([...new Set(Object.keys(deeds).map(kindOf))].sort()).toEqual(networkKinds);
+  expect(networkKinds.filter((kind) => !accountKinds.includes(kind))).toEqual(['Network']);
 });
 
 describe('differences', () => {

@@ -132,10 +132,14 @@ test('a server is as bad as the worse of its nodes and its exit IPs', () => {
   expect(on({ ok: 0 }, node())).toEqual({ tone: 'neutral', text: 'live, no exit IP yet' });
 });
 
-test('an exit IP that two providers see elsewhere counts once', () => {
+test('an exit IP that two providers see elsewhere counts once, as long as they are asked', () => {
   const exit = { server: 'fra1', ip: '192.0.2.1' };
-  const [item] = attention(network({ misplaced: [exit, exit] }));
+  const misplaced = [exit, exit];
+  const { status } = network();
+  const geoip = [{ provider: 'db-ip', type: 'City', built_at: now, file: 'a.mmdb', fault: null }];
+  const [item] = attention(network({ misplaced, status: { ...status, geoip } }));
   expect(item?.sentence).toContain('1 exit IP in another country');
+  expect(attention(network({ misplaced }))).toEqual([]);
 });
 
 test('accounts over the limit, ended, ending within 30 days and suspended are told, the worst first', () => {

@@ -5,7 +5,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 vi.stubGlobal('sessionStorage', { getItem: () => null });
 afterAll(() => vi.unstubAllGlobals());
 
-const { ApiError } = await import('../src/api.ts');
+const { ApiError, call } = await import('../src/api.ts');
 const { explain } = await import('../src/sentences.ts');
 
 const refusal = (status: number, message: string, headers: Record<string, string> = {}) =>
@@ -33,6 +33,16 @@ test('a sign-in that is not right names no field', () => {
   });
 });
 
+test('a number of an entry, which the console does not show, is not said', () => {
+  const message =
+    'hostname: shop.example.com is already overridden on here, by entry 3. No changes were made.';
+  expect(refusal(409, message)).toEqual({
+    field: 'hostname',
+    sentence:
+      'shop.example.com is already overridden on here, by another entry; change that one. No changes were made.',
+  });
+});
+
 test('who must wait is told once for how long', () => {
   const message = 'Too many attempts; try again in 30 seconds.';
   expect(refusal(429, message, { 'retry-after': '30' }).sentence).toBe(
@@ -49,7 +59,32 @@ test('a fault of the server names the request in its log', () => {
   expect(sentence).not.toContain('Internal error');
 });
 
-test('a page that cannot reach the server says so', () => {
-  expect(explain(new ApiError('unreachable', 0)).sentence).toContain('cannot be reached');
-  expect(explain(new ApiError('timeout', 0)).sentence).toContain('did not answer in time');
+const unanswered = (message: string, isOfRead: boolean) =>
+  explain(new ApiError(message, 0, undefined, isOfRead)).sentence;
+
+test('what cannot be read is read again by itself, and that is said', () => {
+  expect(unanswered('unreachable', true)).toBe(
+    'The server cannot be reached. This page tries again by itself.',
+  );
+  expect(unanswered('timeout', true)).toBe(
+    'The server did not answer in time. This page tries again by itself.',
+  );
+});
+
+test('what came of a request says whether it was to change something', async () => {
+  const fetching = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('no network'));
+  const sentenceOf = (request: Promise<unknown>) =>
+    request.then(String, (error) => explain(error).sentence);
+  expect(await sentenceOf(call('console_list_sessions', {}))).toContain('tries again by itself');
+  expect(await sentenceOf(call('console_end_other_sessions', {}))).toContain('try again.');
+  fetching.mockRestore();
+});
+
+test('a change that got no answer is not made again by itself, and may have been made', () => {
+  expect(unanswered('unreachable', false)).toBe(
+    'The server cannot be reached. Nothing may have been done; try again.',
+  );
+  expect(unanswered('timeout', false)).toBe(
+    'The server did not answer in time. What you asked for may have been done; look before you try again.',
+  );
 });

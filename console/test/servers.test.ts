@@ -69,13 +69,22 @@ const shown = (changes: Partial<typeof noFilters>) =>
 
 describe('summaryOf', () => {
   const of = (...statuses: Array<'ok' | 'warn' | 'crit' | 'unknown'>) =>
-    summaryOf(statuses.map((status) => ({ status })));
+    summaryOf({ nodes: { all: 2, live: 1 }, ips: statuses.map((status) => ({ status })) });
 
   test('the worst exit IP decides, and it is said how many are like it', () => {
     expect(of('ok', 'ok')).toEqual({ status: 'ok', text: 'ok' });
     expect(of('ok', 'warn', 'crit')).toEqual({ status: 'crit', text: 'crit, 1 of 3' });
     expect(of('warn', 'unknown', 'warn')).toEqual({ status: 'warn', text: 'warn, 2 of 3' });
     expect(of('crit', 'crit')).toEqual({ status: 'crit', text: 'crit' });
+  });
+
+  test('however well its exit IPs were, a server that nobody serves is not ok', () => {
+    const ips = [{ status: 'ok' as const }];
+    expect(summaryOf({ nodes: { all: 0, live: 0 }, ips })).toEqual({
+      status: 'no node yet',
+      text: 'no node yet',
+    });
+    expect(summaryOf({ nodes: { all: 2, live: 0 }, ips }).status).toBe('not connected');
   });
 
   test('what is not known is not ok', () => {
@@ -107,6 +116,22 @@ describe('shownRows', () => {
     // The health of others is not told: a status hides none of them.
     expect(shown({ view: 'others', status: 'crit' })).toEqual(['syd1']);
     expect(isFiltering({ ...noFilters, view: 'others', status: 'crit' })).toBe(false);
+  });
+
+  test('the status tells servers apart that nobody serves, and sorts what works first', () => {
+    const some = rowsOf(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => networkServer(name)),
+      [
+        ownServer('b', { nodes: { all: 0, live: 0 } }),
+        ownServer('c', { nodes: { all: 1, live: 0 } }),
+        ownServer('d'),
+      ],
+    );
+    const names = (changes: Partial<typeof noFilters>) =>
+      shownRows(some, { ...noFilters, ...changes }).map(({ name }) => name);
+    expect(names({ status: 'ok' })).toEqual(['d']);
+    expect(names({ status: 'no node yet' })).toEqual(['b']);
+    expect(names({ view: 'all', sort: 'status' })).toEqual(['d', 'c', 'b', 'a', 'e']);
   });
 
   test('every word of a search must be found: in name, place, country or exit IP', () => {

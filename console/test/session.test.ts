@@ -14,7 +14,7 @@ const tokens = await import('../src/operator_token.ts');
 const { operatorToken, operatorTokenEnded, setOperatorToken, forgetOperatorToken } = tokens;
 afterAll(() => vi.unstubAllGlobals());
 
-const alice = { account: 'acme' } as NonNullable<typeof session.value>;
+const alice = { account: 'acme', user: { name: 'alice' } } as NonNullable<typeof session.value>;
 
 beforeEach(() => {
   setSession(null);

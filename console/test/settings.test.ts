@@ -169,4 +169,20 @@ describe('programs', () => {
     expect(find(plain, 'localhost')).toBe('DIRECT');
     expect(find(plain, '127.0.0.1')).toBe('DIRECT');
   });
+
+  test.each(['http://127.0.0.1:11080/', 'http://localhost/', 'http://[::1]/x'])(
+    'a page of this machine, %s, is fetched through the proxy too',
+    (own) => {
+      const write = (program: Program) => programs[program].write(plain, own).text;
+      expect(wordsOf(write('chrome').replace('"$(mktemp -d)"', 'x'))).toContain(
+        '--proxy-bypass-list=<-loopback>',
+      );
+      expect(write('selenium')).toContain('"--proxy-bypass-list=<-loopback>"');
+      expect(write('firefox')).toContain('"network.proxy.allow_hijacking_localhost", true');
+      expect(write('pac')).not.toContain('DIRECT');
+      for (const program of ['chrome', 'selenium', 'firefox'] as const) {
+        expect(textOf(program, plain)).not.toMatch(/loopback|hijacking/);
+      }
+    },
+  );
 });

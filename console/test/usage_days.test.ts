@@ -47,6 +47,15 @@ test('a span leaves to the server what it knows better, and own dates take in th
   });
 });
 
+test('own dates begin where the contract did, at the earliest', () => {
+  const own = (first: string) =>
+    spanOf({ name: 'own', first, last: '2026-11-21' }, noon, noon - 9 * day);
+  expect(own('2026-11-12')).toHaveProperty('from');
+  expect(own('2026-11-11')).toEqual({
+    wrong: 'Nothing was counted before Thu, 12 Nov 2026, when the contract began.',
+  });
+});
+
 test.each([
   ['', '2026-11-21'],
   ['2026-11-21', '2026-11-20'],

@@ -20,6 +20,7 @@ import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
 import { consoleEventRoutes, operatorEventRoutes } from './http/events.ts';
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
+import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { RateLimiter } from './http/rate_limit.ts';
 import type { Certificate } from './http/tls.ts';
@@ -102,6 +103,7 @@ export async function createApp(
     if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
   }
   app.decorateRequest('session', null as never);
+  app.decorateRequest('unreadable_ip', undefined);
   app.setErrorHandler(errorHandler(ctx));
   app.setNotFoundHandler(async (request) => {
     throw nothingThere(request);
@@ -225,6 +227,7 @@ function safetyHeaders(request: FastifyRequest): Record<string, string> {
 
 /** What holds for every audience: one Host, headers, metrics and the log. */
 function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
+  if (ctx.config.trusted_proxies.length > 0) addAddressHook(app);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safetyHeaders(request));
     if (!hasOneHost(request.raw)) {

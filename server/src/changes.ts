@@ -100,7 +100,13 @@ export async function touch(tx: Transaction, account_id: number): Promise<void> 
 /** Stamps an account whose API tokens change: what is remembered of its callers ends. */
 export async function touchTokens(tx: Transaction, account_id: number): Promise<void> {
   tx.touched();
+  (await tokensTouched(tx)).add(account_id);
   (await ledgerOf(tx)).stamp(account_id, true);
+}
+
+/** The accounts whose API tokens have changed in this very group: what it has read of them before is old. */
+export function tokensTouched(tx: Transaction): Promise<Set<number>> {
+  return tx.group.share('tokens touched', async () => new Set());
 }
 
 /** A number kept per account (0: the network) and name; written once per group, however often it moved. */

@@ -452,6 +452,7 @@ eachDatabase((database) => {
         const { status, body } = await listOwn(app, { 'x-forwarded-for': forwarded });
         expect([forwarded, status, body.ip]).toEqual([forwarded, 201, expected]);
       }
+      // What is no address does not become one, nor does the proxy's own take its place.
       for (const garbage of ['unknown', 'x', '198.51.100.99:80', '<script>', '0.0.0.0']) {
         expect([garbage, (await listOwn(app, { 'x-forwarded-for': garbage })).status]).toEqual([
           garbage,

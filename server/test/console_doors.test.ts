@@ -217,6 +217,26 @@ eachDatabase((database) => {
     expect((await other.get('/session')).body.account).toBe('globex');
   });
 
+  test('a page that says it is of another session is refused by every route, by 409 and before all else', async () => {
+    const { session_id } = (await person('alice').get('/session')).body;
+    const closed = routes.filter((route) => !isOpen(route));
+    // Sessions are counted in each account: the same number is another session elsewhere.
+    for (const shown of [`acme/${session_id + 1}`, `globex/${session_id}`, `${session_id}`, '']) {
+      const send = (method: string, path: string) =>
+        person('alice').send(method, path, /^(GET|HEAD|DELETE)$/.test(method) ? undefined : {}, {
+          'exitward-session': shown,
+        });
+      expect(await unlike(409, closed, send)).toEqual([]);
+    }
+    const as = (shown: string) => person('alice').get('/session', { 'exitward-session': shown });
+    expect((await as(`globex/${session_id}`)).body.message).toBe(
+      'This page was opened in another session; reload it.',
+    );
+    expect((await as(`acme/${session_id}`)).status).toBe(200);
+    const nobody = await t.browser().get('/session', { 'exitward-session': `acme/${session_id}` });
+    expect(nobody.status).toBe(401);
+  });
+
   test('the listener of operators says what it is, and lets nobody sign in', async () => {
     const facts = async (base: string) =>
       ((await (await fetch(`${base}/console`)).json()) as { audiences: unknown }).audiences;

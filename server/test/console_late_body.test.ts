@@ -1,6 +1,7 @@
 // A caller who may no longer write when the body of the request has come writes nothing, whatever held at its head.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApiToken } from '../src/accounts/accounts.ts';
+import { createApiToken, removeApiToken } from '../src/accounts/accounts.ts';
+import { type Caller, requireTokenNow } from '../src/http/auth.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, basic, passwordOf, startTestApp, type TestApp } from './harness.ts';
@@ -104,6 +105,13 @@ eachDatabase((database) => {
     expect(answer.status).toBe(401);
     const given = { account: name, user: 'bob', password };
     expect((await t.browser().post('/session', given)).status).toBe(401);
+    // Nor does it learn whether there is one.
+    await people();
+    const current_password = passwordOf('bob');
+    const guess = await late(bob, ['PUT', '/password', { current_password, password }], () =>
+      alice.delete('/users/bob/sign-in'),
+    );
+    expect(guess.status).toBe(401);
   });
 
   test('a second factor is not confirmed by a session that ended', async () => {
@@ -165,6 +173,32 @@ eachDatabase((database) => {
       expect([answer.status, Object.keys(JSON.parse(answer.text))]).toEqual([status, ['message']]);
       expect((await t.as(acme).get('/contract/ip-authlist')).body).toEqual([]);
     });
+  });
+
+  test('an API token that is revoked between two changes of one commit makes the first alone', async () => {
+    await people();
+    const { id } = (await t.operator.get(`/accounts/${name}/tokens`)).body[0];
+    const caller = { account_id: acme.account.id, token_id: id, token_name: 'default' };
+    const commits: number[] = [];
+    const use = () =>
+      t.write(async (tx) => {
+        await requireTokenNow(tx, caller as Caller);
+        tx.group.beforeCommit(async () => void commits.push(1));
+      });
+    const outcomes = await Promise.allSettled([
+      use(),
+      use(),
+      t.write((tx) => removeApiToken(tx, acme.account, id)),
+      use(),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+    ]);
+    expect(outcomes[3]).toMatchObject({ reason: { status: 401 } });
+    expect(commits).toHaveLength(2);
   });
   const suspend = (suspended: boolean) => t.operator.patch(`/accounts/${name}`, { suspended });
 });

@@ -221,6 +221,15 @@ eachDatabase((database) => {
     expect((await accept()).status).toBe(429);
   });
 
+  test('what a proxy passes on that is no address is no way to be counted as many', async () => {
+    const { browser } = await alice();
+    const guess = (at: number) => attempt(`garbled${at}`, 'not the password', {}, `"garbage ${at}`);
+    for (let free = 0; free < 20; free++) expect((await guess(free)).status).toBe(401);
+    expect(waitOf(await guess(20))).toEqual([429, '2']);
+    const seen = await browser.get('/address', { 'x-forwarded-for': 'garbage' });
+    expect(seen.body).toEqual({ ip: '127.0.0.1' });
+  });
+
   test('what was counted is forgotten after a day', async () => {
     const { name } = await alice();
     for (let free = 0; free < 5; free++) await attempt(name, 'not the password');

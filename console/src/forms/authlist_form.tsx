@@ -1,5 +1,5 @@
 // The dialog that adds an entry to the IP authlist, or changes one.
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { type Answer, call } from '../api.ts';
 import { dateTime } from '../format.ts';
 import { change, useRead } from '../reading.ts';
@@ -11,6 +11,8 @@ import { Field, SelectField, TextField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';
 import { say } from '../ui/toast.tsx';
 import { ExpiryField, expiryOf } from './expiry_field.tsx';
+import { listedElsewhere } from './listed_elsewhere.ts';
+import { ReadingField } from './reading_field.tsx';
 import { undoBy } from './undo.ts';
 
 export type AuthlistEntry = Answer<'console_list_authlist'>[number];
@@ -18,10 +20,13 @@ export type AuthlistEntry = Answer<'console_list_authlist'>[number];
 interface AuthlistFormProps {
   /** The entry to change; none: a new one. */
   entry?: AuthlistEntry;
+  /** The address that a new entry begins with. */
+  ip?: string;
   onClose: () => void;
 }
 
-export function AuthlistForm({ entry, onClose }: AuthlistFormProps) {
+export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
+  const seen = useRead('console_list_authlist', {}).data;
   const submit = async (fields: FormData) => {
     const given = { ip: textOf(fields, 'ip'), user: textOf(fields, 'user') };
     const expiry = expiryOf(fields);
@@ -34,10 +39,10 @@ export function AuthlistForm({ entry, onClose }: AuthlistFormProps) {
       <Form
         verb={entry ? 'Save the change' : 'Add the address'}
         onSubmit={submit}
-        explain={explain}
+        explain={(error) => listedElsewhere(explain(error), seen, flags.value.admin)}
         onCancel={onClose}
       >
-        <AddressField ip={entry?.ip ?? ''} />
+        <AddressField ip={entry?.ip ?? ip} />
         <UserField user={entry?.user} />
         <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
       </Form>
@@ -52,7 +57,8 @@ async function addEntry(body: { ip: string; user: string; expiry: number }): Pro
     await change('console_remove_authlist_entry', { path: { id } });
     return `${ip} is off the list again.`;
   };
-  say(`${ip} is listed for ${user} until ${dateTime(expiry)}.`, undoBy(back));
+  const undo = undoBy(back, { about: keysOf({ id, ip }), until: expiry });
+  say(`${ip} is listed for ${user} until ${dateTime(expiry)}.`, undo);
 }
 
 async function changeEntry(
@@ -73,18 +79,29 @@ async function changeEntry(
     await change('console_change_authlist_entry', { path, body: earlier });
     return `${before.ip} is as it was.`;
   };
-  say(`${after.ip} is changed.`, undoBy(back));
+  const about = [...keysOf(before), ...keysOf(after)];
+  say(`${after.ip} is changed.`, undoBy(back, { about, until: before.expiry }));
+}
+
+/** What messages about an entry are about: the entry, and its address, which another may have later. */
+export function keysOf({ id, ip }: { id: number; ip: string }): string[] {
+  return [`authlist/${id}`, `authlist/${ip}`];
 }
 
 function AddressField({ ip: first }: { ip: string }) {
   const [ip, setIp] = useState(first);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
+  const input = useRef<HTMLInputElement>(null);
   const useOwn = async () => {
     setBusy(true);
     setFault('');
     try {
-      setIp((await call('console_get_address', {})).ip);
+      const own = (await call('console_get_address', {})).ip;
+      if (!input.current) return;
+      // As if it were typed: what was wrong with the field before is no longer said.
+      input.current.value = own;
+      input.current.dispatchEvent(new Event('input', { bubbles: true }));
     } catch (error) {
       setFault(explain(error).sentence);
     } finally {
@@ -101,6 +118,7 @@ function AddressField({ ip: first }: { ip: string }) {
         <div class="beside">
           <input
             {...given}
+            ref={input}
             type="text"
             value={ip}
             onInput={(event) => setIp(event.currentTarget.value)}
@@ -139,7 +157,15 @@ function UserField({ user }: { user: string | undefined }) {
     );
   }
   if (!users.data) {
-    return <TextField label="User" name="user" defaultValue={user ?? own} required />;
+    return (
+      <ReadingField
+        label="User"
+        name="user"
+        what="the users"
+        error={users.error}
+        known={user ?? (flags.value.proxy ? own : undefined)}
+      />
+    );
   }
   const active = users.data.filter((one) => one.active);
   const [proxy, others] = [true, false].map((is) =>

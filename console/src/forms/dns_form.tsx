@@ -1,22 +1,28 @@
 // The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
-import { useState } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
+import { ApiError } from '../api.ts';
 import { type DnsEntry, isOver } from '../dns_entries.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
+import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { SelectField, TextField } from '../ui/field.tsx';
+import { FieldFault, SelectField, TextField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';
 import { say } from '../ui/toast.tsx';
 import { ExpiryField, expiryOf } from './expiry_field.tsx';
+import { ReadingField } from './reading_field.tsx';
 import { undoBy } from './undo.ts';
 
 interface DnsFormProps {
   /** The entry to change; none: a new one. */
   entry?: DnsEntry;
   onClose: () => void;
+  /** Goes on with the entry that holds the hostname already. */
+  onChangeOther: (id: number) => void;
 }
 
-export function DnsForm({ entry, onClose }: DnsFormProps) {
+export function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
+  const [holder, setHolder] = useState<number>();
   const revives = entry !== undefined && isOver(entry);
   const title = entry
     ? `${revives ? 'Revive' : 'Change'} ${entry.hostname} on ${entry.server}`
@@ -28,8 +34,14 @@ export function DnsForm({ entry, onClose }: DnsFormProps) {
       ip: textOf(fields, 'ip'),
     };
     const expiry = expiryOf(fields);
-    if (entry) await changeEntry(entry, { ...given, expiry });
-    else await addEntry({ ...given, expiry: expiry as number });
+    setHolder(undefined);
+    try {
+      if (entry) await changeEntry(entry, { ...given, expiry });
+      else await addEntry({ ...given, expiry: expiry as number });
+    } catch (error) {
+      setHolder(holderIn(error));
+      throw error;
+    }
     onClose();
   };
   return (
@@ -50,6 +62,7 @@ export function DnsForm({ entry, onClose }: DnsFormProps) {
           required
           autoFocus
         />
+        {holder !== undefined && <ChangeOther onClick={() => onChangeOther(holder)} />}
         <TextField
           label="Resolves to"
           name="ip"
@@ -66,11 +79,38 @@ export function DnsForm({ entry, onClose }: DnsFormProps) {
   );
 }
 
+/** The entry that has the hostname of the refused one. */
+function holderIn(error: unknown): number | undefined {
+  const [, id] =
+    (error instanceof ApiError && /overridden on .*, by entry (\d+)\./.exec(error.message)) || [];
+  return id === undefined ? undefined : Number(id);
+}
+
+/** Shown for as long as the hostname is said to be overridden already. */
+function ChangeOther({ onClick }: { onClick: () => void }) {
+  if (useContext(FieldFault)?.field !== 'hostname') return null;
+  return (
+    <div>
+      <Button icon="edit" onClick={onClick}>
+        Change that entry
+      </Button>
+    </div>
+  );
+}
+
 function ServerField({ server }: { server: string | undefined }) {
   const servers = useRead('console_list_servers', {});
   const [chosen, setChosen] = useState(server);
   if (!servers.data) {
-    return <TextField label="On server" name="server" defaultValue={server ?? ''} required />;
+    return (
+      <ReadingField
+        label="On server"
+        name="server"
+        what="the servers"
+        error={servers.error}
+        known={server}
+      />
+    );
   }
   const own = servers.data.map(({ server: name, title }) => ({
     value: name,
@@ -103,12 +143,14 @@ async function addEntry(body: {
   ip: string;
   expiry: number;
 }): Promise<void> {
-  const { id, hostname, server } = await change('console_create_override', { body });
+  const made = await change('console_create_override', { body });
+  const { id, hostname, server, expiry } = made;
   const back = async () => {
     await change('console_remove_override', { path: { id } });
     return `${hostname} on ${server} is removed again.`;
   };
-  say(`${hostname} on ${server} is added.`, undoBy(back));
+  const undo = undoBy(back, { about: keysOf(made), until: expiry });
+  say(`${hostname} on ${server} is added.`, undo);
 }
 
 async function changeEntry(
@@ -126,9 +168,10 @@ async function changeEntry(
   const path = { id: before.id };
   const after = await change('console_change_override', { path, body });
   const name = `${after.hostname} on ${after.server}`;
+  const about = [...keysOf(before), ...keysOf(after)];
   // What has expired can be revived, not put back.
   if (isOver(before)) {
-    say(`${name} is revived.`);
+    say(`${name} is revived.`, { about });
     return;
   }
   const back = async () => {
@@ -136,5 +179,10 @@ async function changeEntry(
     await change('console_change_override', { path, body: { server, hostname, ip, expiry } });
     return `${hostname} on ${server} is as it was.`;
   };
-  say(`${name} is changed.`, undoBy(back));
+  say(`${name} is changed.`, undoBy(back, { about, until: before.expiry }));
+}
+
+/** What messages about an entry are about: the entry, and its hostname, which another may have later. */
+export function keysOf({ id, server, hostname }: Pick<DnsEntry, 'id' | 'server' | 'hostname'>) {
+  return [`overrides/${id}`, `overrides/${server}/${hostname}`];
 }

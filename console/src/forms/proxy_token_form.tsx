@@ -4,6 +4,7 @@ import type { Answer } from '../api.ts';
 import { dateTime } from '../format.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
+import { portsOf } from '../servers/exits.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { SelectField } from '../ui/field.tsx';
@@ -55,8 +56,11 @@ export function ProxyTokenDialog({ user, onClose }: { user: string; onClose: () 
 
 function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) {
   const servers = useRead('console_list_servers', {}).data ?? [];
-  const server = servers.find(({ nodes, ips }) => nodes.live > 0 && ips.length > 0) ?? servers[0];
-  const port = server?.ips[0]?.ports.find(({ service }) => service === 'proxy')?.port;
+  const places = servers.flatMap((server) =>
+    server.ips.flatMap((exit) => portsOf(server, exit).map((port) => ({ server, ...port }))),
+  );
+  const plain = places.filter(({ service }) => service === 'proxy');
+  const { server, port } = plain.find((one) => one.server.nodes.live > 0) ?? plain[0] ?? {};
   const pair = `${token.user}:${token.token}`;
   // The token stands above in full: here its beginning is enough to see how the parts go together.
   const shownPair = `${token.user}:${token.token.slice(0, 12)}…`;

@@ -1,13 +1,16 @@
 // Removing all entries of a list: the dialog that says how many and asks for a typed word, and the way back.
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiError } from '../api.ts';
 import { count, dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
-import { session } from '../session.ts';
+import { refusal, session } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
+import { keepFocus } from '../ui/focus.ts';
 import { Form, textOf } from '../ui/form.tsx';
 import { Time } from '../ui/time.tsx';
 import { say } from '../ui/toast.tsx';
@@ -61,7 +64,7 @@ export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) 
     const { removal_id } = removed;
     say(
       `${count(removed.entries, one, many)} removed.`,
-      removal_id === null ? {} : undoBy(() => restoreRemoval(list, removal_id)),
+      removal_id === null ? {} : undoRemoval(list, removal_id),
     );
   };
 
@@ -94,10 +97,19 @@ export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) 
   );
 }
 
+const undoRemoval = (list: List, removal_id: number) =>
+  undoBy(() => restoreRemoval(list, removal_id), { about: [list] });
+
 /** Puts back what was removed at once; answers what came of it. Errors: ApiError. */
 async function restoreRemoval(list: List, removal_id: number): Promise<string> {
   const { one, many, restore, leftOut } = lists[list];
-  const { restored, left_out } = await change(restore, { body: { removal_id } });
+  const outcome = await change(restore, { body: { removal_id } }).catch((error: unknown) => {
+    if (error instanceof ApiError && /^removal_id: .* can be undone/.test(error.message)) return;
+    throw error;
+  });
+  // By another admin, or another press of the button.
+  if (!outcome) return 'They were restored already.';
+  const { restored, left_out } = outcome;
   const rest = left_out > 0 ? ` Left out: ${left_out} (${leftOut}).` : '';
   return `${count(restored, one, many)} restored.${rest}`;
 }
@@ -105,18 +117,32 @@ async function restoreRemoval(list: List, removal_id: number): Promise<string> {
 /** Tells admins of the last removal of all entries that can still be undone. */
 export function LastRemoval({ list }: { list: List }) {
   const removals = useRead('console_list_removals', {});
+  const [busy, setBusy] = useState(false);
   const last = removals.data?.find((removal) => removal.list === list);
   if (!last) return null;
   const { removal_id, entries, at } = last;
   const { one, many } = lists[list];
-  const { undo } = undoBy(() => restoreRemoval(list, removal_id));
+  const restore = async (button: HTMLElement) => {
+    if (busy) return;
+    setBusy(true);
+    // It goes away with the removal that it is about.
+    keepFocus(button);
+    await undoRemoval(list, removal_id).undo();
+    setBusy(false);
+  };
   return (
     <p class="row note">
       <span>
         {`${entries === 1 ? 'The' : 'All'} ${count(entries, one, many)} ${entries === 1 ? 'was' : 'were'} removed `}
         <Time at={at} relative={fromNow(Math.min(at, now.value), now.value)} full={dateTime(at)} />.
       </span>
-      <Button onClick={undo}>Restore them</Button>
+      <Button
+        busy={busy}
+        refused={refusal.value}
+        onClick={(event) => void restore(event.currentTarget)}
+      >
+        Restore them
+      </Button>
     </p>
   );
 }

@@ -2,18 +2,19 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { curlThrough, type Through } from '../curl.ts';
-import type { DnsEntry } from '../dns_entries.ts';
+import { awaited, type DnsEntry } from '../dns_entries.ts';
 import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
-import { flags, session } from '../session.ts';
+import { flags, refusal, session } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Empty } from '../ui/card.tsx';
 import { Copy } from '../ui/copy.tsx';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog, useHold } from '../ui/dialog.tsx';
 import { SelectField, TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
+import { type Way, waysThrough } from './ways.ts';
 
 const tokenLifetime_seconds = 3600;
 
@@ -42,34 +43,6 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
   );
 }
 
-interface Way {
-  /** The exit and its port, for people. */
-  text: string;
-  host: string;
-  port: number;
-  override_port: number;
-  service: string;
-}
-
-interface Server {
-  hostname: string;
-  ips: Array<{
-    ip: string;
-    ports: Array<{ port: number; override_port: number; service: string }>;
-  }>;
-}
-
-/** Every port that leads to an exit of the server. */
-function waysThrough({ hostname, ips }: Server): Way[] {
-  return ips.flatMap(({ ip, ports }) =>
-    ports.map((one) => ({
-      ...one,
-      text: `${ip}, port ${one.override_port}${one.service === 'proxy-https' ? ' over TLS' : ''}`,
-      host: hostname,
-    })),
-  );
-}
-
 function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   const [at, setAt] = useState('0');
   const [by, setBy] = useState('authlist');
@@ -77,6 +50,7 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   const [token, setToken] = useState<Token>();
   const way = ways[Number(at)] ?? (ways[0] as Way);
   const { host, service } = way;
+  const why = awaited(entry);
   const credentials =
     by === 'token' ? { user: token?.user ?? 'USER', token: token?.token ?? 'TOKEN' } : undefined;
   const through = (port: number): Through => ({
@@ -99,6 +73,12 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   );
   return (
     <div class="stack">
+      {entry.status !== 'active' && (
+        <p class="banner" role="status">
+          <strong>It is not in force{why ? `: ${why}` : ' yet'}.</strong> The commands for the
+          override port do not lead to {entry.ip} until it is.
+        </p>
+      )}
       <div class="fields">
         <SelectField
           label="Exit"
@@ -144,7 +124,6 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
       <p class="note">
         Where the page at {entry.ip} has no valid certificate for {entry.hostname}, add{' '}
         <code>-k</code> to the https command.
-        {entry.status !== 'active' && ` The entry is ${entry.status}: it may not be in force.`}
       </p>
     </div>
   );
@@ -166,8 +145,10 @@ function TokenMaker({
   const [chosen, setChosen] = useState(flags.value.proxy ? own : '');
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
+  useHold(busy);
   const user = chosen || names[0];
   const make = async () => {
+    if (busy) return;
     setBusy(true);
     setFault('');
     try {
@@ -193,7 +174,7 @@ function TokenMaker({
           options={names.map((name) => ({ value: name, text: name }))}
         />
         {user && (
-          <Button busy={busy} onClick={() => void make()}>
+          <Button busy={busy} refused={refusal.value} onClick={() => void make()}>
             Make a token for 1 hour
           </Button>
         )}

@@ -1,15 +1,23 @@
 // The way back that a toast offers after a change.
+import { now } from '../now.ts';
 import { explain } from '../sentences.ts';
 import { complain, say } from '../ui/toast.tsx';
 
+interface Limits {
+  /** Keys of what is undone: a later message about the same takes the place of this one. */
+  about?: readonly string[];
+  /** Epoch seconds from which on it cannot be undone: an entry that has expired cannot come back. */
+  until?: number;
+}
+
 /** For `say`: does `action`, and says the words that it answers, or why it did not work. */
-export function undoBy(action: () => Promise<string>): { undo: () => void } {
+export function undoBy(action: () => Promise<string>, { about = [], until }: Limits = {}) {
   const undo = async () => {
     try {
-      say(await action());
+      say(await action(), { about });
     } catch (error) {
       complain(`It could not be undone. ${explain(error).sentence}`);
     }
   };
-  return { undo: () => void undo() };
+  return { undo, about, ...(until === undefined ? {} : { undo_seconds: until - now.value }) };
 }

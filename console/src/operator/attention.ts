@@ -49,7 +49,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
   return items;
 }
 
-function ofServers({ servers, nodes, misplaced }: Network): Item[] {
+function ofServers({ servers, nodes, misplaced, status }: Network): Item[] {
   const items: Item[] = [];
   const served = new Set(nodes.map(({ server }) => server));
   const alive = new Set(nodes.filter(({ live }) => live).map(({ server }) => server));
@@ -72,7 +72,9 @@ function ofServers({ servers, nodes, misplaced }: Network): Item[] {
     });
   }
   items.push(...ofExits(servers));
-  const exits = [...new Map(misplaced.map((exit) => [exit.ip, exit])).values()];
+  // Without databases nothing is looked up: what was found once says nothing of today.
+  const seen = status.geoip.length > 0 ? misplaced : [];
+  const exits = [...new Map(seen.map((exit) => [exit.ip, exit])).values()];
   if (exits.length > 0) {
     items.push({
       key: 'geo',

@@ -1,7 +1,8 @@
 // The audit log, of the whole network or of one account: who changed what, as sentences, the newest first.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { kindOf } from '../audit_sentences.ts';
+import { useLookBack } from '../audit_pages.ts';
+import { accountKinds, kindOf, networkKinds } from '../audit_sentences.ts';
 import { OneRecord } from '../pages/activity.tsx';
 import { paths } from '../paths.ts';
 import { explain } from '../sentences.ts';
@@ -21,45 +22,54 @@ export function AuditLog({ account }: { account: string }) {
     after: ({ id }) => ({ before: id }),
     limit: 100,
   });
+  const shown = (pages.rows.data ?? []).filter(
+    ({ action }) => kind === everything || kindOf(action) === kind,
+  );
+  const { verb, readOlder } = useLookBack({
+    kind,
+    found: shown.length,
+    error: pages.rows.error,
+    hasOlder: pages.hasMore,
+    isReadingOlder: pages.isReading,
+    older: pages.readMore,
+  });
   return (
     <Card>
       <Loaded of={pages.rows} what="the audit log" explain={explain}>
-        {(records) => {
-          const kinds = new Set(records.map(({ action }) => kindOf(action)));
-          if (kind) kinds.add(kind);
-          const shown = records.filter(({ action }) => kind === '' || kindOf(action) === kind);
-          return (
-            <>
-              <div class="filters">
-                <SelectField
-                  label="Kind"
-                  name="kind"
-                  value={kind}
-                  onInput={setKind}
-                  options={[
-                    { value: everything, text: 'Everything' },
-                    ...[...kinds].sort().map((one) => ({ value: one, text: one })),
-                  ]}
-                />
-              </div>
-              {shown.length === 0 ? (
-                <Empty title="Nothing of this in what was read." />
-              ) : (
-                <ol class="activity">
-                  {shown.map((record) => (
-                    <li key={record.id} class="audit-record">
-                      <OneRecord record={record} />
-                      {!account && record.account !== null && (
-                        <Link href={paths.operator.account(record.account)}>{record.account}</Link>
-                      )}
-                    </li>
-                  ))}
-                </ol>
-              )}
-              <MoreRows of={pages} many="records" verb="Older" />
-            </>
-          );
-        }}
+        {() => (
+          <>
+            <div class="filters">
+              <SelectField
+                label="Kind"
+                name="kind"
+                value={kind}
+                onInput={setKind}
+                options={[
+                  { value: everything, text: 'Everything' },
+                  ...(account ? accountKinds : networkKinds).map((one) => ({
+                    value: one,
+                    text: one,
+                  })),
+                ]}
+              />
+            </div>
+            {shown.length === 0 ? (
+              <Empty title="Nothing of this in what was read." />
+            ) : (
+              <ol class="activity">
+                {shown.map((record) => (
+                  <li key={record.id} class="audit-record">
+                    <OneRecord record={record} />
+                    {!account && record.account !== null && (
+                      <Link href={paths.operator.account(record.account)}>{record.account}</Link>
+                    )}
+                  </li>
+                ))}
+              </ol>
+            )}
+            <MoreRows of={{ ...pages, readMore: readOlder }} many="records" verb={verb} />
+          </>
+        )}
       </Loaded>
     </Card>
   );

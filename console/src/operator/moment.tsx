@@ -1,15 +1,19 @@
 // Times in tables and forms: how far from now, with the date beneath.
 
-import { dateTime, fromNow } from '../format.ts';
 import { localText, zoneAt } from '../forms/expiry.ts';
-import { now } from '../now.ts';
+import { Since, Until } from '../moments.tsx';
 import { TextField } from '../ui/field.tsx';
-import { Time } from '../ui/time.tsx';
 
-/** "in 8 hours", its date a glance away; `never` where there is none. */
+/** What has happened: "3 minutes ago"; `never` where it has not. */
+export function Happened({ at, never = 'never' }: { at: number | null; never?: string }) {
+  if (at === null || at === 0) return <span class="note">{never}</span>;
+  return <Since at={at} />;
+}
+
+/** What is to come: "in 8 hours", its date a glance away; `never` where there is none. */
 export function Moment({ at, never = 'never' }: { at: number | null; never?: string }) {
   if (at === null || at === 0) return <span class="note">{never}</span>;
-  return <Time at={at} relative={fromNow(at, now.value)} full={dateTime(at)} />;
+  return <Until at={at} />;
 }
 
 /** A date and time, in the operator's own zone; read it with `expiryOf`. */

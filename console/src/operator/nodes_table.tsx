@@ -7,7 +7,7 @@ import { Badge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Ask } from './ask.tsx';
-import { Moment } from './moment.tsx';
+import { Happened } from './moment.tsx';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
@@ -61,7 +61,7 @@ const columns: Column<Node>[] = [
     cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
   },
   { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
-  { heading: 'Seen', cell: ({ seen_at }) => <Moment at={seen_at} /> },
+  { heading: 'Seen', cell: ({ seen_at }) => <Happened at={seen_at} /> },
   { heading: 'Version', cell: ({ version }) => version },
 ];
 

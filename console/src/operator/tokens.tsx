@@ -13,7 +13,8 @@ import { Page } from '../ui/page.tsx';
 import { ShownOnce } from '../ui/shown_once.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Ask, useDialog } from './ask.tsx';
-import { Moment } from './moment.tsx';
+import { nameRule } from './forms/name_rule.ts';
+import { Happened } from './moment.tsx';
 
 type Token = Answer<'admin_list_tokens'>[number];
 
@@ -60,8 +61,8 @@ export function TokensPage() {
 
 const columns: Column<Token>[] = [
   { heading: 'Operator', names: true, cell: ({ name }) => name },
-  { heading: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Moment at={last_used_at} /> },
+  { heading: 'Created', cell: ({ created_at }) => <Happened at={created_at} /> },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Happened at={last_used_at} /> },
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {
@@ -84,8 +85,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
             label="Who will hold it"
             name="name"
             required
-            maxLength={63}
-            autocapitalize="off"
+            {...nameRule}
             hint="The name that the audit log shows. Letters, digits and . _ @ -"
           />
         </Form>

@@ -22,7 +22,9 @@ const exitFaults = {
 } satisfies Record<string, [string, string]>;
 
 export function ofServers({ servers: own = [] }: Known): Item[] {
-  const exits = own.flatMap(({ server, ips }) => ips.map((exit) => ({ ...exit, server })));
+  const exits = own.flatMap(({ server, nodes, ips }) =>
+    ips.map((exit) => ({ ...exit, server, isServed: nodes.all > 0 })),
+  );
   const items: Item[] = [];
   const namesOf = (some: typeof own) => some.map(({ server }) => server);
   const dark = namesOf(own.filter(({ nodes }) => nodes.all > 0 && nodes.live === 0));
@@ -44,7 +46,8 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
     });
   }
   for (const status of ['crit', 'warn', 'unknown'] as const) {
-    const found = exits.filter((exit) => exit.status === status);
+    // What nobody serves is told above.
+    const found = exits.filter((exit) => exit.isServed && exit.status === status);
     if (found.length === 0) continue;
     const names = named(found.map(({ ip, server }) => `${ip} (${server})`));
     items.push({
@@ -62,7 +65,7 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
     items.push({
       key: 'geo',
       tone: 'warn',
-      sentence: `A geo-IP database places ${count(misplaced.length, 'exit IP')} far from where the server is: ${names}.`,
+      sentence: `A geo-IP provider sees ${count(misplaced.length, 'exit IP')} in another country (crit): ${names}.`,
       link: servers,
     });
   }

@@ -3,33 +3,38 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { curlThrough } from '../curl.ts';
 import { dateTime } from '../format.ts';
+import { keysOf } from '../forms/authlist_form.tsx';
+import { listedElsewhere } from '../forms/listed_elsewhere.ts';
 import { undoBy } from '../forms/undo.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
+import { portsOf } from '../servers/exits.tsx';
 import { type Session, session } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Copy } from '../ui/copy.tsx';
+import { keepFocus } from '../ui/focus.ts';
 import { complain, say } from '../ui/toast.tsx';
 import type { Overview } from './use_overview.ts';
 
 const example = 'https://www.example.com/';
 const lifetime_seconds = 8 * 3600;
 
+const unservedSentence = 'No machine serves a server of the contract at this moment.';
+
 interface ConnectCardProps {
-  title: string;
   servers: NonNullable<Overview['servers']>;
   authlist: NonNullable<Overview['authlist']>;
 }
 
-export function ConnectCard({ title, servers, authlist }: ConnectCardProps) {
+export function ConnectCard({ servers, authlist }: ConnectCardProps) {
   const place = placeToTry(servers);
   const { user } = session.value as Session;
   if (!place) {
     return (
-      <Card title={title}>
+      <Card title="Connect in three steps">
         <Empty title="There is no server on the contract yet.">
           An admin adds servers under <Link href={paths.servers}>Servers</Link>.
         </Empty>
@@ -39,11 +44,15 @@ export function ConnectCard({ title, servers, authlist }: ConnectCardProps) {
   const credentials = { user: user.flags.proxy ? user.name : 'USER', token: 'TOKEN' };
   return (
     <Card
-      title={title}
+      title="Connect in three steps"
       note={
-        <>
-          The commands go through <strong>{place.server}</strong>; any of your servers will do.
-        </>
+        place.isLive ? (
+          <>
+            The commands go through <strong>{place.server}</strong>; any of your servers will do.
+          </>
+        ) : (
+          `${unservedSentence} The commands work when one does.`
+        )
       }
     >
       <ol class="first-steps">
@@ -73,17 +82,48 @@ export function ConnectCard({ title, servers, authlist }: ConnectCardProps) {
   );
 }
 
+/** The short way to a command that works: the page of a server that is there. */
+export function ConnectHint({ servers }: Pick<ConnectCardProps, 'servers'>) {
+  const place = placeToTry(servers);
+  return (
+    <Card
+      title="Connect"
+      note={
+        place?.isLive ? (
+          <>
+            The page of the server <strong>{place.server}</strong> has settings to copy, for curl,
+            browsers and scripts.
+          </>
+        ) : (
+          unservedSentence
+        )
+      }
+      actions={
+        <Link class="button" href={place?.isLive ? paths.server(place.server) : paths.servers}>
+          {place?.isLive ? `Settings for ${place.server}` : 'Servers'}
+        </Link>
+      }
+    >
+      {null}
+    </Card>
+  );
+}
+
 /** A port to try: of a server that is there, and an exit IP that works, if there is such. */
 function placeToTry(servers: NonNullable<Overview['servers']>) {
-  const places = servers.flatMap(({ server, hostname, nodes, ips }) =>
-    ips.flatMap(({ ip, status, ports }) =>
-      ports.map(({ port, service }) => ({
-        server,
-        exit: ip,
-        host: hostname,
+  const places = servers.flatMap((server) =>
+    server.ips.flatMap((exit) =>
+      portsOf(server, exit).map(({ port, service }) => ({
+        server: server.server,
+        exit: exit.ip,
+        host: server.hostname,
         port,
         service,
-        rank: (nodes.live > 0 ? 4 : 0) + (status === 'ok' ? 2 : 0) + (service === 'proxy' ? 1 : 0),
+        isLive: server.nodes.live > 0,
+        rank:
+          (server.nodes.live > 0 ? 4 : 0) +
+          (exit.status === 'ok' ? 2 : 0) +
+          (service === 'proxy' ? 1 : 0),
       })),
     ),
   );
@@ -97,22 +137,23 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
   const [busy, setBusy] = useState(false);
   const listed = authlist.find((entry) => entry.ip === ip && entry.user_active);
   const canList = user.flags.proxy && writable && !listed;
-  const list = async () => {
+  const list = async (button: HTMLElement) => {
     if (busy) return;
     setBusy(true);
+    // It goes away when the address is listed.
+    keepFocus(button);
     try {
       const body = { user: user.name, expiry: now.value + lifetime_seconds };
       const entry = await change('console_create_authlist_entry', { body });
       const { ip, id } = entry;
-      say(
-        `${ip} is let in for 8 hours.`,
-        undoBy(async () => {
-          await change('console_remove_authlist_entry', { path: { id } });
-          return `${ip} is off the authlist again.`;
-        }),
-      );
+      const back = async () => {
+        await change('console_remove_authlist_entry', { path: { id } });
+        return `${ip} is off the authlist again.`;
+      };
+      const undo = undoBy(back, { about: keysOf(entry), until: entry.expiry });
+      say(`${ip} is let in for 8 hours.`, undo);
     } catch (error) {
-      complain(explain(error).sentence);
+      complain(listedElsewhere(explain(error), authlist, user.flags.admin).sentence);
     } finally {
       setBusy(false);
     }
@@ -137,7 +178,7 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
       </div>
       {canList && (
         <div class="actions">
-          <Button busy={busy} onClick={() => void list()}>
+          <Button busy={busy} onClick={(event) => void list(event.currentTarget)}>
             {ip ? `Let ${ip} in for 8 hours` : 'Let my address in for 8 hours'}
           </Button>
         </div>

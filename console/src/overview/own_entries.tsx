@@ -8,7 +8,12 @@ import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import type { Overview } from './use_overview.ts';
 
+const most_entries = 5;
+
 export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authlist']> }) {
+  // Those that end first are those to look at.
+  const shown = authlist.toSorted((a, b) => a.expiry - b.expiry).slice(0, most_entries);
+  const more = authlist.length - shown.length;
   return (
     <Card
       title="Your addresses"
@@ -20,7 +25,7 @@ export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authl
       ) : (
         <Table
           caption="Your addresses on the authlist"
-          rows={authlist}
+          rows={shown}
           keyOf={({ id }) => id}
           columns={[
             { heading: 'Address', cell: ({ ip }) => <span class="mono">{ip}</span>, names: true },
@@ -33,6 +38,13 @@ export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authl
             },
           ]}
         />
+      )}
+      {more > 0 && (
+        <p>
+          <Link
+            href={paths.authlist}
+          >{`${more.toLocaleString('en')} more on the IP authlist`}</Link>
+        </p>
       )}
     </Card>
   );

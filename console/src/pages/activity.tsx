@@ -2,8 +2,8 @@
 import '../style/activity.css';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../api.ts';
-import { useAuditPages } from '../audit_pages.ts';
-import { auditSentence, differences, kindOf } from '../audit_sentences.ts';
+import { useAuditPages, useLookBack } from '../audit_pages.ts';
+import { accountKinds, auditSentence, differences, kindOf } from '../audit_sentences.ts';
 import { count, dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
 import { explain } from '../sentences.ts';
@@ -20,54 +20,51 @@ type Record = Answer<'console_list_audit'>[number];
 export function ActivityPage() {
   const reading = useAuditPages();
   const [kind, setKind] = useState('');
+  const ofKind = ({ action }: Record) => kind === '' || kindOf(action) === kind;
+  const shown = (reading.data ?? []).filter(ofKind);
+  const { verb, readOlder } = useLookBack({ ...reading, kind, found: shown.length });
   return (
     <Page title="Activity" note="Everything that was changed in the account, and every sign-in.">
       <Loaded of={reading} what="the activity" explain={explain}>
-        {(records) => {
-          const kinds = [...new Set(records.map(({ action }) => kindOf(action)))].sort();
-          const shown = records.filter(({ action }) => kind === '' || kindOf(action) === kind);
-          return (
-            <>
-              <div class="filters">
-                <SelectField
-                  label="Kind"
-                  name="kind"
-                  value={kind}
-                  options={[
-                    { value: '', text: 'Everything' },
-                    ...[...new Set([...kinds, ...(kind ? [kind] : [])])].map((one) => ({
-                      value: one,
-                      text: one,
-                    })),
-                  ]}
-                  onInput={setKind}
-                />
-              </div>
-              <Card>
-                {shown.length === 0 ? (
-                  <Empty title={kind ? `Nothing of this kind so far.` : 'Nothing yet.'}>
-                    What anybody changes in the account appears here.
-                  </Empty>
-                ) : (
-                  <ol class="activity">
-                    {shown.map((record) => (
-                      <li key={record.id}>
-                        <OneRecord record={record} />
-                      </li>
-                    ))}
-                  </ol>
-                )}
-                <Foot
-                  shown={shown.length}
-                  loaded={records.length}
-                  hasOlder={reading.hasOlder}
-                  isReadingOlder={reading.isReadingOlder}
-                  older={reading.older}
-                />
-              </Card>
-            </>
-          );
-        }}
+        {(records) => (
+          <>
+            <div class="filters">
+              <SelectField
+                label="Kind"
+                name="kind"
+                value={kind}
+                options={[
+                  { value: '', text: 'Everything' },
+                  ...accountKinds.map((one) => ({ value: one, text: one })),
+                ]}
+                onInput={setKind}
+              />
+            </div>
+            <Card>
+              {shown.length === 0 ? (
+                <Empty title={kind ? 'Nothing of this kind in what was read.' : 'Nothing yet.'}>
+                  What anybody changes in the account appears here.
+                </Empty>
+              ) : (
+                <ol class="activity">
+                  {shown.map((record) => (
+                    <li key={record.id}>
+                      <OneRecord record={record} />
+                    </li>
+                  ))}
+                </ol>
+              )}
+              <Foot
+                shown={shown.length}
+                loaded={records.length}
+                hasOlder={reading.hasOlder}
+                isReadingOlder={reading.isReadingOlder}
+                verb={verb}
+                older={readOlder}
+              />
+            </Card>
+          </>
+        )}
       </Loaded>
     </Page>
   );
@@ -128,16 +125,17 @@ interface FootProps {
   loaded: number;
   hasOlder: boolean;
   isReadingOlder: boolean;
+  verb: string;
   older: () => void;
 }
 
-function Foot({ shown, loaded, hasOlder, isReadingOlder, older }: FootProps) {
+function Foot({ shown, loaded, hasOlder, isReadingOlder, verb, older }: FootProps) {
   const all = count(loaded, 'record');
   return (
     <div class="row">
       {hasOlder && (
         <Button busy={isReadingOlder} onClick={older}>
-          Older
+          {verb}
         </Button>
       )}
       <p class="note" role="status">

@@ -1,13 +1,13 @@
 // The IP authlist: which addresses need no password, for whom and until when.
 import { useState } from 'preact/hooks';
 import { dateTime, fromNow } from '../format.ts';
-import { type AuthlistEntry, AuthlistForm } from '../forms/authlist_form.tsx';
+import { type AuthlistEntry, AuthlistForm, keysOf } from '../forms/authlist_form.tsx';
 import { LastRemoval, RemoveAll } from '../forms/remove_all.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { now } from '../now.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
-import { flags, session } from '../session.ts';
+import { flags, refusal, session } from '../session.ts';
 import '../style/lists.css';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -32,7 +32,12 @@ export function AuthlistPage() {
   const close = () => setShown(undefined);
   const total = entries.data?.length ?? 0;
   const add = (
-    <Button kind="primary" icon="plus" onClick={() => setShown({ dialog: 'add' })}>
+    <Button
+      kind="primary"
+      icon="plus"
+      refused={refusal.value}
+      onClick={() => setShown({ dialog: 'add' })}
+    >
       Add an address
     </Button>
   );
@@ -43,7 +48,11 @@ export function AuthlistPage() {
       actions={
         <>
           {flags.value.admin && total > 0 && (
-            <Button icon="remove" onClick={() => setShown({ dialog: 'remove all' })}>
+            <Button
+              icon="remove"
+              refused={refusal.value}
+              onClick={() => setShown({ dialog: 'remove all' })}
+            >
               Remove all …
             </Button>
           )}
@@ -128,11 +137,13 @@ function Entries({ all, show }: EntriesProps) {
                   <IconButton
                     icon="edit"
                     label={`Change ${entry.ip}`}
+                    refused={refusal.value}
                     onClick={() => show({ dialog: 'change', entry })}
                   />
                   <IconButton
                     icon="remove"
                     label={`Remove ${entry.ip}`}
+                    refused={refusal.value}
                     onClick={() => show({ dialog: 'remove', entry })}
                   />
                 </>
@@ -187,7 +198,7 @@ function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => 
       await change('console_create_authlist_entry', { body: { ip, user, expiry } });
       return `${ip} is listed again.`;
     };
-    say(`${ip} is off the list.`, undoBy(back));
+    say(`${ip} is off the list.`, undoBy(back, { about: keysOf(entry), until: expiry }));
   };
   return (
     <Dialog title={`Remove ${ip}?`} onClose={onClose}>

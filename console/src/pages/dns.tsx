@@ -2,14 +2,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { awaited, type DnsEntry, filtered, isOver, newsOf } from '../dns_entries.ts';
 import { dateTime, fromNow } from '../format.ts';
-import { DnsForm } from '../forms/dns_form.tsx';
+import { DnsForm, keysOf } from '../forms/dns_form.tsx';
 import { LastRemoval, RemoveAll } from '../forms/remove_all.tsx';
 import { TryDns } from '../forms/try_dns.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { now } from '../now.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
-import { session } from '../session.ts';
+import { refusal, session } from '../session.ts';
 import '../style/lists.css';
 import { Status } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
@@ -32,9 +32,19 @@ export function DnsPage() {
   const entries = useRead('console_list_overrides', {});
   const [shown, setShown] = useState<Shown>();
   const close = () => setShown(undefined);
-  const total = entries.data?.length ?? 0;
+  const all = entries.data ?? [];
+  const total = all.length;
+  const changeOther = (id: number) => {
+    const entry = all.find((one) => one.id === id);
+    if (entry) setShown({ dialog: 'change', entry });
+  };
   const add = (
-    <Button kind="primary" icon="plus" onClick={() => setShown({ dialog: 'add' })}>
+    <Button
+      kind="primary"
+      icon="plus"
+      refused={refusal.value}
+      onClick={() => setShown({ dialog: 'add' })}
+    >
       Add an entry
     </Button>
   );
@@ -45,7 +55,11 @@ export function DnsPage() {
       actions={
         total > 0 && (
           <>
-            <Button icon="remove" onClick={() => setShown({ dialog: 'remove all' })}>
+            <Button
+              icon="remove"
+              refused={refusal.value}
+              onClick={() => setShown({ dialog: 'remove all' })}
+            >
               Remove all …
             </Button>
             {add}
@@ -71,9 +85,22 @@ export function DnsPage() {
         </Loaded>
       </Card>
       <LastRemoval list="overrides" />
-      {shown?.dialog === 'add' && <DnsForm onClose={close} />}
-      {shown?.dialog === 'change' && <DnsForm entry={shown.entry} onClose={close} />}
-      {shown?.dialog === 'try' && <TryDns entry={shown.entry} onClose={close} />}
+      {shown?.dialog === 'add' && <DnsForm onClose={close} onChangeOther={changeOther} />}
+      {shown?.dialog === 'change' && (
+        <DnsForm
+          key={shown.entry.id}
+          entry={shown.entry}
+          onClose={close}
+          onChangeOther={changeOther}
+        />
+      )}
+      {shown?.dialog === 'try' && (
+        // As it is now: it may come into force while the dialog is open.
+        <TryDns
+          entry={all.find(({ id }) => id === shown.entry.id) ?? shown.entry}
+          onClose={close}
+        />
+      )}
       {shown?.dialog === 'remove' && <RemoveEntry entry={shown.entry} onClose={close} />}
       {shown?.dialog === 'remove all' && (
         <RemoveAll list="overrides" entries={total} onClose={close}>
@@ -207,6 +234,7 @@ function Actions({ entry, show }: { entry: DnsEntry; show: (shown: Shown) => voi
         <Button
           kind="quiet"
           aria-label={`Revive ${name}`}
+          refused={refusal.value}
           onClick={() => show({ dialog: 'change', entry })}
         >
           Revive
@@ -223,6 +251,7 @@ function Actions({ entry, show }: { entry: DnsEntry; show: (shown: Shown) => voi
           <IconButton
             icon="edit"
             label={`Change ${name}`}
+            refused={refusal.value}
             onClick={() => show({ dialog: 'change', entry })}
           />
         </>
@@ -230,6 +259,7 @@ function Actions({ entry, show }: { entry: DnsEntry; show: (shown: Shown) => voi
       <IconButton
         icon="remove"
         label={`Remove ${name}`}
+        refused={refusal.value}
         onClick={() => show({ dialog: 'remove', entry })}
       />
     </>
@@ -246,7 +276,9 @@ function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void 
       return `${hostname} on ${server} is back.`;
     };
     // An entry that has expired can be revived while it is there; it cannot be made again.
-    say(`${hostname} on ${server} is removed.`, isOver(entry) ? {} : undoBy(back));
+    const about = keysOf(entry);
+    const undo = isOver(entry) ? { about } : undoBy(back, { about, until: expiry });
+    say(`${hostname} on ${server} is removed.`, undo);
   };
   return (
     <Dialog title={`Remove ${hostname} on ${server}?`} onClose={onClose}>

@@ -2,7 +2,7 @@
 import '../style/overview.css';
 import { useRef } from 'preact/hooks';
 import { AttentionCard } from '../overview/attention_card.tsx';
-import { ConnectCard } from '../overview/connect_card.tsx';
+import { ConnectCard, ConnectHint } from '../overview/connect_card.tsx';
 import { ContractCard, TopServers } from '../overview/contract_card.tsx';
 import { OwnEntries } from '../overview/own_entries.tsx';
 import { PeriodCard } from '../overview/period_card.tsx';
@@ -23,9 +23,10 @@ export function OverviewPage() {
     <Page title="Overview">
       {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
       {servers && authlist && isNew.current && (
-        <ConnectCard title="Connect in three steps" servers={servers} authlist={authlist} />
+        <ConnectCard servers={servers} authlist={authlist} />
       )}
       <AttentionCard items={items} isReading={isReading} faults={faults} />
+      {servers && (admin || proxy) && !isNew.current && <ConnectHint servers={servers} />}
       {contract && (
         <div class="overview-columns">
           <div class="overview-column">
@@ -44,9 +45,6 @@ export function OverviewPage() {
             )}
           </div>
         </div>
-      )}
-      {servers && authlist && proxy && !admin && !isNew.current && (
-        <ConnectCard title="How to connect" servers={servers} authlist={authlist} />
       )}
     </Page>
   );

@@ -27,7 +27,8 @@ export function UsagePage() {
     server: '',
     user: '',
   });
-  const asked = spanOf(filters.choice, now.value);
+  const start = useRead('console_get_contract', {}).data?.start;
+  const asked = spanOf(filters.choice, now.value, start);
   const isWrong = 'wrong' in asked;
   const span: Span = isWrong ? {} : asked;
   const { server, user } = filters;
@@ -53,6 +54,7 @@ export function UsagePage() {
         servers={namesIn(allServers.data, 'server')}
         users={namesIn(allUsers.data, 'user')}
         now={now.value}
+        start={start}
       />
       <p class="fault" role="alert">
         {isWrong && asked.wrong}

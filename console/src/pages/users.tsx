@@ -12,7 +12,7 @@ import { AddUserDialog, ChangeUserDialog, type User } from '../forms/user_form.t
 import { Since, Until } from '../moments.tsx';
 import { useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
-import { flags, session } from '../session.ts';
+import { flags, refusal, session } from '../session.ts';
 import '../style/users.css';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -81,6 +81,8 @@ export function UsersPage() {
   );
 }
 
+const first_token_version = 1;
+
 const columns: Array<Column<User>> = [
   {
     heading: 'User',
@@ -91,6 +93,11 @@ const columns: Array<Column<User>> = [
           {user.name} {user.name === session.value?.user.name && <span class="note">(you)</span>}
         </span>
         {user.display_name !== user.name && <span class="note">{user.display_name}</span>}
+        {user.token_version > first_token_version && (
+          <span class="note">
+            tokens invalidated {count(user.token_version - first_token_version, 'time')}
+          </span>
+        )}
       </span>
     ),
   },
@@ -107,7 +114,6 @@ const columns: Array<Column<User>> = [
     ),
   },
   { heading: 'Sign-in', cell: (user) => <SignIn {...user.sign_in} /> },
-  { heading: 'Token version', numeric: true, cell: ({ token_version }) => token_version },
 ];
 
 function SignIn(facts: User['sign_in']) {
@@ -119,7 +125,11 @@ function SignIn(facts: User['sign_in']) {
           ? second_factor
             ? 'With password and second factor'
             : 'With password'
-          : 'Not set up'}
+          : last_sign_in_at === null
+            ? 'Not set up'
+            : sessions > 0
+              ? 'No password; came by a link'
+              : 'No password'}
       </span>
       {invited_until !== null && (
         <span>
@@ -175,6 +185,7 @@ function UserActions({ user, isAdmin, open }: UserActionsProps) {
         <Button
           icon="tokens"
           aria-label={`New token for ${name}`}
+          refused={refusal.value}
           onClick={() => open({ what: 'token', user })}
         >
           New token

@@ -4,6 +4,7 @@ import { bytes, count } from '../format.ts';
 import { undoBy } from '../forms/undo.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
+import { refusal } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Form } from '../ui/form.tsx';
@@ -45,6 +46,7 @@ export function AddButton({ server, words }: { server: string; words?: string })
     <Button
       icon="plus"
       busy={busy}
+      refused={refusal.value}
       aria-label={words ?? `Add ${server} to the contract`}
       onClick={busy ? undefined : () => void press()}
     >

@@ -1,18 +1,18 @@
 // The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
 import { dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
-import { Status } from '../ui/badge.tsx';
+import { Badge, Status } from '../ui/badge.tsx';
 import { Card } from '../ui/card.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
-import type { ExitIp, OwnServer } from './rows.ts';
+import { type ExitIp, type OwnServer, unserved } from './rows.ts';
 
 export function ExitIps({ server }: { server: OwnServer }) {
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
   const hasGeo = server.ips.some(({ geostatus = {} }) => Object.keys(geostatus).length > 0);
   const columns: Array<Column<ExitIp>> = [
     { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
-    { heading: 'Health', cell: (exit) => <Health of={exit} /> },
+    { heading: 'Health', cell: (exit) => <Health of={exit} isServed={!unserved(server.nodes)} /> },
     ...(hasPorts
       ? [{ heading: 'Ports', cell: (exit: ExitIp) => <Ports of={portsOf(server, exit)} /> }]
       : []),
@@ -48,10 +48,12 @@ export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['por
   return ports.filter(({ service }) => services.includes(service));
 }
 
-function Health({ of: { status, status_time } }: { of: ExitIp }) {
+/** What was checked while no node is there says nothing of today: it has no colour. */
+function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
+  const { status, status_time } = of;
   return (
     <span class="exit-health">
-      <Status status={status} />
+      {isServed ? <Status status={status} /> : <Badge tone="neutral">{`was ${status}`}</Badge>}
       <span class="note">
         {status_time === 0 ? (
           'not checked yet'

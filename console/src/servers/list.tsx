@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { bytes } from '../format.ts';
 import { paths } from '../paths.ts';
-import { flags } from '../session.ts';
+import { flags, refusal } from '../session.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
@@ -19,16 +19,19 @@ import {
   noFilters,
   type OwnServer,
   type Row,
-  type Status,
+  type Standing,
   shownRows,
+  standings,
   summaryOf,
 } from './rows.ts';
 
-export const toneOf: Record<Status, Tone> = {
+export const toneOf: Record<Standing, Tone> = {
   ok: 'good',
   warn: 'warn',
   crit: 'bad',
   unknown: 'neutral',
+  'not connected': 'bad',
+  'no node yet': 'neutral',
 };
 
 interface ServerListProps {
@@ -131,10 +134,7 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
             name="status"
             value={filters.status}
             onInput={(status) => onFilter({ status })}
-            options={[
-              any,
-              ...['ok', 'warn', 'crit', 'unknown'].map((value) => ({ value, text: value })),
-            ]}
+            options={[any, ...standings.map((value) => ({ value, text: value }))]}
           />
           <SelectField
             label="Sort by"
@@ -143,6 +143,7 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
             onInput={(sort) => onFilter({ sort: sort as Filters['sort'] })}
             options={[
               { value: 'name', text: 'Name' },
+              { value: 'status', text: 'Status' },
               { value: 'period', text: 'Usage in this period' },
               { value: 'month', text: 'Usage in 30 days' },
             ]}
@@ -190,7 +191,7 @@ function shortServices(services: readonly string[]): string {
 }
 
 export function ServerStatus({ of }: { of: OwnServer }) {
-  const { status, text } = summaryOf(of.ips);
+  const { status, text } = summaryOf(of);
   return <Badge tone={toneOf[status]}>{text}</Badge>;
 }
 
@@ -200,6 +201,7 @@ function actionsOf({ own, name, can_add }: Row, onRemove: (server: OwnServer) =>
       <IconButton
         icon="remove"
         label={`Remove ${name} from the contract`}
+        refused={refusal.value}
         onClick={() => onRemove(own)}
       />
     );

@@ -8,7 +8,7 @@ import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Stat } from '../ui/card.tsx';
 import { ServerStatus, toneOf } from './list.tsx';
-import { type Filters, isInView, type Row, type Status, summaryOf } from './rows.ts';
+import { type Filters, isInView, type Row, standings, summaryOf, unserved } from './rows.ts';
 
 interface ServerMapProps {
   rows: readonly Row[];
@@ -57,8 +57,8 @@ export function ServerMap({ rows, filters, onFilter }: ServerMapProps) {
 const legend = [
   { tone: 'good', text: 'ok' },
   { tone: 'warn', text: 'warn' },
-  { tone: 'bad', text: 'crit' },
-  { tone: 'neutral', text: 'unknown' },
+  { tone: 'bad', text: 'crit, or not connected' },
+  { tone: 'neutral', text: 'unknown, or no node yet' },
   { tone: 'faint', text: 'not on the contract' },
 ] as const;
 
@@ -66,7 +66,7 @@ function pointOf(
   { name, title, country_name, own, ...row }: Row,
   chosen: readonly string[],
 ): MapPoint {
-  const summary = own && summaryOf(own.ips);
+  const summary = own && summaryOf(own);
   return {
     id: name,
     name,
@@ -99,13 +99,14 @@ function Chosen({ rows }: { rows: readonly Row[] }) {
   );
 }
 
-const statuses: readonly Status[] = ['ok', 'warn', 'crit', 'unknown'];
-
 function Figures({ rows }: { rows: readonly Row[] }) {
   const own = rows.filter((row) => row.own);
-  const exits = own.flatMap((row) => row.own?.ips ?? []);
-  const byStatus = statuses
-    .map((status) => ({ status, many: exits.filter((exit) => exit.status === status).length }))
+  // An exit IP without a node is of no use, however well it did when it was checked.
+  const exits = own.flatMap(({ own }) =>
+    (own?.ips ?? []).map(({ status }) => (own && unserved(own.nodes)) ?? status),
+  );
+  const byStatus = standings
+    .map((status) => ({ status, many: exits.filter((one) => one === status).length }))
     .filter(({ many }) => many > 0);
   return (
     <dl class="servers-figures">

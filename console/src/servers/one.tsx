@@ -4,7 +4,7 @@ import { Link } from 'wouter-preact';
 import { bytes, count } from '../format.ts';
 import { paths } from '../paths.ts';
 import { explain } from '../sentences.ts';
-import { flags } from '../session.ts';
+import { flags, refusal } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty, Stat } from '../ui/card.tsx';
 import { Loaded } from '../ui/loaded.tsx';
@@ -38,7 +38,7 @@ export function OneServer({ name, row, reading }: OneServerProps) {
       actions={
         flags.value.admin &&
         own && (
-          <Button icon="remove" onClick={() => setRemoving(true)}>
+          <Button icon="remove" refused={refusal.value} onClick={() => setRemoving(true)}>
             Remove from the contract
           </Button>
         )

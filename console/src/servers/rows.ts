@@ -7,6 +7,11 @@ export type NetworkServer = Answer<'console_list_network'>[number];
 export type ExitIp = OwnServer['ips'][number];
 export type Status = ExitIp['status'];
 
+interface Served {
+  nodes: OwnServer['nodes'];
+  ips: ReadonlyArray<{ status: Status }>;
+}
+
 export interface Row {
   name: string;
   hostname: string;
@@ -24,8 +29,12 @@ export interface Row {
   own: OwnServer | undefined;
 }
 
+/** How a server stands: what its exit IPs are worth is moot where no machine serves it. */
+export const standings = ['ok', 'warn', 'crit', 'unknown', 'not connected', 'no node yet'] as const;
+export type Standing = (typeof standings)[number];
+
 export interface Summary {
-  status: Status;
+  status: Standing;
   /** "ok", or "crit, 1 of 6". */
   text: string;
 }
@@ -51,8 +60,16 @@ export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServe
 
 const worstFirst: readonly Status[] = ['crit', 'warn', 'unknown', 'ok'];
 
-/** The worst status of a server's exit IPs, and of how many it is where they differ. */
-export function summaryOf(ips: ReadonlyArray<{ status: Status }>): Summary {
+/** Why nobody can be let through, or undefined where a node is there. */
+export function unserved({ all, live }: OwnServer['nodes']): Standing | undefined {
+  if (all === 0) return 'no node yet';
+  return live === 0 ? 'not connected' : undefined;
+}
+
+/** The worst status of a server's exit IPs, and of how many it is where they differ; or that no node is there. */
+export function summaryOf({ nodes, ips }: Served): Summary {
+  const missing = unserved(nodes);
+  if (missing) return { status: missing, text: missing };
   const status = worstFirst.find((one) => ips.some((exit) => exit.status === one)) ?? 'unknown';
   const many = ips.filter((exit) => exit.status === status).length;
   if (ips.length === 0) return { status, text: 'no exit IPs' };
@@ -60,7 +77,7 @@ export function summaryOf(ips: ReadonlyArray<{ status: Status }>): Summary {
 }
 
 export const views = ['contract', 'others', 'all'] as const;
-export const sortings = ['name', 'period', 'month'] as const;
+export const sortings = ['name', 'status', 'period', 'month'] as const;
 
 export interface Filters {
   view: (typeof views)[number];
@@ -106,16 +123,22 @@ export function shownRows(rows: readonly Row[], filters: Filters): Row[] {
       (chosen.length === 0 || chosen.includes(row.name)) &&
       (!filters.country || row.country === filters.country) &&
       (!filters.service || row.services.includes(filters.service)) &&
-      (!status || (row.own && summaryOf(row.own.ips).status === status)) &&
+      (!status || (row.own && summaryOf(row.own).status === status)) &&
       words.every((word) => textOf(row).includes(word)),
   );
-  const used = ({ own }: Row) =>
-    sort === 'month' ? own?.usage?.last_30_days : own?.usage?.current;
   return shown.sort(
     (a, b) =>
-      (sort === 'name' ? 0 : (used(b) ?? -1) - (used(a) ?? -1)) ||
+      weightOf(b, sort) - weightOf(a, sort) ||
       a.name.localeCompare(b.name, 'en', { numeric: true }),
   );
+}
+
+/** The heaviest comes first: most usage, or the best status; servers that are not on the contract last. */
+function weightOf({ own }: Row, sort: Filters['sort']): number {
+  if (!own) return sort === 'name' ? 0 : Number.NEGATIVE_INFINITY;
+  if (sort === 'status') return -standings.indexOf(summaryOf(own).status);
+  const { current = -1, last_30_days = -1 } = own.usage ?? {};
+  return { name: 0, period: current, month: last_30_days }[sort];
 }
 
 function textOf({ name, hostname, title, city, country_name, own }: Row): string {

@@ -13,6 +13,15 @@ export const tokenPlace = 'PROXY_ACCESS_TOKEN';
 
 const direct = ['localhost', '127.0.0.1', '::1'];
 
+/** Whether the page is of this machine: browsers take such pages past a proxy, unless they are told not to. */
+function isOfThisMachine(page: string): boolean {
+  const host = URL.canParse(page) ? new URL(page).hostname.replace(/^\[|\]$/g, '') : '';
+  return /^127\.|(^|\.)localhost$/.test(host) || host === '::1';
+}
+
+/** For Chrome: nothing goes past the proxy. */
+const bypassNothing = '--proxy-bypass-list=<-loopback>';
+
 // ---- Quoting ------------------------------------------------------------------------------
 
 /** For PowerShell, which doubles a quote, and takes the curly ones for quotes too. */
@@ -101,6 +110,7 @@ function selenium(way: Through, page: string): Settings {
     '',
     'options = webdriver.ChromeOptions()',
     `options.add_argument(${literal(`--proxy-server=${proxyUrl(way)}`)})`,
+    ...(isOfThisMachine(page) ? [`options.add_argument(${literal(bypassNothing)})`] : []),
     ...(credentials ? ['options.enable_bidi = True'] : []),
     'driver = webdriver.Chrome(options=options)',
     ...(credentials
@@ -126,19 +136,20 @@ const askedFor = (way: Through) =>
   way.credentials ? ' It asks for the user name and the token when it first connects.' : '';
 
 function chrome(way: Through, page: string): Settings {
+  const bypass = isOfThisMachine(page) ? ` ${shell(bypassNothing)}` : '';
   return {
-    text: `google-chrome --user-data-dir="$(mktemp -d)" --proxy-server=${shell(proxyUrl(way))} ${shell(page)}`,
+    text: `google-chrome --user-data-dir="$(mktemp -d)" --proxy-server=${shell(proxyUrl(way))}${bypass} ${shell(page)}`,
     note: `Opens a Chrome of its own, beside the one that you use.${askedFor(way)}`,
   };
 }
 
-function firefox(way: Through): Settings {
+function firefox(way: Through, page: string): Settings {
   const { host, port } = way;
   const secure = way.service === 'proxy-https';
-  const prefs: Array<[string, string | number]> = secure
+  const prefs: Array<[string, string | number | boolean]> = secure
     ? [
         ['network.proxy.type', 2],
-        ['network.proxy.autoconfig_url', `data:text/javascript,${encode(pacText(way))}`],
+        ['network.proxy.autoconfig_url', `data:text/javascript,${encode(pacText(way, page))}`],
       ]
     : [
         ['network.proxy.type', 1],
@@ -147,6 +158,7 @@ function firefox(way: Through): Settings {
         ['network.proxy.ssl', host],
         ['network.proxy.ssl_port', port],
       ];
+  if (isOfThisMachine(page)) prefs.push(['network.proxy.allow_hijacking_localhost', true]);
   const where = 'The file user.js in the folder of a Firefox profile.';
   const how = secure
     ? ' Firefox takes a proxy over TLS from a PAC file alone, so this holds one.'
@@ -159,18 +171,20 @@ function firefox(way: Through): Settings {
   };
 }
 
-function pac(way: Through): Settings {
+function pac(way: Through, page: string): Settings {
   return {
-    text: pacText(way),
-    note: `For browsers and systems that take a proxy auto-configuration file.${askedFor(way)}`,
+    text: pacText(way, page),
+    note: `For browsers and systems that take a proxy auto-configuration file.${isOfThisMachine(page) ? ' Some take pages of this machine past any proxy all the same: Chrome then needs --proxy-bypass-list too.' : ''}${askedFor(way)}`,
   };
 }
 
-function pacText(way: Through): string {
+function pacText(way: Through, page: string): string {
   const proxy = `${way.service === 'proxy-https' ? 'HTTPS' : 'PROXY'} ${placeOf(way)}`;
+  const bypass = isOfThisMachine(page)
+    ? ''
+    : `  if (isPlainHostName(host) || host === '127.0.0.1' || host === '::1') return 'DIRECT';\n`;
   return `function FindProxyForURL(url, host) {
-  if (isPlainHostName(host) || host === '127.0.0.1' || host === '::1') return 'DIRECT';
-  return ${literal(proxy)};
+${bypass}  return ${literal(proxy)};
 }`;
 }
 

@@ -5,7 +5,8 @@ import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { change, useRead } from '../reading.ts';
 import { explain } from '../sentences.ts';
-import { flags, session } from '../session.ts';
+import { flags, refusal, session } from '../session.ts';
+import { Copy } from '../ui/copy.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';
 import { tokenPlace } from './settings.ts';
@@ -61,6 +62,7 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
       <Form
         verb={made ? 'Make another token' : 'Make a token'}
         kind="plain"
+        refused={refusal.value}
         explain={explain}
         onSubmit={make}
       >
@@ -83,9 +85,10 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
       </Form>
       <p class="note" role="status">
         {made
-          ? `The token for ${made.user} is in the text below until you leave this page. It works until ${dateTime(made.expiry)}, and is not shown again.`
+          ? `The token for ${made.user} works until ${dateTime(made.expiry)}. Copy what you need before you leave this page: it is not shown again.`
           : `Put a proxy access token of ${user || 'the user'} in place of ${tokenPlace}, or make one here.`}
       </p>
+      {made && <Copy text={made.token} what="the token" />}
     </>
   );
 }

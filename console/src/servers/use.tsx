@@ -6,14 +6,14 @@ import { dateTime } from '../format.ts';
 import { AuthlistForm } from '../forms/authlist_form.tsx';
 import { paths } from '../paths.ts';
 import { useRead } from '../reading.ts';
-import { flags } from '../session.ts';
+import { flags, refusal } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { Choice } from '../ui/choice.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { CheckField, SelectField, TextField } from '../ui/field.tsx';
 import { portsOf } from './exits.tsx';
-import type { OwnServer } from './rows.ts';
+import { type OwnServer, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
 import { TokenFields, useToken } from './token.tsx';
 
@@ -22,7 +22,14 @@ const proxyNames: Record<string, string> = {
   'proxy-https': 'HTTPS proxy (over TLS)',
 };
 
+const unservedSentences: Record<string, string> = {
+  'no node yet': 'No machine serves this server yet: these settings do not work.',
+  'not connected':
+    'The machines of this server are not connected: these settings may not work, and changes do not reach them.',
+};
+
 export function ReadySettings({ server }: { server: OwnServer }) {
+  const missing = unserved(server.nodes);
   const [ip, setIp] = useState('');
   const [port, setPort] = useState('');
   const [override, setOverride] = useState(false);
@@ -49,13 +56,17 @@ export function ReadySettings({ server }: { server: OwnServer }) {
   const { text, note } = write(way, page.trim() || 'https://www.example.com/');
   return (
     <Card title="Settings to copy" note="For programs and browsers that are to use this server.">
+      {missing && <p class="banner notice">{unservedSentences[missing]}</p>}
       <div class="fields">
         <SelectField
           label="Exit IP"
           name="exit_ip"
           value={exit.ip}
           onInput={setIp}
-          options={usable.map((one) => ({ value: one.ip, text: `${one.ip} (${one.status})` }))}
+          options={usable.map((one) => ({
+            value: one.ip,
+            text: missing ? one.ip : `${one.ip} (${one.status})`,
+          }))}
         />
         <SelectField
           label="Proxy"
@@ -73,6 +84,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           type="url"
           value={page}
           onInput={(event) => setPage(event.currentTarget.value)}
+          hint="Where a proxy refuses an https page, a program shows its status alone, such as 407; for an http page, its sentence too."
         />
       </div>
       <CheckField
@@ -131,11 +143,11 @@ function OwnAddress() {
       {entry ? (
         <Link href={paths.authlist}>IP authlist</Link>
       ) : (
-        <Button icon="plus" onClick={() => setAdding(true)}>
+        <Button icon="plus" refused={refusal.value} onClick={() => setAdding(true)}>
           Add an address
         </Button>
       )}
-      {isAdding && <AuthlistForm onClose={() => setAdding(false)} />}
+      {isAdding && <AuthlistForm ip={ip} onClose={() => setAdding(false)} />}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { useHold } from './dialog.tsx';
 import { FieldFault } from './field.tsx';
 
 interface Fault {
@@ -18,14 +19,25 @@ interface FormProps {
   /** Puts an error into words. */
   explain: (error: unknown) => Fault;
   onCancel?: () => void;
+  /** Why it cannot be sent now. */
+  refused?: string | null | undefined;
   children?: ComponentChildren;
 }
 
-export function Form({ verb, kind = 'primary', onSubmit, explain, onCancel, children }: FormProps) {
+export function Form({
+  verb,
+  kind = 'primary',
+  onSubmit,
+  explain,
+  onCancel,
+  refused,
+  children,
+}: FormProps) {
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault>();
   const form = useRef<HTMLFormElement>(null);
-  const named = fault?.field !== undefined && hasField(form.current, fault.field);
+  useHold(busy);
+  const named = fault?.field !== undefined && Boolean(fieldNamed(form.current, fault.field));
 
   useEffect(() => {
     const wrong = form.current?.querySelector('[aria-invalid="true"]');
@@ -45,24 +57,41 @@ export function Form({ verb, kind = 'primary', onSubmit, explain, onCancel, chil
       setBusy(false);
     }
   };
+  /** What was wrong is being corrected, and no longer said. */
+  const corrected = ({ target }: Event) => {
+    if (fault?.field === undefined || !(target instanceof Node)) return;
+    if (fieldNamed(form.current, fault.field)?.contains(target)) setFault(undefined);
+  };
   return (
-    <form ref={form} class="form" onSubmit={submit}>
+    <form
+      ref={form}
+      class="form"
+      onSubmit={submit}
+      onInput={corrected}
+      // The browser stops a submit by a fault of its own, and says that one.
+      onInvalidCapture={() => setFault(undefined)}
+    >
       <FieldFault.Provider value={fault}>{children}</FieldFault.Provider>
       <p class="fault" role="alert">
         {fault && !named && fault.sentence}
       </p>
       <div class="form-actions">
-        <Button kind={kind} type="submit" busy={busy}>
+        <Button kind={kind} type="submit" busy={busy} refused={refused}>
           {verb}
         </Button>
-        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+        {onCancel && (
+          <Button disabled={busy} onClick={onCancel}>
+            Cancel
+          </Button>
+        )}
       </div>
     </form>
   );
 }
 
-function hasField(form: HTMLFormElement | null, name: string): boolean {
-  return form?.elements.namedItem(name) instanceof Element;
+function fieldNamed(form: HTMLFormElement | null, name: string): Element | undefined {
+  const field = form?.elements.namedItem(name);
+  return field instanceof Element ? field : undefined;
 }
 
 /** The text of a field, without the space around it. */

@@ -1,8 +1,13 @@
 // A page whose code is fetched when it is first opened.
-import type { FunctionComponent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { createContext, type FunctionComponent } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Page } from './page.tsx';
 
-/** Wraps `load`; shows that it works until the code is there, and offers another try when it does not come. */
+/** Whether the server is reached now; undefined where nobody knows. */
+export const Reached = createContext<boolean | undefined>(undefined);
+
+/** Wraps `load`; shows that it works until the code is there, and tries again when the server is back. */
 export function lazy<P extends object>(
   load: () => Promise<FunctionComponent<P>>,
 ): FunctionComponent<P> {
@@ -10,8 +15,11 @@ export function lazy<P extends object>(
   return function Lazy(props: P) {
     const [Loaded, setLoaded] = useState<FunctionComponent<P> | undefined>(() => known);
     const [failed, setFailed] = useState(false);
+    const isFirst = useRef(true);
+    const reached = useContext(Reached);
     useEffect(() => {
-      if (Loaded) return;
+      if (Loaded || !(isFirst.current || reached)) return;
+      isFirst.current = false;
       load().then(
         (component) => {
           known = component;
@@ -19,20 +27,9 @@ export function lazy<P extends object>(
         },
         () => setFailed(true),
       );
-    }, [Loaded]);
+    }, [Loaded, reached]);
     if (Loaded) return <Loaded {...props} />;
-    if (failed) {
-      return (
-        <main class="page" id="main" role="alert">
-          <p>This page could not be fetched; the server may have been renewed.</p>
-          <p>
-            <button type="button" class="button" onClick={() => location.reload()}>
-              Reload
-            </button>
-          </p>
-        </main>
-      );
-    }
+    if (failed) return <Failed reached={reached} />;
     return (
       <main class="page" id="main">
         <p class="loading" role="status">
@@ -42,3 +39,23 @@ export function lazy<P extends object>(
     );
   };
 }
+
+function Failed({ reached }: { reached: boolean | undefined }) {
+  return (
+    <Page title="This page did not open">
+      <p role="alert">{reached === undefined ? unknown : reached ? renewed : away}</p>
+      {/* While the server is away, a reload would leave nothing at all. */}
+      {reached !== false && (
+        <p>
+          <Button kind="primary" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </p>
+      )}
+    </Page>
+  );
+}
+
+const away = 'The server cannot be reached. The page opens by itself when it is back.';
+const renewed = 'The server seems to have been renewed since this console was opened; reload it.';
+const unknown = 'The server was not reached, or has been renewed since this console was opened.';

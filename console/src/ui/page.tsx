@@ -1,6 +1,7 @@
 // The head of a page: its name is the document's title, and takes the focus when the page is entered.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { PageNoticeHere } from './page_notice.tsx';
 
 interface PageProps {
   title: string;
@@ -31,6 +32,7 @@ export function Page({ title, note, actions, children }: PageProps) {
         </div>
         {actions && <div class="actions">{actions}</div>}
       </header>
+      <PageNoticeHere />
       {children}
     </main>
   );

@@ -1,31 +1,62 @@
 // Short messages of what was done, with a way back where there is one.
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
+import { focusPage } from './focus.ts';
 
 interface Toast {
   id: number;
   text: string;
   tone: 'done' | 'failed';
-  undo?: () => void;
+  undo?: () => unknown;
+  about: readonly string[];
+  /** Undefined: until it is dismissed. */
+  lasts_seconds: number | undefined;
 }
 
-const toasts = signal<Toast[]>([]);
+interface Said {
+  /** Takes it back, for as long as the message stands. */
+  undo?: () => unknown;
+  /** Seconds for which that is possible; without end when left out. */
+  undo_seconds?: number;
+  /**
+   * Keys of what it is about, such as `list/7`. The message takes the place of earlier ones about the
+   * same, or about a part of it (`list` of `list/7`): what these would take back has changed since.
+   */
+  about?: readonly string[];
+}
+
+/** Long enough to read a message, and to reach its button by keyboard. */
+const [reading_seconds, reaching_seconds] = [5, 12];
+
+/** What is shown now, the newest last. */
+export const toasts = signal<readonly Toast[]>([]);
 let last = 0;
 
-/** Says what was done. `undo` takes it back, for as long as the message stands. */
-export function say(text: string, { undo }: { undo?: () => void } = {}): void {
-  add({ text, tone: 'done', ...(undo ? { undo } : {}) });
+/** Says what was done. */
+export function say(text: string, { undo, undo_seconds, about = [] }: Said = {}): void {
+  const lasts_seconds = Math.min(reaching_seconds, undo_seconds ?? reaching_seconds);
+  // A button that is about to stop working is none.
+  if (!undo || lasts_seconds < reading_seconds) {
+    add({ text, tone: 'done', about, lasts_seconds: reading_seconds });
+  } else {
+    add({ text, tone: 'done', about, lasts_seconds, undo });
+  }
 }
 
-/** Says what did not work. */
+/** Says what did not work, until it is read. */
 export function complain(text: string): void {
-  add({ text, tone: 'failed' });
+  add({ text, tone: 'failed', about: [], lasts_seconds: undefined });
 }
 
 function add(toast: Omit<Toast, 'id'>): void {
   last += 1;
-  toasts.value = [...toasts.value.slice(-2), { ...toast, id: last }];
+  const others = toasts.value.filter((older) => !isReplaced(older.about, toast.about));
+  toasts.value = [...others.slice(-2), { ...toast, id: last }];
+}
+
+function isReplaced(older: readonly string[], newer: readonly string[]): boolean {
+  return newer.some((key) => older.some((one) => one === key || one.startsWith(`${key}/`)));
 }
 
 function drop(id: number): void {
@@ -43,22 +74,28 @@ export function Toasts() {
   );
 }
 
-function OneToast({ id, text, tone, undo }: Toast) {
+function OneToast({ id, text, tone, undo, lasts_seconds }: Toast) {
+  const shown = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // Time enough to reach the button by keyboard; failures stay until they are read.
-    if (tone === 'failed') return;
-    const timer = setTimeout(() => drop(id), undo ? 12_000 : 5_000);
+    if (lasts_seconds === undefined) return;
+    const timer = setTimeout(() => drop(id), lasts_seconds * 1000);
     return () => clearTimeout(timer);
-  }, [id, tone, undo]);
+  }, [id, lasts_seconds]);
+  useEffect(() => {
+    const element = shown.current;
+    return () => {
+      if (element?.contains(document.activeElement)) focusPage();
+    };
+  }, []);
   return (
-    <div class={`toast ${tone}`}>
+    <div ref={shown} class={`toast ${tone}`}>
       <p>{text}</p>
       {undo && (
         <Button
           kind="quiet"
           onClick={() => {
             drop(id);
-            undo();
+            void undo();
           }}
         >
           Undo

@@ -16,12 +16,14 @@ interface FilterFieldsProps {
   servers: readonly string[];
   users: readonly string[];
   now: number;
+  /** Of the contract: nothing was counted before. Undefined until known. */
+  start: number | undefined;
 }
 
-export function FilterFields({ filters, onChange, servers, users, now }: FilterFieldsProps) {
+export function FilterFields({ filters, onChange, servers, users, now, start }: FilterFieldsProps) {
   const { choice, server, user } = filters;
   const choose = (changes: Partial<Choice>) => onChange({ choice: { ...choice, ...changes } });
-  const today = isoDay(now);
+  const days = { min: start && isoDay(start), max: isoDay(now) };
   return (
     <div class="filters">
       <SelectField
@@ -37,7 +39,7 @@ export function FilterFields({ filters, onChange, servers, users, now }: FilterF
             label="First day"
             name="first"
             type="date"
-            max={today}
+            {...days}
             value={choice.first}
             onInput={(event) => choose({ first: event.currentTarget.value })}
           />
@@ -45,7 +47,7 @@ export function FilterFields({ filters, onChange, servers, users, now }: FilterF
             label="Last day"
             name="last"
             type="date"
-            max={today}
+            {...days}
             value={choice.last}
             onInput={(event) => choose({ last: event.currentTarget.value })}
           />

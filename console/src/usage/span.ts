@@ -1,5 +1,5 @@
 // Which days are asked for: a span by its name, or by its first and last day.
-import { day_seconds, daysBack, parseIsoDay, startOfDay } from '../usage_days.ts';
+import { day_seconds, daysBack, parseIsoDay, startOfDay, writtenDay } from '../usage_days.ts';
 
 export const spanNames = {
   period: 'This billing period',
@@ -24,8 +24,12 @@ export interface Span {
   to?: number;
 }
 
-/** The span of a choice, or what is wrong with it. */
-export function spanOf({ name, first, last }: Choice, now: number): Span | { wrong: string } {
+/** The span of a choice, or what is wrong with it. `start`: of the contract, as nothing was counted before. */
+export function spanOf(
+  { name, first, last }: Choice,
+  now: number,
+  start = 0,
+): Span | { wrong: string } {
   if (name === 'period') return {};
   if (name !== 'own') return { from: daysBack(now, Number(name)) };
   const from = parseIsoDay(first);
@@ -33,5 +37,8 @@ export function spanOf({ name, first, last }: Choice, now: number): Span | { wro
   if (from === undefined || to === undefined) return { wrong: 'Choose a first and a last day.' };
   if (from > to) return { wrong: 'The first day is after the last.' };
   if (from > startOfDay(now)) return { wrong: 'The first day is still to come.' };
+  if (from < startOfDay(start)) {
+    return { wrong: `Nothing was counted before ${writtenDay(start)}, when the contract began.` };
+  }
   return { from, to: to + day_seconds };
 }

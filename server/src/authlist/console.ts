@@ -16,6 +16,7 @@ import {
   Removed,
   Strict,
 } from '../http/fields.ts';
+import { ownAddress } from '../http/own_address.ts';
 import { Entry, presentEntry, Removal, Restored } from './admin.ts';
 import {
   type AuthlistEntry,
@@ -106,7 +107,7 @@ export function authlistConsoleRoutes(
       },
     },
     async (request, reply) => {
-      const body = { ...request.body, ip: request.body.ip ?? request.ip };
+      const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       const entry = await consoleWrite(ctx, request, async (tx, person) => {
         requireSelf(person, body.user);
         checkExpiry(body.expiry, tx.now);

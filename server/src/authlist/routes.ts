@@ -18,6 +18,7 @@ import {
   Timestamp,
   words,
 } from '../http/fields.ts';
+import { ownAddress } from '../http/own_address.ts';
 import {
   type AuthlistEntry,
   type AuthlistRules,
@@ -146,7 +147,7 @@ function addRoutes(
       },
     },
     async (request, reply) => {
-      const body = { ...request.body, ip: request.body.ip ?? request.ip };
+      const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       return change(ctx, request, reply, async (tx) => {
         checkExpiry(body.expiry, tx.now);
         const entry = await createEntry(tx, accountOf(request), body, rules);

@@ -1,5 +1,6 @@
 // Who is calling: HTTP Basic pair -> API token -> account and variant, for every path under /v0.
 import { type CallerRow, callerByHash, findApiToken } from '../accounts/accounts.ts';
+import { tokensTouched } from '../changes.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { forbidden, unauthorized } from '../errors.ts';
@@ -94,10 +95,15 @@ export function refuseReadOnly({ token_name }: Caller, read_only: boolean): void
 
 /**
  * Asks in the transaction of a change whether its API token still holds: a body may have been long on
- * its way. Errors: 401 when it was revoked or has expired; 403 when it is read-only.
+ * its way. All changes of one group ask once, unless tokens change among them. Errors: 401 when it was revoked or has expired; 403 when it is read-only.
  */
 export async function requireTokenNow(tx: Transaction, caller: Caller): Promise<void> {
-  const token = await findApiToken(tx, caller.account_id, caller.token_id);
+  const { account_id, token_id } = caller;
+  const read = () => findApiToken(tx, account_id, token_id);
+  const isKnown = !(await tokensTouched(tx)).has(account_id);
+  const token = await (isKnown
+    ? tx.group.share(`api token ${account_id} ${token_id}`, read)
+    : read());
   if (!token) throw unknownToken();
   if (!tokenHolds({ token_expiry: token.expiry }, tx.now)) throw expiredToken();
   refuseReadOnly(caller, token.read_only === 1);

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { refuseUnlessWritable } from '../accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { forbidden, methodNotAllowed } from '../errors.ts';
+import { conflict, forbidden, methodNotAllowed } from '../errors.ts';
 import {
   confirmPassword,
   findPerson,
@@ -38,7 +38,7 @@ declare module 'fastify' {
 
 const reads = new Set(['GET', 'HEAD']);
 
-/** Adds the checks, in the order of the rulings: 401, 404, 405, 403, then the body's 400. */
+/** Adds the checks, in the order of the rulings: 401 (409 of another session), 404, 405, 403, then the body's 400. */
 export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('person', null as never);
   app.addHook('onRoute', ({ url, config }) => {
@@ -52,7 +52,10 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
     const { allow, console: access, find } = request.routeOptions.config;
     const isOpen = access !== undefined && 'open' in access;
-    if (!isOpen) request.person = await signedIn(ctx, request);
+    if (!isOpen) {
+      request.person = await signedIn(ctx, request);
+      refuseOtherSession(request);
+    }
     if (request.is404) return;
     refuseNul(request, 'path');
     await find?.(request);
@@ -72,6 +75,18 @@ async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> 
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
   if (person) return person;
   throw sessionEnded();
+}
+
+/**
+ * All tabs of a browser share one cookie: a page that was opened as one person would show and change what
+ * is another's once somebody else has signed in beside it. So a page says in `exitward-session` whose it
+ * is, as ACCOUNT/SESSION_ID (ids are counted in each account); without the header nothing is checked.
+ * Errors: 409 when that is not the session of the cookie.
+ */
+function refuseOtherSession({ headers, person }: FastifyRequest): void {
+  const shown = headers['exitward-session'];
+  if (shown === undefined || shown === `${person.account_name}/${person.session_id}`) return;
+  throw conflict('This page was opened in another session; reload it.');
 }
 
 /** Errors: 403 when a person has none of the flags. */
@@ -135,7 +150,7 @@ export function consoleWrite<T>(
   } as const;
   const { console: access } = request.routeOptions.config;
   return ctx.db.write(actor, async (tx) => {
-    const person = await requirePerson(tx, request.person);
+    const person = await requirePerson(tx, request.person, tx.now);
     if (access && 'may' in access) requireFlags(person, access.may);
     return action(tx, person);
   });

@@ -23,8 +23,8 @@ export const Text = (description: string, maxLength = 255, minLength = 1) =>
   Type.String({ description, minLength, maxLength });
 
 /** A short name that stands in paths and filters. */
-export const Name = (description: string) =>
-  Type.String({ description, pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$' });
+export const Name = (description: string) => Type.String({ description, pattern: namePattern });
+const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$';
 
 /** One of some words. */
 export const OneOf = <T extends string[]>(words: readonly [...T], description: string) =>
@@ -117,6 +117,7 @@ interface Fault {
 /** A sentence that names the field and what was expected, for the first fault of a schema check. */
 export function faultSentence(fault: Fault, where: string): string {
   const path = fault.instancePath.slice(1).replaceAll('/', '.');
+  const place = path || `The ${where}`;
   const inner = (name: unknown) => (path ? `${path}.${name}` : String(name));
   switch (fault.keyword) {
     case 'required':
@@ -124,16 +125,41 @@ export function faultSentence(fault: Fault, where: string): string {
     case 'additionalProperties':
       return `${inner(fault.params.additionalProperty)}: is not a ${where === 'query' ? 'query parameter' : 'field'} of this request.`;
     case 'type':
-      return `${path || `The ${where}`}: expected ${article(String(fault.params.type))}.`;
+      return `${place}: expected ${article(String(fault.params.type))}.`;
     case 'pattern':
-      return `${path}: is not in the expected form ${fault.params.pattern}.`;
+      return `${path}: expected ${patterns[String(fault.params.pattern)] ?? `the form ${fault.params.pattern}`}.`;
+    case 'minimum':
+      return `${place}: expected at least ${fault.params.limit}.`;
+    case 'maximum':
+      return `${place}: expected at most ${fault.params.limit}.`;
+    case 'minLength':
+    case 'minItems':
+      return `${place}: expected at least ${amount(fault)}.`;
+    case 'maxLength':
+    case 'maxItems':
+      return `${place}: expected at most ${amount(fault)}.`;
+    case 'uniqueItems':
+      return `${place}: expected each item once.`;
     case 'enum':
       return `${path}: expected one of ${(fault.params.allowedValues as unknown[]).join(', ')}.`;
     case 'const':
       return `${path}: expected ${JSON.stringify(fault.params.allowedValue)}.`;
     default:
-      return `${path || `The ${where}`}: ${fault.message ?? 'is not valid'}.`;
+      return `${place}: ${fault.message ?? 'is not valid'}.`;
   }
+}
+
+/** Forms that people fill in, in words; the rest is for programs, which read a regular expression. */
+const patterns: Record<string, string> = {
+  [namePattern]:
+    "letters, digits, '.', '_', '@' or '-', beginning with a letter or digit, at most 63 characters",
+  '^[A-Z]{2}$': 'two upper-case letters',
+};
+
+/** "1 character", "32 items". */
+function amount({ keyword, params }: Fault): string {
+  const one = keyword.endsWith('Length') ? 'character' : 'item';
+  return `${params.limit} ${params.limit === 1 ? one : `${one}s`}`;
 }
 
 function article(type: string): string {

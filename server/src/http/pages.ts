@@ -59,7 +59,8 @@ export function pageRoutes(app: FastifyInstance, { config }: Context): void {
     );
   }
   if (names.includes('index.html')) return;
-  app.get('/', hidden, async () => {
+  app.get('/', hidden, async (_, reply) => {
+    reply.headers(headers);
     throw notFound(
       'This installation does not hold the console; npm run build -w console makes it. The API is at /v0, its documentation at /docs.',
     );

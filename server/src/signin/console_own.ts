@@ -1,7 +1,6 @@
 // /console/sessions, /console/password, /console/second-factor: what a person does for oneself.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { canonicalAddress } from '../address.ts';
 import type { Context } from '../context.ts';
 import { sendCreated, sendJson, sendNothing } from '../http/admin.ts';
 import { consoleWrite, requirePassword, visitorOf } from '../http/console.ts';
@@ -15,6 +14,7 @@ import {
   Strict,
   Timestamp,
 } from '../http/fields.ts';
+import { ownAddress } from '../http/own_address.ts';
 import { FactorCode, GivenPassword, NewPassword } from './fields_console.ts';
 import {
   beginSecondFactor,
@@ -71,7 +71,7 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
         },
       },
     },
-    async (request, reply) => sendJson(reply, { ip: canonicalAddress(request.ip) ?? request.ip }),
+    async (request, reply) => sendJson(reply, { ip: ownAddress(request) }),
   );
 
   app.get(
@@ -172,7 +172,7 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       await requirePassword(ctx, request, request.body.password);
       const pending = await consoleWrite(ctx, request, async (tx) =>
-        beginSecondFactor(tx, ctx.secrets, await signInOfPerson(tx, request.person)),
+        beginSecondFactor(tx, ctx.secrets, await signInOfPerson(tx, request.person, tx.now)),
       );
       return sendCreated(reply, '/console/second-factor', pending);
     },
@@ -215,7 +215,7 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       await requirePassword(ctx, request, request.body.password);
       await consoleWrite(ctx, request, async (tx) =>
-        removeSecondFactor(tx, await signInOfPerson(tx, request.person)),
+        removeSecondFactor(tx, await signInOfPerson(tx, request.person, tx.now)),
       );
       return sendNothing(reply);
     },

@@ -84,15 +84,15 @@ export async function sessionStillHolds(
 }
 
 /**
- * The person as of now, in the transaction of a change: a body may have been long on its way, and what
- * held at its head may have ended. Errors: 401 when the session has.
+ * The person as of now: a body may have been long on its way, and what held at its head may have ended.
+ * Errors: 401 when the session has.
  */
 export async function requirePerson(
-  tx: Transaction,
+  db: Reader,
   { account_id, session_id }: Person,
+  now: number,
 ): Promise<Person> {
-  const since = tx.now - idle_seconds;
-  const row = await store.sessionById(tx, account_id, session_id, tx.now, since);
+  const row = await store.sessionById(db, account_id, session_id, now, now - idle_seconds);
   if (!row) throw sessionEnded();
   return toPerson(row);
 }

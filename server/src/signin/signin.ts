@@ -1,33 +1,26 @@
 // Signing in: people of an account with a browser, by password and second factor, by invitation, or by a link.
 import { audit } from '../audit.ts';
 import { touch } from '../changes.ts';
-import type { Clock } from '../clock.ts';
-import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, forbidden, unauthorized } from '../errors.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/users.ts';
 import { requireCode, useCode } from './codes.ts';
-import { atBench, checkPassword, hashPassword, isOfOldCost, passwordIs } from './passwords.ts';
-import { confirmSecondFactor, requirePending, useSecondFactor } from './second_factor.ts';
 import {
-  createSession,
-  endSessions,
-  idle_seconds,
-  type NewSession,
-  type Person,
-  requirePerson,
-} from './sessions.ts';
+  actorOf,
+  type Desk,
+  hashAtBench,
+  nobody,
+  setPassword,
+  subjectsOf,
+  tryPassword,
+  type Visitor,
+} from './desk.ts';
+import { checkPassword } from './passwords.ts';
+import { useSecondFactor } from './second_factor.ts';
+import { createSession, endSessions, idle_seconds, type NewSession } from './sessions.ts';
 import * as store from './store.ts';
-import {
-  addressSubjects,
-  clearAttempts,
-  countAttempt,
-  giveBackAttempt,
-  nameSubject,
-  neighbourhood,
-  refuseIfThrottled,
-  type Subject,
-} from './throttle.ts';
+import { clearAttempts, countAttempt, giveBackAttempt } from './throttle.ts';
 
 export {
   createInvite,
@@ -36,6 +29,13 @@ export {
   purgeCodes,
   requireCode,
 } from './codes.ts';
+export type { Visitor } from './desk.ts';
+export {
+  changePassword,
+  confirmPassword,
+  putSecondFactorInForce,
+  signInOfPerson,
+} from './own_sign_in.ts';
 export { max_password_length, min_password_length } from './passwords.ts';
 export { beginSecondFactor, removeSecondFactor } from './second_factor.ts';
 export {
@@ -53,85 +53,6 @@ export {
   sweepSessions,
 } from './sessions.ts';
 export { purgeAttempts } from './throttle.ts';
-
-/** What signing in works with. Hashing a password takes long, so it is never done in a transaction. */
-export interface Desk {
-  db: Database;
-  secrets: Secrets;
-  clock: Clock;
-}
-
-/** Where somebody signs in from. */
-export interface Visitor {
-  address: string;
-  browser: string;
-  request_id: string;
-  /** The session's token that the browser held so far. */
-  earlier: string | undefined;
-}
-
-/** Whoever it is has not signed in yet. */
-function nobody({ address, request_id }: Visitor): Actor {
-  return { kind: 'system', name: 'sign-in', address, request_id };
-}
-
-function actorOf(row: store.SignInRow, { address, request_id }: Visitor): Actor {
-  return { kind: 'user', name: `${row.account_name}/${row.user_name}`, address, request_id };
-}
-
-function subjectsOf(secrets: Secrets, account: string, user: string, { address }: Visitor) {
-  const name = nameSubject(secrets, account, user);
-  return { name, all: [name, ...addressSubjects(secrets, address)] };
-}
-
-/**
- * Counts an attempt, then tries a password. Answers what the user signs in with, or undefined when there
- * is no such active user, without password, or with another: all at the same cost. Errors: 429, 503.
- */
-async function tryPassword(
-  { db, clock }: Desk,
-  visitor: Visitor,
-  subjects: readonly Subject[],
-  given: { account: string; user: string; password: string },
-): Promise<store.SignInRow | undefined> {
-  // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the bench.
-  await refuseIfThrottled(db, subjects, clock.now());
-  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
-  try {
-    return await atBench(neighbourhood(visitor.address), async () => {
-      const row = await store.signInOf(db, given.account, given.user);
-      const stored = row?.password ?? null;
-      if (!(await passwordIs(given.password, stored)) || !row || stored === null) return undefined;
-      if (!isOfOldCost(stored)) return row;
-      const password = await raisedCost(db, actorOf(row, visitor), row, given.password);
-      return password === null ? undefined : { ...row, password };
-    });
-  } catch (error) {
-    // It was not judged: there was no place, or no database.
-    await db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
-    throw error;
-  }
-}
-
-/**
- * Stores the right password of a user at today's cost. Answers what is stored then: another sign-in may
- * have been quicker; null when another password was set meanwhile.
- */
-async function raisedCost(
-  db: Database,
-  actor: Actor,
-  row: store.SignInRow,
-  given: string,
-): Promise<string | null> {
-  const password = await hashPassword(given);
-  const stored = await db.write(actor, async (tx) => {
-    const now = (await store.signInById(tx, row))?.password ?? null;
-    if (now !== row.password) return now;
-    await store.changeSignIn(tx, row, { password });
-    return password;
-  });
-  return stored === password || (await passwordIs(given, stored)) ? stored : null;
-}
 
 /**
  * Signs in by password and, where there is one, second factor. Answers `totp` when only its code is
@@ -231,112 +152,6 @@ export async function acceptInvite(
 
 const factorMissing = () =>
   unauthorized('second_factor_code: is missing; this user has a second factor.', 'Cookie');
-
-function hashAtBench({ address }: Visitor, password: string): Promise<string> {
-  return atBench(neighbourhood(address), () => hashPassword(password));
-}
-
-/** Open codes end with the password before: an invitation or a link that others know is no way past a new one. */
-async function setPassword(tx: Transaction, row: store.SignInRow, password: string): Promise<void> {
-  await store.changeSignIn(tx, row, { password });
-  await store.removeCodesOf(tx, row);
-  await touch(tx, row.account_id);
-  await audit(tx, {
-    account_id: row.account_id,
-    action: row.password === null ? 'password.set' : 'password.change',
-    target: row.user_name,
-  });
-}
-
-/** What a signed-in person signs in with. */
-export async function signInOfPerson(db: Reader, person: Person): Promise<store.SignInRow> {
-  const row = await store.signInById(db, person);
-  if (!row) throw unauthorized('Sign in first: this user is inactive.', 'Cookie');
-  return row;
-}
-
-/**
- * Asks a signed-in person for the password anew, throttled like a sign-in. `field` is where it was sent.
- * Answers what the person signs in with. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
- */
-export async function confirmPassword(
-  desk: Desk,
-  visitor: Visitor,
-  person: Person,
-  password: string,
-  field = 'password',
-): Promise<store.SignInRow> {
-  const { account_name: account, user_name: user } = person;
-  if ((await signInOfPerson(desk.db, person)).password === null) {
-    throw conflict(`${field}: you have no password yet; set one first.`);
-  }
-  const subjects = subjectsOf(desk.secrets, account, user, visitor).all;
-  const right = await tryPassword(desk, visitor, subjects, { account, user, password });
-  if (!right) throw forbidden(`${field}: is not right.`);
-  await desk.db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
-  return right;
-}
-
-/**
- * Sets the password of a signed-in person; the person's other sessions end, and open codes. Errors: 400
- * when it is not taken; 403 when the current one is wrong; 409 when it was changed meanwhile; 401 when the
- * session has ended; 429, 503.
- */
-export async function changePassword(
-  desk: Desk,
-  visitor: Visitor,
-  person: Person,
-  given: { current_password?: string | undefined; password: string },
-): Promise<void> {
-  checkPassword(given.password, { name: person.user_name, account: person.account_name });
-  let before = await signInOfPerson(desk.db, person);
-  if (before.password !== null) {
-    if (given.current_password === undefined) {
-      throw badRequest('current_password: is missing from the body.');
-    }
-    before = await confirmPassword(
-      desk,
-      visitor,
-      person,
-      given.current_password,
-      'current_password',
-    );
-  } else if (given.current_password !== undefined) {
-    throw badRequest('current_password: you have no password yet; leave it out.');
-  }
-  const password = await hashAtBench(visitor, given.password);
-  await desk.db.write(actorOf(before, visitor), async (tx) => {
-    const row = await signInOfPerson(tx, await requirePerson(tx, person));
-    if (row.password !== before.password) {
-      throw conflict('password: it was changed at the same moment; sign in again.');
-    }
-    await setPassword(tx, row, password);
-    await endSessions(tx, row, person.session_id);
-  });
-}
-
-/**
- * Puts the second factor that a signed-in person has begun into force. Its codes are counted like those of
- * a sign-in. Answers the recovery codes, shown only here. Errors: 409 when none was begun within 15
- * minutes; 400 for a wrong code; 401 when the session has ended; 429.
- */
-export async function putSecondFactorInForce(
-  { db, secrets, clock }: Desk,
-  visitor: Visitor,
-  person: Person,
-  code: string,
-): Promise<string[]> {
-  const before = await signInOfPerson(db, person);
-  requirePending(secrets, before, clock.now());
-  const subjects = subjectsOf(secrets, person.account_name, person.user_name, visitor).all;
-  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
-  return db.write(actorOf(before, visitor), async (tx) => {
-    const row = await signInOfPerson(tx, await requirePerson(tx, person));
-    const codes = await confirmSecondFactor(tx, secrets, row, code);
-    await giveBackAttempt(tx, subjects);
-    return codes;
-  });
-}
 
 /** Ends everything by which a user is in, or could come in without a password: sessions, invitations, links. */
 export async function shutOut(tx: Transaction, user: User): Promise<void> {

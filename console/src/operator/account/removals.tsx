@@ -9,7 +9,7 @@ import { Card } from '../../ui/card.tsx';
 import { Table } from '../../ui/table.tsx';
 import { say } from '../../ui/toast.tsx';
 import { Ask, useDialog } from '../ask.tsx';
-import { Moment } from '../moment.tsx';
+import { Happened } from '../moment.tsx';
 
 type List = 'authlist' | 'overrides';
 
@@ -61,7 +61,7 @@ export function Removals({ account, list }: { account: string; list: List }) {
             names: true,
             cell: ({ at }) => (
               <>
-                <Moment at={at} />, {dateTime(at)}
+                <Happened at={at} />, {dateTime(at)}
               </>
             ),
           },

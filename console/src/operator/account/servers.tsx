@@ -16,7 +16,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { UsageMeter } from '../accounts.tsx';
 import { Ask, useDialog } from '../ask.tsx';
 import { LimitField, limitOf } from '../forms/limit_field.tsx';
-import { Moment } from '../moment.tsx';
+import { Happened } from '../moment.tsx';
 import type { Account } from '../states.ts';
 
 type AccountServer = Answer<'admin_list_account_servers'>[number];
@@ -118,7 +118,7 @@ const columns: Column<AccountServer>[] = [
     cell: ({ limit_bytes }) =>
       limit_bytes === null ? <span class="note">none</span> : bytes(limit_bytes),
   },
-  { heading: 'Added', cell: ({ added_at }) => <Moment at={added_at} /> },
+  { heading: 'Added', cell: ({ added_at }) => <Happened at={added_at} /> },
 ];
 
 interface OfAccount {

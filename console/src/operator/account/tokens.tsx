@@ -15,7 +15,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { ShownOnce } from '../../ui/shown_once.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Ask, useDialog } from '../ask.tsx';
-import { Moment } from '../moment.tsx';
+import { Happened, Moment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 
 type Token = Answer<'admin_list_account_tokens'>[number];
@@ -83,8 +83,8 @@ const columns: Column<Token>[] = [
       read_only ? <Badge tone="neutral">read only</Badge> : <Badge tone="busy">everything</Badge>,
   },
   { heading: 'Expires', cell: ({ expiry }) => <Moment at={expiry} /> },
-  { heading: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Moment at={last_used_at} /> },
+  { heading: 'Created', cell: ({ created_at }) => <Happened at={created_at} /> },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Happened at={last_used_at} /> },
 ];
 
 interface OfAccount {

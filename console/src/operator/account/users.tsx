@@ -13,6 +13,7 @@ import { Menu } from '../../ui/menu.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Ask, useDialog } from '../ask.tsx';
 import { InviteDialog, SignInLinkDialog } from '../forms/link_dialog.tsx';
+import { nameRule } from '../forms/name_rule.ts';
 import type { Account } from '../states.ts';
 
 type User = Answer<'admin_list_account_users'>[number];
@@ -143,8 +144,7 @@ function AddUser({ account, onClose }: OfAccount) {
         label="Name"
         name="name"
         required
-        maxLength={63}
-        autocapitalize="off"
+        {...nameRule}
         hint="It stays. Letters, digits and . _ @ -"
       />
       <DisplayNameField hint="Shown in lists; the name when left out." />

@@ -13,8 +13,12 @@ import { Ask } from '../ask.tsx';
 import { ExpiryMoment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 import { LimitField, limitOf } from './limit_field.tsx';
+import { nameRule } from './name_rule.ts';
 
 const day_seconds = 86_400;
+/** A second, and ten years: what the server takes. */
+const leastLifetime_days = 0.00001;
+const mostLifetime_days = 3652.5;
 
 interface NewAccountDialogProps {
   onClose: () => void;
@@ -57,8 +61,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
           label="Name"
           name="name"
           required
-          maxLength={63}
-          autocapitalize="off"
+          {...nameRule}
           hint="It stays, and people sign in with it. Letters, digits and . _ @ -"
         />
         <ContractFields />
@@ -125,11 +128,13 @@ function ContractFields({ of }: { of?: Account }) {
       <TextField
         label="Lifetime of proxy access tokens, in days"
         name="token_lifetime_seconds"
-        inputMode="decimal"
+        type="number"
+        step="any"
+        min={leastLifetime_days}
+        max={mostLifetime_days}
         required
-        pattern="[0-9]+([.][0-9]+)?"
         defaultValue={String((of?.token_lifetime_seconds ?? 365 * day_seconds) / day_seconds)}
-        hint="Of those that are made without a lifetime of their own. At most 3652 days."
+        hint="Of those that are made without a lifetime of their own. At most 3652 days, ten years."
       />
       <CheckField
         label="Detailed server billing"

@@ -5,6 +5,9 @@ import { Field } from '../../ui/field.tsx';
 import { textOf } from '../../ui/form.tsx';
 import { amountOf, bytesOf, type Unit, units } from '../amount.ts';
 
+/** What the server can count exactly. */
+const most = '9,007 TB';
+
 interface LimitFieldProps {
   label: string;
   /** Bytes to begin with. */
@@ -20,7 +23,7 @@ export function LimitField({ label, value, none }: LimitFieldProps) {
   const bytes = bytesOf(amount, unit);
   const exact =
     bytes === undefined
-      ? 'A number such as 500 or 1.5.'
+      ? `A number such as 500 or 1.5, at most ${most}.`
       : `Exactly ${bytes.toLocaleString('en')} bytes.`;
   return (
     <Field label={label} name="limit_bytes" hint={amount === '' && none ? none : exact}>
@@ -59,7 +62,10 @@ export function limitOf(fields: FormData): number | null {
   if (amount === '') return null;
   const bytes = bytesOf(amount, textOf(fields, 'limit_unit'));
   if (bytes === undefined) {
-    throw new ApiError('limit_bytes: expected a number that comes to whole bytes.', 400);
+    throw new ApiError(
+      `limit_bytes: expected a number that comes to whole bytes, at most ${most}.`,
+      400,
+    );
   }
   return bytes;
 }

@@ -4,6 +4,7 @@ import { change, useRead } from '../../reading.ts';
 import { CheckField, TextField } from '../../ui/field.tsx';
 import { textOf } from '../../ui/form.tsx';
 import { Ask } from '../ask.tsx';
+import { nameRule } from './name_rule.ts';
 
 const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
@@ -35,8 +36,7 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
         label="Short name"
         name="name"
         required
-        maxLength={63}
-        autocapitalize="off"
+        {...nameRule}
         hint="Such as fra1; it stays. Letters, digits and . _ @ -"
       />
       <ServerFields />
@@ -98,6 +98,7 @@ function ServerFields({ of }: { of?: ServerFacts }) {
           label="Country"
           maxLength={2}
           pattern="[A-Z][A-Z]"
+          title="Two upper-case letters, such as DE"
           hint="Two upper-case letters (ISO 3166)."
           {...text('country')}
         />

@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { textOf } from '../../ui/form.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Ask, useDialog } from '../ask.tsx';
-import { Moment } from '../moment.tsx';
+import { Happened } from '../moment.tsx';
 
 type Server = Answer<'admin_get_server'>;
 type Exit = Server['exit_ips'][number];
@@ -78,7 +78,7 @@ const columns: Column<Exit>[] = [
           <Status status={status} />
         </span>
         <span class="note">
-          <Moment at={status_time} never="never checked" />
+          <Happened at={status_time} never="never checked" />
         </span>
       </span>
     ),

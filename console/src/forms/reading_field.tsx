@@ -1,0 +1,28 @@
+// A choice whose options are still being read: it takes no typing that they would replace.
+import { explain } from '../sentences.ts';
+import { SelectField } from '../ui/field.tsx';
+
+interface ReadingFieldProps {
+  label: string;
+  name: string;
+  /** What is being read, for "Reading the servers …". */
+  what: string;
+  /** Why it could not be read. */
+  error: unknown;
+  /** What is chosen already; none: the form cannot be sent yet. */
+  known: string | undefined;
+}
+
+export function ReadingField({ label, name, what, error, known }: ReadingFieldProps) {
+  const state = error ? `Could not read ${what}.` : `Reading ${what} …`;
+  return (
+    <SelectField
+      label={label}
+      name={name}
+      value={known ?? ''}
+      required
+      options={[known === undefined ? { value: '', text: state } : { value: known, text: known }]}
+      hint={error ? `${state} ${explain(error).sentence}` : known !== undefined && state}
+    />
+  );
+}

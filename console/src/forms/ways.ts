@@ -1,0 +1,23 @@
+// The ports of a server through which a custom DNS entry can be tried; pure.
+import { portsOf } from '../servers/exits.tsx';
+import type { OwnServer } from '../servers/rows.ts';
+
+export interface Way {
+  /** The exit and its port, for people. */
+  text: string;
+  host: string;
+  port: number;
+  override_port: number;
+  service: string;
+}
+
+/** Every port that leads to an exit of the server, by a service that it offers. */
+export function waysThrough(server: OwnServer): Way[] {
+  return server.ips.flatMap((exit) =>
+    portsOf(server, exit).map((one) => ({
+      ...one,
+      text: `${exit.ip}, port ${one.override_port}${one.service === 'proxy-https' ? ' over TLS' : ''}`,
+      host: server.hostname,
+    })),
+  );
+}

@@ -1,0 +1,58 @@
+// The console's pages as browsers get them: what their headers rule out.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { newCertificate } from './certificate.ts';
+import { startTestApp } from './harness.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-pages-'));
+let servers = 0;
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The headers of `/` on a server with these settings, whether or not the console was built. */
+async function headersOf(env: Record<string, string>): Promise<IncomingHttpHeaders> {
+  const t = await startTestApp(`sqlite:${join(folder, `${++servers}.db`)}`, env);
+  const { href, protocol } = new URL('/', t.base_url);
+  try {
+    if (protocol === 'http:') return Object.fromEntries((await fetch(href)).headers);
+    return await new Promise((resolve, reject) => {
+      const sent = request(href, { rejectUnauthorized: false, agent: false });
+      sent.on('error', reject).on('response', (response) => {
+        response.resume().on('end', () => resolve(response.headers));
+      });
+      sent.end();
+    });
+  } finally {
+    await t.stop();
+  }
+}
+
+test('a page makes no script of text, loads nothing from elsewhere, and is in no frame', async () => {
+  const headers = await headersOf({});
+  const policy = String(headers['content-security-policy']).split('; ');
+  expect(policy).toEqual(
+    expect.arrayContaining([
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ]),
+  );
+  expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
+});
+
+test('a server with a certificate keeps browsers to TLS for a year; one without leaves that to its proxy', async () => {
+  const { cert, key } = newCertificate('console');
+  const files = { EXITWARD_TLS_CERT: join(folder, 'cert'), EXITWARD_TLS_KEY: join(folder, 'key') };
+  writeFileSync(files.EXITWARD_TLS_CERT, cert);
+  writeFileSync(files.EXITWARD_TLS_KEY, key);
+  const strict = async (env: Record<string, string>) =>
+    (await headersOf(env))['strict-transport-security'];
+  expect(await strict(files)).toBe('max-age=31536000');
+  expect(await strict({ EXITWARD_TLS_TERMINATED: 'yes' })).toBeUndefined();
+  expect(await strict({})).toBeUndefined();
+});

@@ -1,0 +1,37 @@
+// What a schema check found, in words for people: the field, and what was expected of it.
+import { Ajv } from 'ajv';
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
+import { faultSentence, Integer, Name, Strict, Text } from '../src/http/fields.ts';
+
+const Body = Strict({
+  name: Type.Optional(Name('A name.')),
+  country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$' })),
+  port: Type.Optional(Integer('A port.', 1, 499)),
+  plan: Type.Optional(Text('A plan.', 3)),
+  list: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2, uniqueItems: true })),
+});
+const check = new Ajv({ strict: false }).compile(Body);
+
+function sentenceOf(body: object): string {
+  expect(check(body)).toBe(false);
+  return faultSentence(check.errors?.[0] as never, 'body');
+}
+
+const names =
+  "letters, digits, '.', '_', '@' or '-', beginning with a letter or digit, at most 63 characters";
+
+test.each<[object, string]>([
+  [{ name: '-a' }, `name: expected ${names}.`],
+  [{ name: 'a'.repeat(64) }, `name: expected ${names}.`],
+  [{ country: 'nl' }, 'country: expected two upper-case letters.'],
+  [{ port: 500 }, 'port: expected at most 499.'],
+  [{ port: 0 }, 'port: expected at least 1.'],
+  [{ plan: '' }, 'plan: expected at least 1 character.'],
+  [{ plan: 'long' }, 'plan: expected at most 3 characters.'],
+  [{ list: [] }, 'list: expected at least 1 item.'],
+  [{ list: [1, 2, 3] }, 'list: expected at most 2 items.'],
+  [{ list: [1, 1] }, 'list: expected each item once.'],
+])('%j is told what was expected, and no regular expression', (body, sentence) => {
+  expect(sentenceOf(body)).toBe(sentence);
+});
