@@ -31,7 +31,6 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
   const side = useRef<HTMLElement>(null);
   const opener = useRef<HTMLElement>(null);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
   useEffect(() => {
     isOpen.value = false;
   }, [location]);
