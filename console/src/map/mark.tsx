@@ -4,8 +4,8 @@ import type { Tone } from '../ui/badge.tsx';
 /** `faint`: there, and not what the map is about. */
 export type MarkTone = Tone | 'faint';
 
-/** From the worst: of several points in one mark the first of these is shown. */
-export const markTones: readonly MarkTone[] = ['bad', 'warn', 'busy', 'neutral', 'good', 'faint'];
+/** Of several points in one mark the first of these is shown: from the worst, and what is known before what is not. */
+export const markTones: readonly MarkTone[] = ['bad', 'warn', 'busy', 'good', 'neutral', 'faint'];
 
 interface MarkProps {
   tone: MarkTone;
