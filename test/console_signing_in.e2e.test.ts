@@ -149,6 +149,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     await visit.button('Turn it on').click();
     expect(await visit.faultOf('Code')).toContain('not the app');
     // A code of the step before counts, too; the next one is then left for the sign-in.
+    await expect.poll(() => Date.now() % 30_000, { timeout: 40_000 }).toBeLessThan(15_000);
     const now = Date.now();
     await second
       .getByLabel('Code', { exact: true })
