@@ -61,6 +61,8 @@ export class Machine implements Owner {
   #isOff = false;
   /** What its agent claimed last to have applied, as far as its disk cannot have lost it. */
   claimed: Position | undefined;
+  /** Whether the control plane knows that, since the machine lost its memory. */
+  isHeard = true;
   /** Epoch seconds at which the control plane was last heard. */
   heard_at = 0;
 
@@ -119,6 +121,9 @@ export class Machine implements Owner {
         onClaim: (position) => {
           this.claimed = position;
           onClaim(this);
+        },
+        onHeard: () => {
+          this.isHeard = true;
         },
       }),
     };
@@ -223,6 +228,7 @@ export class Machine implements Owner {
     await this.kill();
     this.engine.die({ withLog: true });
     this.claimed = undefined;
+    this.isHeard = false;
     const path = this.#changesPaths().at(-1);
     if (path === undefined) return;
     const durable = durableBytes(path, scheduler.now() - 2);

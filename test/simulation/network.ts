@@ -305,6 +305,8 @@ export interface WireOptions {
   isAlive: () => boolean;
   /** Hears what the agent says that it has applied, as it says it. */
   onClaim: (position: Position) => void;
+  /** The control plane has taken note of where the agent goes on. */
+  onHeard: () => void;
 }
 
 /** The control plane as one run of an agent sees it. */
@@ -323,11 +325,11 @@ export class Wire implements ControlPlane {
   }
 
   async *changes(after: Position, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-    const { door, token, onClaim } = this.#options;
+    const { door, token, onClaim, onHeard } = this.#options;
     onClaim(after);
     const reader = new EventReader(mostLineBytes);
     const stream = this.#stream(`changes ${after.revision}`, signal, (response) =>
-      door.changes(token, after, response),
+      door.changes(token, after, response).then(onHeard),
     );
     for await (const piece of stream) {
       for (const event of reader.read(piece)) yield stepOf(event);

@@ -128,10 +128,10 @@ export class Watch {
           ({ joined }) => joined.server_id === server_id,
         );
         const isAnyLive = serving.some(({ joined }) => live.has(joined.node_id));
-        for (const { name, joined, engine, claimed } of serving) {
+        for (const { name, joined, engine, claimed, isHeard } of serving) {
           if (isAnyLive && !live.has(joined.node_id)) continue;
-          // One that lost its memory says so as soon as it is back.
-          if (!engine.policy || !claimed) continue;
+          // One that lost its memory says so as soon as it is back; until that is heard nobody can know.
+          if (!engine.policy || !claimed || !isHeard) continue;
           const held = engine.policy.accounts.get(account.id)?.overrides.get(id);
           if (!isDeepStrictEqual(held, { id, hostname, ip, expiry })) {
             const what = `override ${account.id}/${id} ${hostname} ${ip}`;
