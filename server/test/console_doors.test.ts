@@ -164,6 +164,15 @@ eachDatabase((database) => {
     }
   });
 
+  test('a method that a path does not know is 405 for everybody, of users that are there and of others', async () => {
+    for (const name of ['admin', 'proxy', 'nothing']) {
+      const { status, headers } = await person(name).send('PUT', '/users/alice/sign-in');
+      expect([name, status, headers.get('allow')]).toEqual([name, 405, 'DELETE']);
+    }
+    expect((await person('proxy').send('PUT', '/users/nobody/sign-in')).status).toBe(405);
+    expect((await person('admin').send('PUT', '/users/nobody/sign-in')).status).toBe(404);
+  });
+
   test('a flag that is taken away is missing at the next request', async () => {
     await t.operator.patch('/accounts/acme/users/admin', { flags: { admin: false } });
     const invite = () => person('admin').send('POST', '/users/alice/invite');

@@ -12,7 +12,7 @@ import {
   sessionEnded,
   type Visitor,
 } from '../signin/signin.ts';
-import { isUnder, refuseNul } from './contract.ts';
+import { isUnder, refuseIfAbsent, refuseNul } from './contract.ts';
 import { isSecure, readCookie } from './cookies.ts';
 
 export { type Person, type SignInFacts, shutOut, signInFacts } from '../signin/signin.ts';
@@ -58,8 +58,11 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     }
     if (request.is404) return;
     refuseNul(request, 'path');
+    if (allow) {
+      await refuseIfAbsent(request, find);
+      throw methodNotAllowed(request.method, allow);
+    }
     await find?.(request);
-    if (allow) throw methodNotAllowed(request.method, allow);
     if (access && 'may' in access) requireFlags(request.person, access.may);
     if (!reads.has(request.method)) requireOurPage(ctx, request);
     if (access && 'may' in access && access.record) {

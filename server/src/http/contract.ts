@@ -70,7 +70,10 @@ export function addV0Checks(
 }
 
 /** Errors: 404 when the record is not there. That it is not the caller's to use (403) comes after the 405. */
-async function refuseIfAbsent(request: FastifyRequest, find: V0Config['find']): Promise<void> {
+export async function refuseIfAbsent(
+  request: FastifyRequest,
+  find: V0Config['find'],
+): Promise<void> {
   try {
     await find?.(request);
   } catch (error) {
