@@ -38,7 +38,7 @@ import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
-import { collectMethods, isUnder } from './http/routing.ts';
+import { collectMethods, isUnder, rejectUndocumentedQueries } from './http/routing.ts';
 import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
 
@@ -113,6 +113,7 @@ export async function createApp(
   app.setSerializerCompiler(() => JSON.stringify);
   addBodyParser(app);
   addSafetyHooks(app, ctx);
+  rejectUndocumentedQueries(app);
   await options.prepare?.(app);
 
   const add405Routes = collectMethods(app);

@@ -1,6 +1,7 @@
 // Routes whoever calls them: to which audience a path belongs, what is checked of every path, and the 405s.
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ApiError, badRequest, methodNotAllowed, notFound } from '../errors.ts';
+import { EmptyQuery } from './fields.ts';
 
 /** The facts that a route states beside its schema; each audience adds its own. */
 interface RouteConfig {
@@ -81,4 +82,11 @@ export function collectMethods(app: FastifyInstance): () => void {
       });
     }
   };
+}
+
+/** A route that documents no query parameters accepts none. Call before any route is added. */
+export function rejectUndocumentedQueries(app: FastifyInstance): void {
+  app.addHook('onRoute', (route: RouteOptions) => {
+    if (route.schema && !route.schema.hide) route.schema.querystring ??= EmptyQuery;
+  });
 }

@@ -18,7 +18,6 @@ import type { Context } from '../../context.ts';
 import { requireValid } from '../../http/errors.ts';
 import {
   checkExpiry,
-  EmptyQuery,
   errors,
   IdPath,
   Integer,
@@ -141,7 +140,6 @@ function addRoutes(
       schema: {
         summary: 'Add an entry',
         tags,
-        querystring: EmptyQuery,
         body: NewEntry,
         response: { 201: Entry, ...errors(400, 401, 403, 404, 409, 429) },
       },
@@ -164,7 +162,6 @@ function addRoutes(
       schema: {
         summary: 'Remove all entries of the account',
         tags,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
       },
     },
@@ -185,7 +182,6 @@ function addRoutes(
         summary: 'One entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 200: Entry, ...errors(400, 401, 404) },
       },
       attachValidation: true,
@@ -205,7 +201,6 @@ function addRoutes(
         summary: 'Change an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         body: Changes,
         response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412, 429) },
       },
@@ -234,7 +229,6 @@ function addRoutes(
         summary: 'Remove an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
       },
     },

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import { EmptyQuery, errors, Integer, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, Timestamp } from '../../http/fields.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import { answer } from './responses.ts';
 
@@ -62,7 +62,6 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Check credentials; lists what there is',
         tags: ['Root'],
-        querystring: EmptyQuery,
         response: { 200: Index, ...errors(400, 401) },
       },
     },
@@ -83,7 +82,6 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'The contract, with usage in the running billing period',
         tags: ['Contract'],
-        querystring: EmptyQuery,
         response: { 200: Contract, ...errors(400, 401) },
       },
     },

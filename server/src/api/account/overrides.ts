@@ -5,7 +5,6 @@ import type { Context } from '../../context.ts';
 import { requireValid } from '../../http/errors.ts';
 import {
   checkExpiry,
-  EmptyQuery,
   errors,
   IdPath,
   Integer,
@@ -123,7 +122,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Add an entry',
         tags,
-        querystring: EmptyQuery,
         body: NewOverride,
         response: { 201: Entry, ...errors(400, 401, 403, 409) },
       },
@@ -142,7 +140,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Remove all entries of the account',
         tags,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 412) },
       },
     },
@@ -162,7 +159,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'One entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 200: Entry, ...errors(400, 401, 404) },
       },
       attachValidation: true,
@@ -185,7 +181,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Change an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         body: Changes,
         response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412) },
       },
@@ -215,7 +210,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Remove an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
       },
     },

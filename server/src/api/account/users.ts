@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import { EmptyQuery, errors, Integer, Strict } from '../../http/fields.ts';
+import { errors, Integer, Strict } from '../../http/fields.ts';
 import { createProxyToken, listActiveUsers, type User } from '../../users/users.ts';
 import { answer, change } from './responses.ts';
 
@@ -61,7 +61,6 @@ export function userRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'The active users of the contract, with their permissions',
         tags: ['Users and tokens'],
-        querystring: EmptyQuery,
         response: { 200: Type.Array(UserRecord), ...errors(400, 401, 404) },
       },
     },
@@ -78,7 +77,6 @@ export function userRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Create a proxy access token',
         tags: ['Users and tokens'],
-        querystring: EmptyQuery,
         body: NewToken,
         response: {
           200: Type.Object(

@@ -19,7 +19,6 @@ import type { Context } from '../../context.ts';
 import { forbidden } from '../../errors.ts';
 import {
   checkExpiry,
-  EmptyQuery,
   errors,
   IdPath,
   idOf,
@@ -79,7 +78,6 @@ export function authlistConsoleRoutes(
         summary: 'The entries of the IP authlist that hold',
         description: 'Without the admin flag: those of oneself alone.',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Entry), ...errors(400, 401, 403) },
       },
     },
@@ -102,7 +100,6 @@ export function authlistConsoleRoutes(
       schema: {
         summary: 'Add an entry',
         tags,
-        querystring: EmptyQuery,
         body: NewEntry,
         response: { 201: Entry, ...errors(400, 401, 403, 409, 429) },
       },
@@ -125,7 +122,6 @@ export function authlistConsoleRoutes(
       schema: {
         summary: 'Remove all entries; it can be undone for seven days',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Removed, ...errors(400, 401, 403) },
       },
     },
@@ -144,7 +140,6 @@ export function authlistConsoleRoutes(
       schema: {
         summary: 'Undo a removal of all entries',
         tags,
-        querystring: EmptyQuery,
         body: Removal,
         response: { 200: Restored, ...errors(400, 401, 403, 409) },
       },
@@ -166,7 +161,6 @@ export function authlistConsoleRoutes(
         summary: 'Change an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         body: Changes,
         response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 429) },
       },
@@ -193,7 +187,6 @@ export function authlistConsoleRoutes(
         summary: 'Remove an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },

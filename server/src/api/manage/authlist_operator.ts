@@ -14,7 +14,6 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import {
-  EmptyQuery,
   errors,
   IdPath,
   Integer,
@@ -98,7 +97,6 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'The IP authlist of an account',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Entry), ...errors(400, 401, 404) },
       },
     },
@@ -121,7 +119,6 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Undo a removal of all authlist entries',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         body: Removal,
         response: { 200: Restored, ...errors(400, 401, 404, 409) },
       },
@@ -143,7 +140,6 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'Works on a suspended or expired contract too.',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },
@@ -164,7 +160,6 @@ export function authlistAdminRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'Works on a suspended or expired contract too.',
         tags,
         params: EntryPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },

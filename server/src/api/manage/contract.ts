@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { listPortSchemes, override_offset, requireAccount } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { EmptyQuery, errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { listRemovals } from '../../removals.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
@@ -76,7 +76,6 @@ export function accountConsoleRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'The contract, with usage in the running billing period',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Contract, ...errors(400, 401, 403) },
       },
     },
@@ -108,7 +107,6 @@ export function accountConsoleRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'What "remove all" took away and can be undone, newest first',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Removal), ...errors(400, 401, 403) },
       },
     },

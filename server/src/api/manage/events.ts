@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import { unavailable } from '../../errors.ts';
-import { EmptyQuery, errors } from '../../http/fields.ts';
+import { errors } from '../../http/fields.ts';
 import { findOperator, networkMarks } from '../../operators/operators.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
 
@@ -218,7 +218,6 @@ export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
         description:
           'The numbers say that there is something new, not what: read again what you show. It ends with the session.',
         tags: ['Console: live'],
-        querystring: EmptyQuery,
         response: {
           200: Events('`{"account": REVISION, "network": REVISION}`'),
           ...errors(400, 401, 503),
@@ -256,7 +255,6 @@ export function operatorEventRoutes(app: FastifyInstance, ctx: Context): void {
         description:
           '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change.',
         tags: ['Operator: network'],
-        querystring: EmptyQuery,
         response: {
           200: Events('`{"network": REVISION, "revision": REVISION, "nodes": NUMBER}`'),
           ...errors(400, 401, 503),

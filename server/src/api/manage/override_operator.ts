@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import { EmptyQuery, errors, IdPath, Integer, idOf, OneOf, Timestamp } from '../../http/fields.ts';
+import { errors, IdPath, Integer, idOf, OneOf, Timestamp } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { nodesOfServer } from '../../nodes/nodes.ts';
 import { lastChangeOf, requireOverride, statusOf } from '../../overrides/overrides.ts';
@@ -41,7 +41,6 @@ export function overrideNodesAdminRoutes(app: FastifyInstance, ctx: Context): vo
         summary: 'One custom DNS entry of an account, and which nodes have applied it',
         tags: ['Operator: authlist and custom DNS'],
         params: EntryPath,
-        querystring: EmptyQuery,
         response: { 200: EntryOnNodes, ...errors(400, 401, 404) },
       },
     },

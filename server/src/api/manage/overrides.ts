@@ -5,7 +5,6 @@ import { requireWritable } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import {
   checkExpiry,
-  EmptyQuery,
   errors,
   IdPath,
   idOf,
@@ -86,7 +85,6 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'The custom DNS entries, including expired and expiring ones',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(EntryOnNodes), ...errors(400, 401, 403) },
       },
     },
@@ -113,7 +111,6 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'Add an entry',
         tags,
-        querystring: EmptyQuery,
         body: NewOverride,
         response: { 201: EntryOnNodes, ...errors(400, 401, 403, 409) },
       },
@@ -134,7 +131,6 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'Remove all entries; it can be undone for seven days',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Removed, ...errors(400, 401, 403) },
       },
     },
@@ -153,7 +149,6 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'Undo a removal of all entries',
         tags,
-        querystring: EmptyQuery,
         body: Removal,
         response: { 200: Restored, ...errors(400, 401, 403, 409) },
       },
@@ -176,7 +171,6 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
           'Change an entry: it is pending again, and an expired one revives with a new expiry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         body: Changes,
         response: { 200: EntryOnNodes, ...errors(400, 401, 403, 404, 409) },
       },
@@ -200,7 +194,6 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
         summary: 'Remove an entry',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },

@@ -4,7 +4,6 @@ import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import {
-  EmptyQuery,
   errors,
   IdPath,
   Integer,
@@ -61,7 +60,6 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'The custom DNS entries of an account, including expired and expiring ones',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Entry), ...errors(400, 401, 404) },
       },
     },
@@ -84,7 +82,6 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Undo a removal of all custom DNS entries',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         body: Removal,
         response: { 200: Restored, ...errors(400, 401, 404, 409) },
       },
@@ -106,7 +103,6 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'Works on a suspended or expired contract too.',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },
@@ -127,7 +123,6 @@ export function overrideAdminRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'Works on a suspended or expired contract too.',
         tags,
         params: EntryPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },

@@ -2,16 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
-import {
-  EmptyQuery,
-  errors,
-  IdPath,
-  Integer,
-  idOf,
-  NoContent,
-  Strict,
-  Timestamp,
-} from '../../http/fields.ts';
+import { errors, IdPath, Integer, idOf, NoContent, Strict, Timestamp } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import {
@@ -64,7 +55,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: "The caller's address as the server sees it",
         tags,
-        querystring: EmptyQuery,
         response: {
           200: Strict({ ip: Type.String({ description: 'IP address.' }) }),
           ...errors(400, 401),
@@ -81,7 +71,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: "One's own sessions, the newest first",
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(OwnSession), ...errors(400, 401) },
       },
     },
@@ -104,7 +93,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'End all other sessions of oneself',
         tags,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403) },
       },
     },
@@ -127,7 +115,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'End a session of oneself',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },
@@ -145,7 +132,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Set the password; other sessions end',
         tags,
-        querystring: EmptyQuery,
         body: PasswordChange,
         response: { 204: NoContent, ...errors(400, 401, 403, 409, 429) },
       },
@@ -164,7 +150,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Begin to set up a second factor',
         description: 'It is in force when a code of it was sent back.',
         tags,
-        querystring: EmptyQuery,
         body: Confirmation,
         response: { 201: PendingFactor, ...errors(400, 401, 403, 409, 429) },
       },
@@ -187,7 +172,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
         description:
           'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
         tags,
-        querystring: EmptyQuery,
         body: FirstCode,
         response: { 200: RecoveryCodes, ...errors(400, 401, 403, 409, 429) },
       },
@@ -207,7 +191,6 @@ export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Take the second factor away',
         tags,
-        querystring: EmptyQuery,
         body: Confirmation,
         response: { 204: NoContent, ...errors(400, 401, 403, 409, 429) },
       },

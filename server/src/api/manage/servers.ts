@@ -9,7 +9,7 @@ import {
 } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import { forbidden } from '../../errors.ts';
-import { EmptyQuery, errors, Integer, Location, NoContent, Strict } from '../../http/fields.ts';
+import { errors, Integer, Location, NoContent, Strict } from '../../http/fields.ts';
 import { sendJson, sendNothing } from '../../http/responses.ts';
 import {
   findContractServer,
@@ -148,7 +148,6 @@ export function serverConsoleRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'The servers on the contract',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(OwnServer), ...errors(400, 401, 403) },
       },
     },
@@ -162,7 +161,6 @@ export function serverConsoleRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Every server of the network',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(AnyServer), ...errors(400, 401, 403) },
       },
     },
@@ -181,7 +179,6 @@ export function serverConsoleRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'One that is on it already stays as it is.',
         tags,
         params: ServerPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404, 409) },
       },
     },
@@ -208,7 +205,6 @@ export function serverConsoleRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Take a server off the contract',
         tags,
         params: ServerPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { type Account, requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { EmptyQuery, errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
 import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import {
   findContractServer,
@@ -63,7 +63,6 @@ export function contractServerAdminRoutes(app: FastifyInstance, ctx: Context): v
         summary: 'List the servers on the contract of an account',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(ContractServer), ...errors(400, 401, 404) },
       },
     },
@@ -83,7 +82,6 @@ export function contractServerAdminRoutes(app: FastifyInstance, ctx: Context): v
           'Own limits count on contracts with detailed server billing. Left out, the limit stays; a new server has none.',
         tags,
         params: ContractServerPath,
-        querystring: EmptyQuery,
         body: Body,
         response: { 200: ContractServer, 201: ContractServer, ...errors(400, 401, 404, 409) },
       },
@@ -115,7 +113,6 @@ export function contractServerAdminRoutes(app: FastifyInstance, ctx: Context): v
         summary: 'Take a server off a contract',
         tags,
         params: ContractServerPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { isSecure, setCookie } from '../../http/cookies.ts';
-import { EmptyQuery, errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
 import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import {
   acceptInvite,
@@ -83,7 +83,6 @@ export function consoleFactsRoute(
         security: [],
         summary: 'What this server is, and whom it serves here',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Facts, ...errors(400) },
       },
     },
@@ -116,7 +115,6 @@ export function signInRoutes(app: FastifyInstance, ctx: Context): void {
         security: [],
         summary: 'Sign in with a password and, where there is one, the second factor',
         tags,
-        querystring: EmptyQuery,
         body: Credentials,
         response: { 200: FactorWanted, 201: SessionRecord, ...errors(400, 401, 403, 429) },
       },
@@ -137,7 +135,6 @@ export function signInRoutes(app: FastifyInstance, ctx: Context): void {
         security: [],
         summary: 'Sign in with a one-time link',
         tags,
-        querystring: EmptyQuery,
         body: Code,
         response: { 201: SessionRecord, ...errors(400, 401, 403) },
       },
@@ -153,7 +150,6 @@ export function signInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Who is signed in',
         tags,
-        querystring: EmptyQuery,
         response: { 200: SessionRecord, ...errors(400, 401) },
       },
     },
@@ -168,7 +164,6 @@ export function signInRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Sign out',
         tags,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403) },
       },
     },
@@ -187,7 +182,6 @@ export function signInRoutes(app: FastifyInstance, ctx: Context): void {
         security: [],
         summary: 'Look at an invitation without using it up',
         tags,
-        querystring: EmptyQuery,
         body: Code,
         response: { 200: Invite, ...errors(400, 401, 403) },
       },
@@ -214,7 +208,6 @@ export function signInRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Accept an invitation: sets the password and signs in',
         description: "The user's other sessions end.",
         tags,
-        querystring: EmptyQuery,
         body: Acceptance,
         response: { 201: SessionRecord, ...errors(400, 401, 403, 429) },
       },

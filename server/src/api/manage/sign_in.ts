@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { EmptyQuery, errors, NoContent } from '../../http/fields.ts';
+import { errors, NoContent } from '../../http/fields.ts';
 import { sendCreated, sendNothing } from '../../http/responses.ts';
 import { createInvite, endSessionsOf, resetSignIn } from '../../sign_in/sign_in.ts';
 import { requireUserNamed } from '../../users/users.ts';
@@ -33,7 +33,6 @@ export function userSignInRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Invite a user to set a password; the invitation before it ends',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 201: OneTimeCodeRecord, ...errors(400, 401, 403, 404, 409) },
       },
     },
@@ -53,7 +52,6 @@ export function userSignInRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Take password, second factor and invitation of a user, and end the sessions',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },
@@ -71,7 +69,6 @@ export function userSignInRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'End all sessions of a user',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { EmptyQuery, errors, Integer, NoContent, Strict } from '../../http/fields.ts';
+import { errors, Integer, NoContent, Strict } from '../../http/fields.ts';
 import { sendCreated, sendNothing } from '../../http/responses.ts';
 import {
   createInvite,
@@ -46,7 +46,6 @@ export function signInAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Invite a user to the console; the invitation before it ends',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 201: OneTimeCodeRecord, ...errors(400, 401, 404, 409) },
       },
     },
@@ -66,7 +65,6 @@ export function signInAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Make a link that signs in to the console as the user, once',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         body: NewLink,
         response: { 201: OneTimeCodeRecord, ...errors(400, 401, 404, 409) },
       },
@@ -88,7 +86,6 @@ export function signInAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Take password, second factor and codes of a user, and end the sessions',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },

@@ -10,16 +10,7 @@ import {
   viewApiToken,
 } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import {
-  checkExpiry,
-  EmptyQuery,
-  errors,
-  IdPath,
-  idOf,
-  NoContent,
-  Strict,
-  Text,
-} from '../../http/fields.ts';
+import { checkExpiry, errors, IdPath, idOf, NoContent, Strict, Text } from '../../http/fields.ts';
 import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import { consoleWrite, requirePassword } from './checks.ts';
 import { CreatedToken, NewToken, presentToken, Token, ViewedToken } from './tokens_operator.ts';
@@ -40,7 +31,6 @@ export function apiTokenConsoleRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'The API tokens of the account',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Token), ...errors(400, 401, 403) },
       },
     },
@@ -55,7 +45,6 @@ export function apiTokenConsoleRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'Create an API token',
         tags,
-        querystring: EmptyQuery,
         body: NewToken,
         response: { 201: CreatedToken, ...errors(400, 401, 403, 409) },
       },
@@ -79,7 +68,6 @@ export function apiTokenConsoleRoutes(app: FastifyInstance, ctx: Context): void 
         summary: 'Revoke an API token',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 403, 404) },
       },
     },
@@ -101,7 +89,6 @@ export function apiTokenConsoleRoutes(app: FastifyInstance, ctx: Context): void 
         description: 'Asks for your password anew; the audit log keeps who looked.',
         tags,
         params: IdPath,
-        querystring: EmptyQuery,
         body: Confirmed,
         response: { 200: ViewedToken, ...errors(400, 401, 403, 404, 409, 429) },
       },

@@ -5,7 +5,7 @@ import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { forbidden } from '../../errors.ts';
-import { EmptyQuery, errors, Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
 import {
   changeUserOfAccount,
@@ -97,7 +97,6 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'The users of the account, inactive ones too',
         description: 'Without the admin flag: oneself alone.',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(UserWithSignIn), ...errors(400, 401, 403) },
       },
     },
@@ -116,7 +115,6 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Add an active user',
         tags,
-        querystring: EmptyQuery,
         body: NewUser,
         response: { 201: UserWithSignIn, ...errors(400, 401, 403, 409) },
       },
@@ -141,7 +139,6 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
           'Users are never deleted, only made inactive. One active user with the admin flag must be left.',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         body: UserChanges,
         response: { 200: UserWithSignIn, ...errors(400, 401, 403, 404, 409) },
       },
@@ -165,7 +162,6 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'Without the admin flag: of oneself alone.',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 200: UserWithSignIn, ...errors(400, 401, 403, 404) },
       },
     },
@@ -187,7 +183,6 @@ export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Create a proxy access token',
         description: 'Without the admin flag: for oneself alone.',
         tags,
-        querystring: EmptyQuery,
         body: NewProxyToken,
         response: { 201: ProxyToken, ...errors(400, 401, 403, 409) },
       },

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { EmptyQuery, errors, Name, Strict, Text } from '../../http/fields.ts';
+import { errors, Name, Strict, Text } from '../../http/fields.ts';
 import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
 import {
   changeUser,
@@ -60,7 +60,6 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'List the users of an account, inactive ones too',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(UserRecord), ...errors(400, 401, 404) },
       },
     },
@@ -78,7 +77,6 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Add an active user to an account',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         body: NewUser,
         response: { 201: UserRecord, ...errors(400, 401, 404, 409) },
       },
@@ -99,7 +97,6 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'One user',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 200: UserRecord, ...errors(400, 401, 404) },
       },
     },
@@ -116,7 +113,6 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
           'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         body: UserChanges,
         response: { 200: UserRecord, ...errors(400, 401, 404) },
       },
@@ -137,7 +133,6 @@ export function userAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Raise token_version: ends all proxy access tokens of the user',
         tags,
         params: UserPath,
-        querystring: EmptyQuery,
         response: { 200: UserRecord, ...errors(400, 401, 404) },
       },
     },

@@ -7,7 +7,6 @@ import type { Actor } from '../../db/database.ts';
 import { badRequest, conflict, methodNotAllowed } from '../../errors.ts';
 import { jsonType } from '../../http/caching.ts';
 import {
-  EmptyQuery,
   errors,
   Integer,
   largeBodyLimit,
@@ -143,7 +142,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Join with a one-time code',
         tags,
         security: [],
-        querystring: EmptyQuery,
         body: Join,
         response: {
           201: Type.Object({
@@ -174,7 +172,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'Agents ask through their own ports: is this what the world sees of an exit?',
         tags,
         security: [],
-        querystring: EmptyQuery,
         response: {
           200: Type.Object({ address: Type.String({ description: 'IPv4 or IPv6 address.' }) }),
           ...errors(400),
@@ -196,7 +193,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Everything that this server needs, as of one revision: newline-delimited JSON',
         tags,
-        querystring: EmptyQuery,
         response: {
           200: Type.String({
             description:
@@ -266,7 +262,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Acknowledge what is applied',
         tags,
-        querystring: EmptyQuery,
         body: Ack,
         response: { 204: NoContent, ...errors(400, 401, 409) },
       },
@@ -287,7 +282,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Report a batch of usage; sending it again counts nothing twice',
         tags,
-        querystring: EmptyQuery,
         body: UsageBatch,
         response: {
           200: Type.Object({
@@ -317,7 +311,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Report when authlist entries last let a connection in',
         tags,
-        querystring: EmptyQuery,
         body: UsesReport,
         response: { 204: NoContent, ...errors(400, 401) },
       },
@@ -336,7 +329,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Report the health of exit IPs',
         tags,
-        querystring: EmptyQuery,
         body: Health,
         response: {
           200: Type.Object({ known: Integer("How many of the exit IPs are this server's.") }),
@@ -363,7 +355,6 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: "Answer an operator's question; the first answer counts",
         tags,
-        querystring: EmptyQuery,
         body: Answered,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },

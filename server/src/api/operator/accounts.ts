@@ -12,16 +12,7 @@ import {
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import {
-  EmptyQuery,
-  errors,
-  Integer,
-  Name,
-  OneOf,
-  Strict,
-  Text,
-  Timestamp,
-} from '../../http/fields.ts';
+import { errors, Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
 import { listRemovals } from '../../removals.ts';
@@ -175,7 +166,6 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Create an account with its first API token',
         tags,
-        querystring: EmptyQuery,
         body: NewAccount,
         response: { 201: CreatedAccount, ...errors(400, 401, 409) },
       },
@@ -197,7 +187,6 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'One account',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 200: AccountRecord, ...errors(400, 401, 404) },
       },
     },
@@ -217,7 +206,6 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
           'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         body: AccountChanges,
         response: { 200: AccountRecord, ...errors(400, 401, 404, 409) },
       },
@@ -241,7 +229,6 @@ export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'What "remove all" took away and can be undone, newest first',
         tags,
         params: AccountPath,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Removal), ...errors(400, 401, 404) },
       },
     },

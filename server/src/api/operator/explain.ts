@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { invalidField, unavailable } from '../../errors.ts';
-import { EmptyQuery, errors, Integer, OneOf, Strict, Text } from '../../http/fields.ts';
+import { errors, Integer, OneOf, Strict, Text } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { answer_seconds, askNodes, awaitAnswer, forgetQuestion } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
@@ -75,7 +75,6 @@ export function explainAdminRoutes(app: FastifyInstance, ctx: Context): void {
         description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
         tags: ['Operator: nodes'],
         params: ServerPath,
-        querystring: EmptyQuery,
         body: Connection,
         response: { 200: Verdict, ...errors(400, 401, 404, 503) },
       },

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { conflict } from '../../errors.ts';
 import { checkGeo, geoVerdicts, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
-import { EmptyQuery, errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { sendJson } from '../../http/responses.ts';
 import { requireServer } from '../../servers/servers.ts';
@@ -83,7 +83,6 @@ export function geoAdminRoutes(app: FastifyInstance, ctx: Context): void {
         description:
           'This happens by itself when a file or the inventory changes. A file that has changed is taken first.',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Outcome, ...errors(400, 401, 409) },
       },
     },
@@ -102,7 +101,6 @@ export function geoAdminRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'The geofeed of the network (RFC 8805)',
         tags,
-        querystring: EmptyQuery,
         response: {
           200: Type.String({
             description: 'A line for each exit IP: ip_prefix,alpha2code,region,city,postal_code.',

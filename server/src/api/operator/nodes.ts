@@ -3,16 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
-import {
-  EmptyQuery,
-  errors,
-  Integer,
-  idOf,
-  Name,
-  NoContent,
-  Strict,
-  Timestamp,
-} from '../../http/fields.ts';
+import { errors, Integer, idOf, Name, NoContent, Strict, Timestamp } from '../../http/fields.ts';
 import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import {
   createInvite,
@@ -72,7 +63,6 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'List nodes with how far behind they are',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(NodeRecord), ...errors(400, 401) },
       },
     },
@@ -94,7 +84,6 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Revoke a node: its token stops working and its stream closes',
         tags,
         params: Type.Object({ id: Type.String({ description: 'Id of the node.' }) }),
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },
@@ -112,7 +101,6 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Invite a node: a code with which one machine may join, once',
         tags,
-        querystring: EmptyQuery,
         body: NewInvite,
         response: { 201: Invite, ...errors(400, 401, 409) },
       },
@@ -132,7 +120,6 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'List the invitations that can still be used',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(OpenInvite), ...errors(400, 401) },
       },
     },
@@ -146,7 +133,6 @@ export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Take an invitation back',
         tags,
         params: Type.Object({ invite: Type.String({ description: 'Id of the invitation.' }) }),
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },

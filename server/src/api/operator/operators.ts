@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import {
-  EmptyQuery,
   errors,
   Integer,
   idOf,
@@ -123,7 +122,6 @@ function addNetworkRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'How the network and this server stand',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Status, ...errors(400, 401) },
       },
     },
@@ -139,7 +137,6 @@ function addNetworkRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Whether the service is down for maintenance',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Maintenance, ...errors(400, 401) },
       },
     },
@@ -153,7 +150,6 @@ function addNetworkRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Turn maintenance on or off',
         description: 'While it is on, every path under /v0 answers 503; nodes go on serving.',
         tags,
-        querystring: EmptyQuery,
         body: Maintenance,
         response: { 200: Maintenance, ...errors(400, 401) },
       },
@@ -193,7 +189,6 @@ function addTokenRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'List operator tokens',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Token), ...errors(400, 401) },
       },
     },
@@ -206,7 +201,6 @@ function addTokenRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Create an operator token',
         tags,
-        querystring: EmptyQuery,
         body: NewToken,
         response: { 201: CreatedToken, ...errors(400, 401, 409) },
       },
@@ -228,7 +222,6 @@ function addTokenRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'The last one cannot be revoked.',
         tags,
         params: Type.Object({ id: Type.String({ description: 'Id of the operator token.' }) }),
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404, 409) },
       },
     },

@@ -8,7 +8,7 @@ import {
   ports_per_base,
 } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import { EmptyQuery, errors, Integer, Name, OneOf, Strict } from '../../http/fields.ts';
+import { errors, Integer, Name, OneOf, Strict } from '../../http/fields.ts';
 import { sendCreated, sendJson } from '../../http/responses.ts';
 import { operatorWrite } from './checks.ts';
 
@@ -40,7 +40,6 @@ export function portSchemeAdminRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'List port schemes',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(Scheme), ...errors(400, 401) },
       },
     },
@@ -53,7 +52,6 @@ export function portSchemeAdminRoutes(app: FastifyInstance, ctx: Context): void 
       schema: {
         summary: 'Create a port scheme',
         tags,
-        querystring: EmptyQuery,
         body: Scheme,
         response: { 201: Scheme, ...errors(400, 401, 409) },
       },

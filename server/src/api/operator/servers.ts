@@ -5,7 +5,7 @@ import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { parseHostname } from '../../hostname.ts';
-import { EmptyQuery, errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
+import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange, sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import {
   accountsOfServer,
@@ -176,7 +176,6 @@ function addServerRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'List the servers of the network',
         tags,
-        querystring: EmptyQuery,
         response: { 200: Type.Array(ListedServer), ...errors(400, 401) },
       },
     },
@@ -201,7 +200,6 @@ function addServerRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Add a server to the network',
         tags,
-        querystring: EmptyQuery,
         body: NewServerBody,
         response: { 201: OneServer, ...errors(400, 401, 409) },
       },
@@ -222,7 +220,6 @@ function addServerRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'One server with its exit IPs, their health and geo-IP status',
         tags,
         params: ServerPath,
-        querystring: EmptyQuery,
         response: { 200: OneServer, ...errors(400, 401, 404) },
       },
     },
@@ -240,7 +237,6 @@ function addServerRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Change what is known of a server',
         tags,
         params: ServerPath,
-        querystring: EmptyQuery,
         body: ServerChangesBody,
         response: { 200: OneServer, ...errors(400, 401, 404, 409) },
       },
@@ -264,7 +260,6 @@ function addServerRoutes(app: FastifyInstance, ctx: Context): void {
         description: 'It must not be on a contract.',
         tags,
         params: ServerPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404, 409) },
       },
     },
@@ -291,7 +286,6 @@ function addExitRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Add an exit IP to a server, or move it to another port base',
         tags,
         params: ExitPath,
-        querystring: EmptyQuery,
         body: ExitBody,
         response: { 200: OneServer, 201: OneServer, ...errors(400, 401, 404, 409) },
       },
@@ -315,7 +309,6 @@ function addExitRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Remove an exit IP from a server',
         tags,
         params: ExitPath,
-        querystring: EmptyQuery,
         response: { 204: NoContent, ...errors(400, 401, 404) },
       },
     },
