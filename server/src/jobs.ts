@@ -1,15 +1,18 @@
 // What happens by itself: expiries, purges, new billing periods, lost nodes, token use written down.
-import { markTokenUsed, sweepLimits } from './accounts/accounts.ts';
+
+import { sweepLimits } from './accounts/accounts.ts';
+import { markTokenUsed } from './api_tokens/api_tokens.ts';
 import { removeOldAudit } from './audit.ts';
 import { sweepEntries } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
+import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
+import { GeoWatch } from './geo/geo.ts';
 import { removeOldAnswers } from './http/idempotency.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
-import { GeoWatch, sweepServerLimits } from './servers/servers.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { removeOldJournals } from './usage/usage.ts';
 

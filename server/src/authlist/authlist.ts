@@ -11,7 +11,7 @@ import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { AuthlistEntry, AuthlistRow } from './store.ts';
-export { findAny as findAuthlistRow, pageOfAccount as authlistPage } from './store.ts';
+export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
   ip: string;

@@ -1,6 +1,7 @@
 // The SQL of the IP authlist.
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -62,7 +63,7 @@ export function find(
   ]);
 }
 
-/** What a new entry needs; the user by name. */
+/** The fields of a new entry; the user by name. */
 export interface NewRow {
   account_id: number;
   id: number;
@@ -71,7 +72,7 @@ export interface NewRow {
   expiry: number;
 }
 
-/** What the insert of an entry finds out: where it is claimed, and its user. */
+/** The facts that the insert of an entry finds: where it is claimed, and its user. */
 export type Placed = Pick<AuthlistEntry, 'port_scheme_id' | 'user_id' | 'active' | 'proxy'>;
 
 /**
@@ -94,23 +95,16 @@ export async function insert(tx: Transaction, row: NewRow): Promise<Placed | und
 }
 
 /** Puts an entry back as it was. False when the address is claimed on this port scheme. */
-export async function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
-    [row.account_id, row.id, row.port_scheme_id, row.ip, row.user_id, row.expiry],
-  );
-  return rows.length > 0;
+export function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
+  const columns = ['account_id', 'id', 'port_scheme_id', 'ip', 'user_id', 'expiry'] as const;
+  return insertRow(tx, 'authlist', columns, row);
 }
 
 export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
-  return tx.run(
-    'update authlist set ip = $3, user_id = $4, expiry = $5 where account_id = $1 and id = $2',
-    [row.account_id, row.id, row.ip, row.user_id, row.expiry],
-  );
+  return updateRow(tx, 'authlist', ['account_id', 'id'], ['ip', 'user_id', 'expiry'], row);
 }
 
-/** Who holds the claim on an address, of whichever account. */
+/** The entry that claims an address, of whichever account. */
 export function claimOn(
   db: Reader,
   port_scheme_id: number,
@@ -168,7 +162,7 @@ export interface NamedClaim {
   expiry: number;
 }
 
-/** Who holds an address at `now`: one claim at most for each port scheme. */
+/** The claims on an address at `now`: one claim at most for each port scheme. */
 export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClaim[]> {
   return db.all(
     `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry
@@ -181,7 +175,7 @@ export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClai
 }
 
 /** A page of the entries of an account as the nodes need them, in the order of their ids. */
-export function pageOfAccount(
+export function authlistPage(
   db: Reader,
   account_id: number,
   after_id: number,
@@ -194,7 +188,7 @@ export function pageOfAccount(
   );
 }
 
-export function findAny(
+export function findAuthlistRow(
   db: Reader,
   account_id: number,
   id: number,

@@ -1,11 +1,12 @@
 // /console/contract, /console/usage and /console/removals: how the account stands, for its people.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { listPortSchemes, override_offset, requireAccount } from '../../accounts/accounts.ts';
+import { requireAccount } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
+import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { listRemovals } from '../../removals.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import { Removal } from '../operator/accounts.ts';

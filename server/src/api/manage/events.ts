@@ -8,7 +8,8 @@ import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import { unavailable } from '../../errors.ts';
 import { errors } from '../../http/fields.ts';
-import { findOperator, networkMarks } from '../../operators/operators.ts';
+import { networkMarks } from '../../nodes/nodes.ts';
+import { findOperator } from '../../operators/operators.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
 
 const heartbeat_seconds = 15;

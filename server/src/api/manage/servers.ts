@@ -1,27 +1,21 @@
 // /console/servers and /console/network: the servers of the contract, and those that could be on it.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import {
-  listPortSchemes,
-  override_offset,
-  requireAccount,
-  requireWritable,
-} from '../../accounts/accounts.ts';
+import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import { forbidden } from '../../errors.ts';
-import { errors, Integer, Location, NoContent, Strict } from '../../http/fields.ts';
-import { sendJson, sendNothing } from '../../http/responses.ts';
 import {
   findContractServer,
   listContractServers,
-  listServers,
-  nodesOfContract,
   removeContractServer,
-  requireServer,
   serversOfContract,
-  serversOnScheme,
   setContractServer,
-} from '../../servers/servers.ts';
+} from '../../contract_servers/contract_servers.ts';
+import { forbidden } from '../../errors.ts';
+import { errors, Integer, Location, NoContent, Strict } from '../../http/fields.ts';
+import { sendJson, sendNothing } from '../../http/responses.ts';
+import { nodesOfContract } from '../../nodes/nodes.ts';
+import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
+import { listServers, requireServer, serversOnScheme } from '../../servers/servers.ts';
 import {
   ExitIp,
   Geostatus,

@@ -3,16 +3,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Account, requireAccountNamed } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import type { Reader } from '../../db/database.ts';
-import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
-import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
 import {
   findContractServer,
   removeContractServer,
-  requireServer,
   serversOfContract,
   setContractServer,
-} from '../../servers/servers.ts';
+} from '../../contract_servers/contract_servers.ts';
+import type { Reader } from '../../db/database.ts';
+import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
+import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { requireServer } from '../../servers/servers.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import { AccountPath, operatorWrite } from '../operator/checks.ts';
 

@@ -1,14 +1,14 @@
 // /console/tokens: the API tokens of an account, for its admins.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { requireAccount } from '../../accounts/accounts.ts';
 import {
   createApiToken,
   listApiTokens,
   removeApiToken,
-  requireAccount,
   requireApiToken,
   viewApiToken,
-} from '../../accounts/accounts.ts';
+} from '../../api_tokens/api_tokens.ts';
 import type { Context } from '../../context.ts';
 import { checkExpiry, errors, IdPath, idOf, NoContent, Strict, Text } from '../../http/fields.ts';
 import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';

@@ -1,15 +1,15 @@
 // /admin/accounts/{account}/tokens: the API tokens that open an account.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { requireAccountNamed } from '../../accounts/accounts.ts';
 import {
   type ApiToken,
   createApiToken,
   listApiTokens,
   removeApiToken,
-  requireAccountNamed,
   viewApiToken,
   withoutSecrets,
-} from '../../accounts/accounts.ts';
+} from '../../api_tokens/api_tokens.ts';
 import type { Context } from '../../context.ts';
 import {
   checkExpiry,

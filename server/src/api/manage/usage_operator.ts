@@ -8,14 +8,7 @@ import { invalidField } from '../../errors.ts';
 import { errors, Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf, wholeIn } from '../../http/paging.ts';
 import { sendJson } from '../../http/responses.ts';
-import {
-  hourOf,
-  nextHour,
-  periodAt,
-  periodUsage,
-  reportUsage,
-  safeBytes,
-} from '../../usage/usage.ts';
+import { hourOf, nextHour, periodAt, periodUsage, safeBytes, sumUsage } from '../../usage/usage.ts';
 import { AccountPath } from '../operator/checks.ts';
 
 const AccountUsage = Strict({
@@ -126,7 +119,7 @@ export async function usageReport(db: Reader, account: Account, query: ReportQue
   if ((asked ?? from) >= to)
     throw invalidField('from', `${asked ?? from} is not before to, ${to}.`);
   const { by = 'day', server, user } = query;
-  const found = await reportUsage(db, account.id, from, to, by, { server, user });
+  const found = await sumUsage(db, account.id, from, to, by, { server, user });
   const rows = found.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
   return { from, to, by, rows, ...inAll(rows) };
 }

@@ -5,7 +5,6 @@ import {
   type Account,
   changeAccount,
   createAccount,
-  listPortSchemes,
   pageOfAccounts,
   requireAccountNamed,
 } from '../../accounts/accounts.ts';
@@ -15,6 +14,7 @@ import { invalidField } from '../../errors.ts';
 import { errors, Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
+import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { listRemovals } from '../../removals.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import { apiTokenAdminRoutes } from '../manage/tokens_operator.ts';

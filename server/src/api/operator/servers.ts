@@ -3,22 +3,22 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
+import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
+import { geoStatusesOfServer } from '../../geo/geo.ts';
 import { parseHostname } from '../../hostname.ts';
 import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange, sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { nodeCounts } from '../../nodes/nodes.ts';
 import {
-  accountsOfServer,
   changeServer,
   createServer,
   type ExitCounts,
   exitCounts,
   exitIpsOfServer,
-  geoStatusesOfServer,
   listServerPortSchemes,
   listServers,
   type NewServer,
-  nodeCounts,
   portSchemesOfServer,
   removeExitIp,
   removeServer,
