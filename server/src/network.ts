@@ -1,4 +1,4 @@
-// What a new network starts with, and the check that this database and these keys belong together.
+// The start of a network: its default port scheme, and the check that this database and these keys belong together.
 
 import { recordChange } from './changes.ts';
 import type { Context } from './context.ts';

@@ -1,9 +1,11 @@
 // What nodes cost at most: the log that is read for them, streams and snapshots that nobody reads.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bumpVersion } from '../src/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
 import * as log from '../src/nodes/log_store.ts';
+import { acknowledge, networkMarks } from '../src/nodes/nodes.ts';
 import { Snapshots } from '../src/nodes/snapshot.ts';
 import * as store from '../src/nodes/store.ts';
 import { changeServer, requireServer } from '../src/servers/servers.ts';
@@ -244,5 +246,24 @@ eachDatabase((database) => {
       node.heard('override').map(({ value }) => (value as { hostname: string }).hostname),
     ).toEqual(['a.example', 'b.example']);
     node.stop();
+  });
+
+  it('open pages hear of every change of a node, also of changes that cancel each other out', async () => {
+    const { db } = t.running.ctx;
+    await t.server('marks');
+    const nodes = [await t.node('marks'), await t.node('marks')] as const;
+    for (let count = 0; count < 40; count++) await t.write((tx) => bumpVersion(tx, 0));
+    const { epoch, revision } = await log.networkPosition(db);
+    const [one, other] = nodes.map(({ id }) => id) as [number, number];
+    const acknowledgeBoth = (revisions: [number, number]) =>
+      t.write(async (tx) => {
+        await acknowledge(tx, one, epoch, revisions[0]);
+        await acknowledge(tx, other, epoch, revisions[1]);
+      });
+    await acknowledgeBoth([revision, revision - one]);
+    const before = await networkMarks(db);
+    // One node restarts from an older state, the other goes on.
+    await acknowledgeBoth([revision - other, revision]);
+    expect((await networkMarks(db)).nodes).toBeGreaterThan(before.nodes);
   });
 });

@@ -65,7 +65,7 @@ export function remove(tx: Transaction, account_id: number, id: number): Promise
   return tx.run('delete from api_tokens where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Keeps when a token was used, unless a later time is known. */
+/** Stores when a token was used, unless a later time is known. */
 export function markTokenUsed(
   tx: Transaction,
   account_id: number,

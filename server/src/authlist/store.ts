@@ -196,8 +196,8 @@ export function findAuthlistRow(
   return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** When an entry was used. */
-export interface Use {
+/** When an entry last let a connection in. */
+export interface LastUsed {
   account_id: number;
   entry_id: number;
   /** Epoch seconds. */
@@ -205,31 +205,31 @@ export interface Use {
 }
 
 /** One statement for any number: the rest of it is filled up with what is no entry. */
-const usesOfStatement = 100;
-const noUse: Use = { account_id: 0, entry_id: 0, used_at: 0 };
-const putUsesStatement = `insert into authlist_uses (account_id, entry_id, used_at)
+const rowsOfStatement = 100;
+const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
+const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
   select v.column1, v.column2, v.column3 from (values ${Array.from(
-    { length: usesOfStatement },
+    { length: rowsOfStatement },
     (_, at) => `(${[1, 2, 3].map((column) => `cast($${3 * at + column} as bigint)`)})`,
   )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2
   on conflict (account_id, entry_id) do update set used_at = excluded.used_at
     where authlist_uses.used_at < excluded.used_at`;
 
-/** Keeps when entries were used, unless a later time is known. Each once; those that are no entries are left out. */
-export async function putUses(tx: Transaction, uses: readonly Use[]): Promise<void> {
-  for (let at = 0; at < uses.length; at += usesOfStatement) {
-    const some = uses.slice(at, at + usesOfStatement);
-    const rows = [...some, ...Array<Use>(usesOfStatement - some.length).fill(noUse)];
+/** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
+export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
+  for (let at = 0; at < entries.length; at += rowsOfStatement) {
+    const some = entries.slice(at, at + rowsOfStatement);
+    const rows = [...some, ...Array<LastUsed>(rowsOfStatement - some.length).fill(noEntry)];
     await tx.run(
-      putUsesStatement,
+      putLastUsedStatement,
       rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),
     );
   }
 }
 
-export function usesOfAccount(
+export function lastUsedOfAccount(
   db: Reader,
   account_id: number,
-): Promise<Array<Pick<Use, 'entry_id' | 'used_at'>>> {
+): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
   return db.all('select entry_id, used_at from authlist_uses where account_id = $1', [account_id]);
 }
