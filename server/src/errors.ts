@@ -36,6 +36,23 @@ export const errorCodes = [
   'removal_gone',
   'name_taken',
   'last_admin',
+  // Accounts, servers, inventory, nodes.
+  'port_taken',
+  'unknown_port_scheme',
+  'port_scheme_in_use',
+  'port_scheme_missing',
+  'unknown_server',
+  'server_in_use',
+  'not_viewable',
+  'last_token',
+  'inventory_invalid',
+  'inventory_conflict',
+  'invite_unknown',
+  'node_token_unknown',
+  'snapshot_needed',
+  'row_invalid',
+  'question_over',
+  'no_live_node',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

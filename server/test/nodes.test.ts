@@ -3,15 +3,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { removeEntry } from '../src/authlist/authlist.ts';
+import {
+  removeContractServer,
+  setContractServer,
+} from '../src/contract_servers/contract_servers.ts';
 import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
-import {
-  changeServer,
-  listServers,
-  removeContractServer,
-  requireServer,
-  setContractServer,
-} from '../src/servers/servers.ts';
+import { changeServer, listServers, requireServer } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -17,7 +17,7 @@ import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { AuthlistEntry, AuthlistRow } from './store.ts';
-export { findAny as findAuthlistRow, pageOfAccount as authlistPage } from './store.ts';
+export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
   ip: string;
@@ -340,20 +340,20 @@ export async function restoreEntries(
  * Keeps when entries let a connection in, to the minute; the latest time counts, and none is in the
  * future. What is no entry is left out. No change: neither nodes nor answers of /v0 show it.
  */
-export async function noteUses(tx: Transaction, uses: readonly store.Use[]): Promise<void> {
-  const latest = new Map<string, store.Use>();
+export async function noteUses(tx: Transaction, uses: readonly store.LastUsed[]): Promise<void> {
+  const latest = new Map<string, store.LastUsed>();
   for (const use of uses) {
     const key = `${use.account_id} ${use.entry_id}`;
     const seconds = Math.min(use.used_at, tx.now);
     const used_at = Math.max(seconds - (seconds % 60), latest.get(key)?.used_at ?? 0);
     latest.set(key, { ...use, used_at });
   }
-  await store.putUses(tx, Array.from(latest.values()));
+  await store.putLastUsed(tx, Array.from(latest.values()));
 }
 
 /** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of the account's list. */
 export async function lastUses(db: Reader, account_id: number): Promise<Map<number, number>> {
-  const uses = await store.usesOfAccount(db, account_id);
+  const uses = await store.lastUsedOfAccount(db, account_id);
   return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 

@@ -1,5 +1,5 @@
 // Who is calling: HTTP Basic pair -> API token -> account and variant, for every path under /v0.
-import { type CallerRow, callerByHash, findApiToken } from '../../accounts/accounts.ts';
+import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
 import { tokensBumped } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
@@ -71,7 +71,7 @@ export async function authenticate(ctx: Context, header: string | undefined): Pr
     }
   }
   const token_hash = known?.token_hash ?? hashOf(ctx, pair.user || pair.password);
-  const row = token_hash ? await callerByHash(ctx.db, token_hash) : undefined;
+  const row = token_hash ? await principalByHash(ctx.db, token_hash) : undefined;
   if (!row || !token_hash) {
     ctx.cache.forget(header);
     throw unknownToken();
@@ -114,11 +114,11 @@ function hashOf(ctx: Context, token: string): string | undefined {
   return tokenTextIsPlausible(token) ? ctx.secrets.hashToken(token) : undefined;
 }
 
-function toSession(row: CallerRow, variant: Variant, token_hash: string): Session {
+function toSession(row: PrincipalRow, variant: Variant, token_hash: string): Session {
   const {
-    account_stamp,
-    contract_stamp,
-    network_stamp,
+    account_version,
+    contract_version,
+    network_version,
     maintenance,
     read_only,
     suspended,
@@ -127,9 +127,9 @@ function toSession(row: CallerRow, variant: Variant, token_hash: string): Sessio
   return {
     caller: { ...caller, variant, read_only: read_only === 1, suspended: suspended === 1 },
     stamp: {
-      account: account_stamp,
-      contract: contract_stamp,
-      network: network_stamp,
+      account: account_version,
+      contract: contract_version,
+      network: network_version,
       maintenance: maintenance === 1,
     },
     token_hash,

@@ -25,8 +25,8 @@ import {
   joinNode,
   type Node,
   reportHealth,
+  reportLastUsed,
   reportUsage,
-  reportUses,
   type UsageReport,
 } from '../../nodes/nodes.ts';
 import { Snapshots } from '../../nodes/snapshot.ts';
@@ -317,7 +317,7 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) => {
       await ctx.db.write(actorOf(request), (tx) =>
-        reportUses(tx, request.node.id, request.body.uses),
+        reportLastUsed(tx, request.node.id, request.body.uses),
       );
       return reply.code(204).send();
     },

@@ -1,4 +1,4 @@
-// Waiting for a node to read: what is written faster than that piles up in memory.
+// Backpressure: the server waits for a node to read, as writing faster than that piles up in memory.
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
