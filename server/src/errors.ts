@@ -14,6 +14,18 @@ export const errorCodes = [
   'too_many_requests',
   'internal_error',
   'unavailable',
+  // API tokens, and the state of the service.
+  'token_missing',
+  'token_unknown',
+  'token_expired',
+  'token_read_only',
+  'other_variant',
+  'rate_limited',
+  'maintenance',
+  'idempotency_mismatch',
+  // Nodes.
+  'node_token_unknown',
+  'snapshot_needed',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

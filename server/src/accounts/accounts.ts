@@ -8,12 +8,12 @@ import { newTokenText } from '../token_text.ts';
 import { hasUsage, periodAt, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
-export type { AccountRow as Account, ApiTokenRow as ApiToken, CallerRow } from './store.ts';
+export type { AccountRow as Account, ApiTokenRow as ApiToken, PrincipalRow } from './store.ts';
 export {
-  callerByHash,
   findToken as findApiToken,
-  markTokenUsed,
+  markTokensUsed,
   page as pageOfAccounts,
+  principalByHash,
   tokens as listApiTokens,
 } from './store.ts';
 

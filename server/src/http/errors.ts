@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
-import { jsonType } from './caching.ts';
 import { schemaError } from './fields.ts';
+import { jsonType } from './responses.ts';
 import { isUnder } from './routing.ts';
 
 /** The errors of Fastify itself, in our words. */

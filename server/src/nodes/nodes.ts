@@ -1,8 +1,7 @@
 // Nodes: how an agent joins, what it acknowledges, and the usage and health that it reports.
 import { judgeLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { noteUses } from '../authlist/authlist.ts';
-import { bumpVersion, nextId, recordChange } from '../changes.ts';
+import { bumpUsage, bumpVersion, nextId, recordChange } from '../changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { conflict, invalidField, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
@@ -213,7 +212,7 @@ const mostRevisionsToSearch = 20_000;
 
 /**
  * What every node of a server has applied: of its live nodes, or of all where none is live (they
- * serve on what they had). Stamps the accounts whose entries change their status by it.
+ * serve on what they had). Bumps the accounts whose entries change their status by it.
  */
 async function refreshApplied(tx: Transaction, server_id: number): Promise<void> {
   const server = await findServer(tx, server_id);
@@ -307,28 +306,18 @@ export async function reportUsage(
   for (const account of accounts.values()) {
     await judgeLimit(tx, account);
     await evaluateServerLimit(tx, account, node.server_id);
-    await bumpVersion(tx, account.id);
+    await bumpUsage(tx, account.id);
   }
   return { counted: true, left_out };
 }
 
-/**
- * Keeps when authlist entries last let a connection in. Those of accounts that the node's server does
- * not serve are left out, and so is what is no entry (any more).
- */
-export async function reportUses(
-  tx: Transaction,
-  node_id: number,
-  uses: ReadonlyArray<{ account: number; entry: number; at: number }>,
-): Promise<void> {
-  const node = await requireNode(tx, node_id);
-  const named = Array.from(new Set(uses.map(({ account }) => account)));
-  const served = await store.served(tx, node.server_id, named);
-  const own = uses.filter(({ account }) => served.has(account));
-  await noteUses(
-    tx,
-    own.map(({ account, entry, at }) => ({ account_id: account, entry_id: entry, used_at: at })),
-  );
+/** Which of the accounts the node's server serves: a node reports of these alone. */
+export function servedAccounts(
+  db: Reader,
+  node: store.NodeRow,
+  account_ids: Iterable<number>,
+): Promise<ReadonlySet<number>> {
+  return store.served(db, node.server_id, Array.from(new Set(account_ids)));
 }
 
 /** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted nobody waits any more. */

@@ -14,21 +14,13 @@ import * as store from './store.ts';
 export type { NamedAuditRecord } from './store.ts';
 export {
   auditLog as listAuditLog,
+  markTokensUsed as markOperatorTokensUsed,
   tokenByHash as findOperator,
   tokens as listOperatorTokens,
 } from './store.ts';
 
 /** The operator token behind a request. */
 export type Operator = store.OperatorTokenRow;
-
-const use_noted_seconds = 60;
-
-/** Remembers that an operator token was used, at most once a minute. A database that cannot write loses it. */
-export function noteOperatorUse(db: Database, operator: Operator, now: number): void {
-  if (operator.last_used_at !== null && now < operator.last_used_at + use_noted_seconds) return;
-  const actor: Actor = { kind: 'system', name: 'token-use', address: '', request_id: '' };
-  db.write(actor, (tx) => store.markTokenUsed(tx, operator.id, now)).catch(() => {});
-}
 
 /** What may be shown and logged of an operator token. */
 export function withoutHash({ hash: _, ...shown }: store.OperatorTokenRow) {

@@ -14,7 +14,6 @@ import {
   userIsActive,
 } from '../../authlist/authlist.ts';
 import { ConflictCap } from '../../authlist/conflicts.ts';
-import type { Context } from '../../context.ts';
 import { requireValid } from '../../http/errors.ts';
 import {
   checkExpiry,
@@ -30,7 +29,8 @@ import {
 } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import type { Variant } from './authentication.ts';
-import { answer, change, requireMatch } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { change, requireMatch, respond } from './responses.ts';
 
 const Entry = Type.Object(
   {
@@ -73,27 +73,31 @@ function presentEntry(entry: AuthlistEntry) {
   return { id, ip, user, user_active: userIsActive(entry), expiry };
 }
 
-/** What the settings say of this list, with one count of conflicts for every way to it. */
-export function authlistRules({ config }: Context): AuthlistRules {
+/** The settings of this list, with one count of conflicts for every way to it. */
+export function authlistRules({ config }: Pick<AccountContext, 'config'>): AuthlistRules {
   return { ...config, conflicts: new ConflictCap(config.conflicts_per_hour) };
 }
 
 /** The same routes under each variant's own path. */
-export function authlistRoutes(app: FastifyInstance, ctx: Context, rules: AuthlistRules): void {
+export function authlistRoutes(
+  app: FastifyInstance,
+  ctx: AccountContext,
+  rules: AuthlistRules,
+): void {
   addRoutes(app, ctx, rules, 'current', '/contract/ip-authlist', '/v0/contract/whitelist');
   addRoutes(app, ctx, rules, 'earlier', '/contract/whitelist', '/v0/contract/ip-authlist');
 }
 
 function addRoutes(
   app: FastifyInstance,
-  ctx: Context,
+  ctx: AccountContext,
   rules: AuthlistRules,
   variant: Variant,
   path: string,
   counterpart: string,
 ): void {
   const tags = [variant === 'current' ? 'IP authlist' : 'IP whitelist (earlier variant)'];
-  const accountOf = (request: FastifyRequest) => request.session.caller.account_id;
+  const accountOf = (request: FastifyRequest) => request.session.principal.account_id;
   const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
   const config = { variant, counterpart };
   const ofEntry = {
@@ -129,7 +133,7 @@ function addRoutes(
         (first, { expiry }) => Math.min(first, expiry),
         Number.MAX_SAFE_INTEGER,
       );
-      return answer(ctx, request, reply, entries.map(presentEntry), { valid_until });
+      return respond(ctx, request, reply, entries.map(presentEntry), { valid_until });
     },
   );
 
@@ -189,7 +193,7 @@ function addRoutes(
     async (request, reply) => {
       const entry = await requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now());
       requireValid(request);
-      return answer(ctx, request, reply, presentEntry(entry), { valid_until: entry.expiry });
+      return respond(ctx, request, reply, presentEntry(entry), { valid_until: entry.expiry });
     },
   );
 

@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
 import { errors, Integer, Timestamp } from '../../http/fields.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
-import { answer } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { respond } from './responses.ts';
 
 const Index = Type.Object(
   {
@@ -55,7 +55,7 @@ const links = {
   earlier: { ...commonLinks, whitelist: '/v0/contract/whitelist' },
 };
 
-export function accountRoutes(app: FastifyInstance, ctx: Context): void {
+export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void {
   app.get(
     '/v0',
     {
@@ -66,8 +66,8 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const { account_name, variant } = request.session.caller;
-      return answer(ctx, request, reply, {
+      const { account_name, variant } = request.session.principal;
+      return respond(ctx, request, reply, {
         name: account_name,
         variant,
         version: 'v0',
@@ -86,7 +86,7 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const account = await requireAccount(ctx.db, request.session.caller.account_id);
+      const account = await requireAccount(ctx.db, request.session.principal.account_id);
       const { start, end } = periodAt(account.start, ctx.clock.now());
       const { total } = await periodUsage(ctx.db, account.id, start);
       const { name, plan, expiry, limit_bytes } = account;
@@ -96,7 +96,7 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
         period: { start, end, usage: total, limit: limit_bytes },
         expiry,
       };
-      return answer(ctx, request, reply, value, { valid_until: end });
+      return respond(ctx, request, reply, value, { valid_until: end, usage: true });
     },
   );
 }

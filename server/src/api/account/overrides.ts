@@ -1,7 +1,6 @@
 // /v0/contract/overrides: custom DNS entries, the same in both variants.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import type { Context } from '../../context.ts';
 import { requireValid } from '../../http/errors.ts';
 import {
   checkExpiry,
@@ -27,7 +26,8 @@ import {
   requireOverride,
   statusOf,
 } from '../../overrides/overrides.ts';
-import { answer, change, requireMatch } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { change, requireMatch, respond } from './responses.ts';
 
 const Entry = Type.Object(
   {
@@ -69,8 +69,8 @@ const ListQuery = Strict({
 const path = '/contract/overrides';
 const tags = ['Custom DNS entries'];
 
-export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
-  const accountOf = (request: FastifyRequest) => request.session.caller.account_id;
+export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  const accountOf = (request: FastifyRequest) => request.session.principal.account_id;
   const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
   const present = (override: Override) => {
     const { id, server, hostname, ip, expiry } = override;
@@ -112,7 +112,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
         (first, one) => Math.min(first, nextChangeAt(one, now)),
         Number.MAX_SAFE_INTEGER,
       );
-      return answer(ctx, request, reply, overrides.map(present), { valid_until });
+      return respond(ctx, request, reply, overrides.map(present), { valid_until });
     },
   );
 
@@ -167,7 +167,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
       const now = ctx.clock.now();
       const override = await requireOverride(ctx.db, accountOf(request), idIn(request), now);
       requireValid(request);
-      return answer(ctx, request, reply, present(override), {
+      return respond(ctx, request, reply, present(override), {
         valid_until: nextChangeAt(override, now),
       });
     },

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Account } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { errors, Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
 import {
@@ -16,8 +15,8 @@ import {
   type Service,
 } from '../../servers/servers.ts';
 import type { Variant } from './authentication.ts';
-import { geofeedRoutes } from './geofeed.ts';
-import { answer } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { respond } from './responses.ts';
 
 const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
 const Title = Type.Optional(
@@ -208,8 +207,7 @@ function firstStale(servers: ContractServer[], stale_seconds: number, now: numbe
   return first;
 }
 
-export function serverRoutes(app: FastifyInstance, ctx: Context): void {
-  if (ctx.config.geofeed === 'public') geofeedRoutes(app, ctx);
+export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const stale_seconds = ctx.config.health_stale_seconds;
 
   async function contractServers(
@@ -217,7 +215,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     names: string[] | undefined,
     detail: Detail,
   ) {
-    const { account_id, variant } = request.session.caller;
+    const { account_id, variant } = request.session.principal;
     const now = ctx.clock.now();
     const { account, servers, valid_until } = await listContractServers(
       ctx.db,
@@ -232,6 +230,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
       ),
       freshness: {
         network: true,
+        usage: detail.usage,
         valid_until: Math.min(
           valid_until ?? Number.MAX_SAFE_INTEGER,
           firstStale(servers, stale_seconds, now),
@@ -253,9 +252,9 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     async (request, reply) => {
       const detail = parseDetail(request.query.detail, ['location']);
       const servers = await listServers(ctx.db);
-      const { variant } = request.session.caller;
+      const { variant } = request.session.principal;
       const records = servers.map((server) => presentNetworkServer(server, detail, variant));
-      return answer(ctx, request, reply, records, { network: true });
+      return respond(ctx, request, reply, records, { network: true });
     },
   );
 
@@ -273,7 +272,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
       const names = words('server', request.query.server);
       const { records, freshness } = await contractServers(request, names, detail);
-      return answer(ctx, request, reply, records, freshness);
+      return respond(ctx, request, reply, records, freshness);
     },
   );
 
@@ -283,7 +282,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
       config: {
         find: (request) => {
           const { server } = request.params as ServerPath;
-          return requireContractServer(ctx.db, request.session.caller.account_id, server);
+          return requireContractServer(ctx.db, request.session.principal.account_id, server);
         },
       },
       schema: {
@@ -301,7 +300,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
         [request.params.server],
         detail,
       );
-      return answer(ctx, request, reply, records[0], freshness);
+      return respond(ctx, request, reply, records[0], freshness);
     },
   );
 }

@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
 import { errors, Integer, Strict } from '../../http/fields.ts';
 import { createProxyToken, listActiveUsers, type User } from '../../users/users.ts';
-import { answer, change } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { change, respond } from './responses.ts';
 
 export const UserRecord = Type.Object(
   {
@@ -53,7 +53,7 @@ export function presentUser({
   };
 }
 
-export function userRoutes(app: FastifyInstance, ctx: Context): void {
+export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
   app.get(
     '/v0/users',
     {
@@ -65,8 +65,8 @@ export function userRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const users = await listActiveUsers(ctx.db, request.session.caller.account_id);
-      return answer(ctx, request, reply, users.map(presentUser));
+      const users = await listActiveUsers(ctx.db, request.session.principal.account_id);
+      return respond(ctx, request, reply, users.map(presentUser));
     },
   );
 
@@ -89,7 +89,7 @@ export function userRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) =>
       change(ctx, request, reply, async (tx) => {
-        const account = await requireWritable(tx, request.session.caller.account_id);
+        const account = await requireWritable(tx, request.session.principal.account_id);
         const { user, expire } = request.body;
         const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
         return { status: 200, value: { token } };

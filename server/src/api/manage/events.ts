@@ -229,7 +229,7 @@ export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
         read: async () => {
-          const { account, network } = await ctx.stamps.current(account_id);
+          const { account, network } = await ctx.versions.current(account_id);
           return { account, network };
         },
         pause_milliseconds: 100,
@@ -266,7 +266,7 @@ export function operatorEventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: 'network',
         read: async () => {
-          const { network } = await ctx.stamps.current(networkVersion);
+          const { network } = await ctx.versions.current(networkVersion);
           return { network, ...(await networkMarks(ctx.db)) };
         },
         pause_milliseconds: 500,

@@ -1,4 +1,4 @@
-// Waiting for a node to read: what is written faster than that piles up in memory.
+// Backpressure: a stream to a node waits until the node has read; otherwise it piles up in memory.
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
