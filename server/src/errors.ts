@@ -5,6 +5,8 @@ export const errorCodes = [
   'bad_request',
   'invalid_field',
   'body_too_large',
+  'headers_too_large',
+  'request_timeout',
   'unauthorized',
   'forbidden',
   'not_found',
