@@ -135,6 +135,21 @@ eachDatabase((database) => {
     return values.reduce((sum, { value }) => sum + value, 0);
   };
 
+  it('a report of usage drops the responses that show usage, and no other', async () => {
+    const paths = ['/contract/ip-authlist', '/contract/ip-authlist/1', '/servers', '/users'];
+    const withoutUsage = [...paths, '/contract/overrides', '/contract/servers?detail=location'];
+    const withUsage = ['/contract', '/contract/servers?detail=usage'];
+    for (const path of [...withoutUsage, ...withUsage]) await raw(a, path);
+    const rows = [{ account: acme.account.id, user: 1, at: a.now(), up: 5, down: 5 }];
+    const { status } = await node.send('POST', '/usage', { boot: 'hits', seq: 1, rows });
+    expect(status).toBe(200);
+    const before = await hits(a);
+    for (const path of withUsage) await raw(a, path);
+    expect(await hits(a)).toBe(before);
+    for (const path of [...withoutUsage, ...withUsage]) await raw(a, path);
+    expect(await hits(a)).toBe(before + withoutUsage.length + withUsage.length);
+  });
+
   describe.each(targets)('GET /v0$path ($variant variant)', ({ path, variant }) => {
     it('a kept answer has the same bytes and headers as a fresh one', async () => {
       const slow = await fresh(a, path, variant);

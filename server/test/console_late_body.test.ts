@@ -52,7 +52,10 @@ eachDatabase((database) => {
       await people();
       const answer = await late(bob, newToken, meanwhile);
       expect(answer.status).toBe(status);
-      expect(JSON.parse(answer.text)).toEqual({ message: expect.stringMatching(/^(Sign|This)/) });
+      expect(JSON.parse(answer.text)).toEqual({
+        message: expect.stringMatching(/^(Sign|This)/),
+        code: expect.stringMatching(/^[a-z_]+$/),
+      });
       expect(await namesOfTokens()).toEqual(['default']);
     });
   });

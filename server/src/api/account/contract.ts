@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import { errors, Integer, Timestamp } from '../../http/fields.ts';
+import { Integer, Timestamp } from '../../http/fields.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import type { AccountContext } from './context.ts';
-import { respond } from './responses.ts';
+import { addRead } from './route.ts';
 
 const Index = Type.Object(
   {
@@ -56,47 +56,42 @@ const links = {
 };
 
 export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void {
-  app.get(
+  addRead(
+    app,
+    ctx,
     '/v0',
     {
-      schema: {
-        summary: 'Check credentials; lists what there is',
-        tags: ['Root'],
-        response: { 200: Index, ...errors(400, 401) },
-      },
+      summary: 'Check credentials; lists what there is',
+      tags: ['Root'],
+      response: { 200: Index },
+      errors: [400, 401],
     },
-    async (request, reply) => {
+    async (request) => {
       const { account_name, variant } = request.session.principal;
-      return respond(ctx, request, reply, {
-        name: account_name,
-        variant,
-        version: 'v0',
-        links: links[variant],
-      });
+      return { value: { name: account_name, variant, version: 'v0', links: links[variant] } };
     },
   );
 
-  app.get(
+  addRead(
+    app,
+    ctx,
     '/v0/contract',
     {
-      schema: {
-        summary: 'The contract, with usage in the running billing period',
-        tags: ['Contract'],
-        response: { 200: Contract, ...errors(400, 401) },
-      },
+      summary: 'The contract, with usage in the running billing period',
+      tags: ['Contract'],
+      response: { 200: Contract },
+      errors: [400, 401],
     },
-    async (request, reply) => {
+    async (request) => {
       const account = await requireAccount(ctx.db, request.session.principal.account_id);
       const { start, end } = periodAt(account.start, ctx.clock.now());
       const { total } = await periodUsage(ctx.db, account.id, start);
       const { name, plan, expiry, limit_bytes } = account;
-      const value = {
-        name,
-        plan,
-        period: { start, end, usage: total, limit: limit_bytes },
-        expiry,
+      return {
+        value: { name, plan, period: { start, end, usage: total, limit: limit_bytes }, expiry },
+        valid_until: end,
+        usage: true,
       };
-      return respond(ctx, request, reply, value, { valid_until: end, usage: true });
     },
   );
 }

@@ -40,7 +40,13 @@ interface CachedSession extends Session {
 
 const sessionBytes = 1200;
 const responseBytes = 1000;
-const never = Number.MAX_SAFE_INTEGER;
+/** The time until which a response holds that time alone does not change. */
+export const never = Number.MAX_SAFE_INTEGER;
+
+/** The first of these times, however many there are. */
+export function earliest(times: readonly number[]): number {
+  return times.reduce((first, time) => Math.min(first, time), never);
+}
 
 /**
  * Remembers principals by their Authorization header, and under each the responses to its GETs by URL.
