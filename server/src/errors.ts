@@ -5,6 +5,8 @@ export const errorCodes = [
   'bad_request',
   'invalid_field',
   'body_too_large',
+  'headers_too_large',
+  'request_timeout',
   'unauthorized',
   'forbidden',
   'not_found',
@@ -53,6 +55,16 @@ export const errorCodes = [
   'row_invalid',
   'question_over',
   'no_live_node',
+  // API tokens, and the state of the service.
+  'token_missing',
+  'token_unknown',
+  'token_expired',
+  'token_read_only',
+  'other_variant',
+  'rate_limited',
+  'maintenance',
+  'idempotency_mismatch',
+  // Nodes.
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

@@ -601,6 +601,9 @@ eachDatabase((database) => {
       await t.pass(4 * day);
       node.revision = old;
       await expect(node.follow()).rejects.toThrow(/409/);
+      const headers = { 'last-event-id': `${node.epoch}:${old}` };
+      const refused = await node.send('GET', '/changes', undefined, headers);
+      expect(await refused.json()).toMatchObject({ code: 'snapshot_needed' });
       node.revision = newer;
       await node.follow();
       await caller.post('/contract/ip-authlist', {

@@ -74,8 +74,9 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
 async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
   const token = readCookie(request.headers.cookie, isSecure(ctx.config));
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
-  if (person) return person;
-  throw sessionEnded();
+  if (!person) throw sessionEnded();
+  ctx.lastUsed.sessions.note(person.account_id, person.session_id, ctx.clock.now());
+  return person;
 }
 
 /**

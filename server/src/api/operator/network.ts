@@ -112,7 +112,7 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: 'network',
         read: async () => {
-          const { network } = await ctx.stamps.current(networkVersion);
+          const { network } = await ctx.versions.current(networkVersion);
           return { network, ...(await networkMarks(ctx.db)) };
         },
         pause_milliseconds: 500,
