@@ -60,7 +60,7 @@ export function sessionById(
   );
 }
 
-/** One session of a person with what is said of it and its user. */
+/** One session of a person, with facts of its user. */
 export interface SessionFactsRow {
   id: number;
   created_at: number;
