@@ -52,7 +52,10 @@ eachDatabase((database) => {
       await people();
       const answer = await late(bob, newToken, meanwhile);
       expect(answer.status).toBe(status);
-      expect(JSON.parse(answer.text)).toEqual({ message: expect.stringMatching(/^(Sign|This)/) });
+      expect(JSON.parse(answer.text)).toEqual({
+        message: expect.stringMatching(/^(Sign|This)/),
+        code: status === 401 ? 'session_ended' : 'flag_needed',
+      });
       expect(await namesOfTokens()).toEqual(['default']);
     });
   });

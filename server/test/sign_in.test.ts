@@ -6,7 +6,7 @@ import { eachDatabase } from './databases.ts';
 import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
 
 const day = 86_400;
-const wrong = { message: 'account, user or password is not right.' };
+const wrong = { message: 'account, user or password is not right.', code: 'wrong_password' };
 
 eachDatabase((database) => {
   let t: TestApp;

@@ -47,7 +47,7 @@ export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
 }
 
-/** Who holds an address, in any spelling, on each port scheme. Errors: 400 for what is no address. */
+/** The holders of an address, in any spelling, on each port scheme. Errors: 400 when it is none. */
 export async function findClaims(db: Reader, ip: string, now: number): Promise<store.NamedClaim[]> {
   const canonical = canonicalAddress(ip);
   if (canonical === undefined) {
@@ -338,7 +338,7 @@ export async function restoreEntries(
 
 /**
  * Keeps when entries let a connection in, to the minute; the latest time counts, and none is in the
- * future. What is no entry is left out. No change: neither nodes nor answers of /v0 show it.
+ * future. Uses of no entry are left out. No change: neither nodes nor answers of /v0 show it.
  */
 export async function noteUses(tx: Transaction, uses: readonly store.Use[]): Promise<void> {
   const latest = new Map<string, store.Use>();

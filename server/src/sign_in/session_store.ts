@@ -59,7 +59,7 @@ export function sessionById(
   );
 }
 
-/** One session of a person with what is said of it and its user. */
+/** One session of a person, with facts of its user. */
 export interface SessionFactsRow {
   id: number;
   created_at: number;
@@ -134,7 +134,7 @@ export function removeSession(tx: Transaction, account_id: number, id: number): 
   return tx.run('delete from sessions where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Answers whose it was. */
+/** Answers the account that it was of. */
 export async function removeSessionByHash(
   tx: Transaction,
   hash: string,
