@@ -440,7 +440,7 @@ function refusalOf(error: Error): ControlError | undefined {
   return new ControlError(error.message, { status, isOurs: true });
 }
 
-function stepOf({ id, event, data }: ServerEvent): StreamEvent {
+function stepOf({ id = '', event, data }: ServerEvent): StreamEvent {
   const [epoch = '', revision = ''] = id.split(':');
   const records = event === 'change' ? (JSON.parse(data) as NodeRecord[]) : [];
   return { position: { epoch, revision: Number(revision) }, records };

@@ -6,7 +6,7 @@ import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Use } from '../policy/uses.ts';
 import type { UseReports } from '../usage/last_used.ts';
 import type { Batch } from '../usage/ledger.ts';
-import { EventReader, LineTooLong, type ServerEvent } from './events.ts';
+import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { Answer } from './questions.ts';
 
 /** One step of the history. */
@@ -66,8 +66,8 @@ export interface HttpControlOptions {
   answer_seconds?: number;
   /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
   silence_seconds?: number;
-  /** Of one event, and of each of its lines: a whole account is one line. */
-  most_line_bytes?: number;
+  /** Of the lines of one event: a whole account is one line. */
+  most_event_length?: number;
 }
 
 const answer_seconds = 10;
@@ -85,7 +85,7 @@ export class HttpControl implements ControlPlane, UseReports {
     this.#options = {
       answer_seconds,
       silence_seconds: 40,
-      most_line_bytes: 64 * 1024 * 1024,
+      most_event_length: 64 * 1024 * 1024,
       ...options,
     };
     this.#agent = newAgent(options.url);
@@ -104,7 +104,7 @@ export class HttpControl implements ControlPlane, UseReports {
   async *changes(after: Position, signal: AbortSignal): AsyncGenerator<StreamEvent> {
     const headers = { 'last-event-id': `${after.epoch}:${after.revision}` };
     const response = await this.#open('GET', '/changes', headers, signal);
-    const reader = new EventReader(this.#options.most_line_bytes);
+    const reader = new EventReader(this.#options.most_event_length);
     const silence = new Patience(response, this.#options.silence_seconds, 'nothing was heard for');
     // Neither comments nor a drip of bytes are a sign of life.
     let nextBytes = eventPieceBytes;
@@ -349,18 +349,18 @@ function asControlError(error: unknown): ControlError {
 
 // ---- The stream ---------------------------------------------------------------------------
 
-function* readEvents(reader: EventReader, piece: Uint8Array): Generator<ServerEvent> {
+function readEvents(reader: EventReader, piece: Uint8Array): ServerEvent[] {
   try {
-    yield* reader.read(piece);
+    return reader.read(piece);
   } catch (error) {
     // It would be as long the next time: the way around it is a snapshot, as after a gap.
-    if (error instanceof LineTooLong) throw new ControlError(error.message, { status: 409 });
+    if (error instanceof EventTooLong) throw new ControlError(error.message, { status: 409 });
     throw error;
   }
 }
 
 /** Undefined for an event of a kind that is not known. Errors: ControlError when it makes no sense. */
-function stepOf({ id, event, data }: ServerEvent): StreamEvent | undefined {
+function stepOf({ id = '', event, data }: ServerEvent): StreamEvent | undefined {
   if (event !== 'change' && event !== 'position') return undefined;
   const [, epoch, revision] = /^([^:]+):(\d{1,15})$/.exec(id) ?? [];
   if (epoch === undefined) throw new ControlError(`${JSON.stringify(id)} is no id of an event`);
