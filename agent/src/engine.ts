@@ -1,8 +1,8 @@
 // The seam that every proxy engine fits: it judges by the store's policy, and tells what was transferred.
-import type { ProxyRequest, Verdict } from './policy/decide.ts';
+import type { Decision, ProxyRequest } from './policy/decide.ts';
+import type { LastUsed } from './policy/last_used.ts';
 import type { Listener } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
-import type { Use } from './policy/uses.ts';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
 export interface Traffic {
@@ -30,7 +30,7 @@ export interface Poll {
 }
 
 export interface Explanation {
-  verdict: Verdict;
+  decision: Decision;
   position: Position;
 }
 
@@ -46,7 +46,7 @@ export interface Engine {
   /** What was transferred since the cursor (undefined: from the beginning of what is known). */
   poll(cursor: unknown): Promise<Poll>;
   /** When authlist entries last let somebody in: those that did since it was last asked, each once or more. */
-  takeUses(): Promise<Use[]>;
+  takeLastUsed(): Promise<LastUsed[]>;
   /** What would happen to this request, by the same policy and code that judges real ones. */
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */

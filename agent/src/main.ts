@@ -19,7 +19,7 @@ import { findSquidUser } from './squid/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
-import { LastUsed, type UseReports } from './usage/last_used.ts';
+import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -37,7 +37,7 @@ export interface EngineOptions {
 export interface Overrides {
   clock?: Clock;
   log?: Logger;
-  control?: ControlPlane & UseReports;
+  control?: ControlPlane & LastUsedReports;
   startEngine?: (options: EngineOptions) => Promise<Engine>;
 }
 
@@ -69,7 +69,7 @@ class Agent implements Running {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #control: ControlPlane & UseReports;
+  readonly #control: ControlPlane & LastUsedReports;
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
@@ -86,7 +86,7 @@ class Agent implements Running {
   #engine: Engine | undefined;
   #link: Link | undefined;
   #health: HealthChecks | undefined;
-  #lastUsed: LastUsed | undefined;
+  #lastUsed: LastUsedReporter | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
   #guarded = '';
@@ -148,7 +148,7 @@ class Agent implements Running {
       port_shift,
       health_seconds,
     });
-    const lastUsed = new LastUsed({ engine, control, clock, log });
+    const lastUsed = new LastUsedReporter({ engine, control, clock, log });
     this.#lastUsed = lastUsed;
     this.#link = link;
     this.#health = health;

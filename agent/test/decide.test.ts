@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import {
+  type Decision,
   decide,
-  explainVerdict,
+  explainDecision,
   mayReach,
   type Rules,
   readCredentials,
-  type Verdict,
 } from '../src/policy/decide.ts';
+import { allReasons, sentenceOf, statusOf } from '../src/policy/denials.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { ServerValue } from '../src/policy/records.ts';
-import { allReasons, sentenceOf, statusOf } from '../src/policy/refusals.ts';
 import {
   hear,
   history,
@@ -29,7 +29,7 @@ import type { Judgement } from './oracle.ts';
 import { isOnTheInternet } from './special_networks.ts';
 
 /** A verdict in the oracle's words. */
-function inWords(verdict: Verdict): Judgement {
+function inWords(verdict: Decision): Judgement {
   if (verdict.verdict !== 'allow') return { reason: verdict.reason };
   const { authority, contract, user: name, exit_ip, dial, override } = verdict;
   const { account, user } =
@@ -65,7 +65,7 @@ const { policy } = tell(usual);
 policy.heard_at = noon;
 const alice = { source: sourceOfAlice, port: 10_001, method: 'CONNECT', credentials: undefined };
 
-function reach(host: string, destination_port = 443): Verdict['verdict'] | string {
+function reach(host: string, destination_port = 443): Decision['verdict'] | string {
   const verdict = decide(policy, rules, { ...alice, host, destination_port }, noon);
   return verdict.verdict === 'allow' ? 'allow' : verdict.reason;
 }
@@ -305,7 +305,7 @@ test('what the node has itself is no destination, neither by interface nor by ex
 test('a verdict is explained by its reason, and by what it rests on', () => {
   const asked = { ...alice, host: 'a.example', destination_port: 443 };
   const allowed = decide(policy, rules, asked, noon);
-  expect(explainVerdict(allowed)).toEqual({
+  expect(explainDecision(allowed)).toEqual({
     status: 200,
     reason: 'authlist',
     message: 'the connection is allowed',
@@ -314,6 +314,6 @@ test('a verdict is explained by its reason, and by what it rests on', () => {
     const status = statusOf(reason);
     const verdict = status === 407 ? 'challenge' : 'deny';
     const message = sentenceOf(reason);
-    expect(explainVerdict({ verdict, reason })).toEqual({ status, reason, message });
+    expect(explainDecision({ verdict, reason })).toEqual({ status, reason, message });
   }
 });

@@ -1,10 +1,10 @@
 // An engine without a proxy: it follows the policy on disk as real ones do, and judges what a test asks.
 
 import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
-import { decide, type ProxyRequest, type Rules, type Verdict } from '../src/policy/decide.ts';
+import { type Decision, decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
+import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
-import { type Use, Uses } from '../src/policy/uses.ts';
 import { Replica } from '../src/store/replica.ts';
 
 export const openRules: Rules = {
@@ -17,7 +17,7 @@ export const openRules: Rules = {
 export class FakeEngine implements Engine {
   readonly name = 'embedded';
   readonly replica: Replica;
-  readonly uses = new Uses();
+  readonly uses = new LastUsedTimes();
   readonly #now: () => number;
   readonly #rules: Rules;
   catchUps = 0;
@@ -44,24 +44,24 @@ export class FakeEngine implements Engine {
   }
 
   /** What happens to a client's CONNECT. */
-  connect(more: Partial<ProxyRequest> = {}): Verdict {
+  connect(more: Partial<ProxyRequest> = {}): Decision {
     const now = this.#now();
-    const verdict = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
-    if (verdict.verdict === 'allow') this.uses.note(verdict.authority, now);
-    return verdict;
+    const decision = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
+    if (decision.verdict === 'allow') this.uses.note(decision.authority, now);
+    return decision;
   }
 
   async explain(request: ProxyRequest): Promise<Explanation> {
     const { policy, position } = this.replica;
     if (!position) throw new Error('there is no policy yet');
-    return { verdict: decide(policy, this.#rules, request, this.#now()), position };
+    return { decision: decide(policy, this.#rules, request, this.#now()), position };
   }
 
   async poll(): Promise<Poll> {
     return { finished: this.finished.splice(0), open: this.open, cursor: null };
   }
 
-  async takeUses(): Promise<Use[]> {
+  async takeLastUsed(): Promise<LastUsed[]> {
     return this.uses.take();
   }
 

@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch, Tick, UsageRow } from '../src/usage/ledger.ts';
+import type { Batch, Tick, UsageRow } from '../src/usage/journal_state.ts';
 
 const log = pino({ level: 'silent' });
 const noon = 1_800_014_400;

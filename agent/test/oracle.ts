@@ -1,7 +1,7 @@
 // Judges requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
 import type { Allowed, ProxyRequest, Rules } from '../src/policy/decide.ts';
+import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
-import type { Reason } from '../src/policy/refusals.ts';
 import { isOnTheInternet, numberOf } from './special_networks.ts';
 
 /** A token that the control plane issued, and by which key. */

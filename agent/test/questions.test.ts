@@ -57,8 +57,8 @@ function ask(more: Partial<ProxyRequest>, change: NodeRecord[] = []) {
     destination_port: 443,
   };
   const request = { ...requestOf(question), ...more };
-  const verdict = decide(policy, rules, request, 1000);
-  return answerOf({ verdict, position: { epoch: 'e', revision: 14 } });
+  const decision = decide(policy, rules, request, 1000);
+  return answerOf({ decision, position: { epoch: 'e', revision: 14 } });
 }
 
 test('an allowed connection is told with the records that decided, exit and address', () => {

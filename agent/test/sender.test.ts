@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { keptLog, startTestApp } from '../../server/test/harness.ts';
 import type { Clock } from '../src/clock.ts';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch, UsageRow } from '../src/usage/ledger.ts';
+import type { Batch, UsageRow } from '../src/usage/journal_state.ts';
 import { Sender } from '../src/usage/sender.ts';
 
 const noon = 1_800_014_400;

@@ -7,8 +7,8 @@ import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
 import { mayDial, parseNetworks, refusedIpv4, refusedIpv6 } from '../src/address.ts';
 import type { Authority } from '../src/policy/decide.ts';
+import { allReasons, bodyOf } from '../src/policy/denials.ts';
 import type { Listener } from '../src/policy/policy.ts';
-import { allReasons, bodyOf } from '../src/policy/refusals.ts';
 import { Sessions } from '../src/policy/sessions.ts';
 import { Census } from '../src/squid/census.ts';
 import {

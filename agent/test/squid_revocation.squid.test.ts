@@ -191,8 +191,8 @@ test('without an exit no Squid is started at changes, and what would happen is e
   for (let left = 3; left > 0; left--) await apply(inactive);
   expect(performance.now() - begun).toBeLessThan(1500);
   expect(squids()).toEqual([]);
-  const { verdict, position } = await engine.explain(request);
-  expect(verdict).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
+  const { decision, position } = await engine.explain(request);
+  expect(decision).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
   expect(position.revision).toBe(5);
   await apply(t.serverRecord());
   expect((await t.ask(normal, 'GET', url)).status).toBe(200);

@@ -129,7 +129,7 @@ test('what authlist entries let in is not forgotten when a decider is replaced, 
   const { apply, squids, restart } = await start();
   let told: unknown[] = [];
   const areTold = async () => {
-    told = (await node?.engine.takeUses()) ?? [];
+    told = (await node?.engine.takeLastUsed()) ?? [];
     return told.length > 0;
   };
   const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { ControlError, type ControlPlane, type StreamEvent } from '../../agent/src/link/control.ts';
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
-import type { Batch } from '../../agent/src/usage/ledger.ts';
+import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 

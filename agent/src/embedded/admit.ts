@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
+import type { LastUsedTimes } from '../policy/last_used.ts';
 import type { Sessions } from '../policy/sessions.ts';
-import type { Uses } from '../policy/uses.ts';
 import type { Replica } from '../store/replica.ts';
 import { type Answer, isRefusal } from './answers.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
@@ -22,7 +22,7 @@ export interface Context {
   log: Logger;
   resolver: Resolver;
   sessions: Sessions;
-  uses: Uses;
+  uses: LastUsedTimes;
   connections: Connections;
 }
 

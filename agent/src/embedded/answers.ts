@@ -1,7 +1,7 @@
 // What the proxy itself answers: the policy's refusals, and what came between with an allowed request.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/refusals.ts';
+import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
 
 /** What the policy has nothing to do with: the request is none, or cannot be carried out. */
 const failures = {

@@ -7,10 +7,10 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Engine, Explanation, Poll } from '../engine.ts';
 import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
-import { type Use, Uses } from '../policy/uses.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Context } from './admit.ts';
@@ -72,7 +72,7 @@ class EmbeddedEngine implements Engine {
       log,
       resolver: new Resolver(config.dns_servers, clock),
       sessions: new Sessions(),
-      uses: new Uses(),
+      uses: new LastUsedTimes(),
       connections: new Connections(clock),
     };
     this.#on_revoke = config.on_revoke;
@@ -113,7 +113,7 @@ class EmbeddedEngine implements Engine {
     return this.#ctx.connections.poll(cursor);
   }
 
-  async takeUses(): Promise<Use[]> {
+  async takeLastUsed(): Promise<LastUsed[]> {
     return this.#ctx.uses.take();
   }
 
@@ -122,7 +122,7 @@ class EmbeddedEngine implements Engine {
     const { replica, rules, clock } = this.#ctx;
     const { policy, position } = replica;
     if (!position) throw new Error('This node has no policy yet.');
-    return { verdict: decide(policy, rules, request, clock.now()), position };
+    return { decision: decide(policy, rules, request, clock.now()), position };
   }
 
   listeners(): ReadonlyMap<number, Listener> {

@@ -2,10 +2,10 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { ExitHealth } from '../health/health.ts';
+import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
-import type { Use } from '../policy/uses.ts';
-import type { UseReports } from '../usage/last_used.ts';
-import type { Batch } from '../usage/ledger.ts';
+import type { Batch } from '../usage/journal_state.ts';
+import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { Answer } from './questions.ts';
 
@@ -77,7 +77,7 @@ const eventPieceBytes = 64 * 1024;
 /** What a control plane may ask for; more would be a mistake of something between. */
 const most_retry_seconds = 30;
 
-export class HttpControl implements ControlPlane, UseReports {
+export class HttpControl implements ControlPlane, LastUsedReports {
   readonly #options: Required<HttpControlOptions>;
   readonly #agent: HttpAgent;
 
@@ -134,7 +134,7 @@ export class HttpControl implements ControlPlane, UseReports {
     return { counted, left_out };
   }
 
-  async reportUses(uses: Use[]): Promise<void> {
+  async reportLastUsed(uses: LastUsed[]): Promise<void> {
     await this.#post('/uses', { uses });
   }
 

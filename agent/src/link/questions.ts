@@ -1,7 +1,7 @@
 // What would happen to such a connection? The operator's question as a request, and the engine's verdict as an answer.
 
 import type { Explanation } from '../engine.ts';
-import { type Authority, explainVerdict, type ProxyRequest } from '../policy/decide.ts';
+import { type Authority, explainDecision, type ProxyRequest } from '../policy/decide.ts';
 import type { QuestionValue } from '../policy/records.ts';
 
 /** As POST /node/answers takes it. */
@@ -29,16 +29,16 @@ export function requestOf(question: QuestionValue): ProxyRequest {
   return { source, port, method, host, destination_port, credentials };
 }
 
-export function answerOf({ verdict, position }: Explanation): Answer {
+export function answerOf({ decision, position }: Explanation): Answer {
   const { revision } = position;
-  const said = { verdict: verdict.verdict, ...explainVerdict(verdict) };
-  if (verdict.verdict !== 'allow') {
-    const { caller } = verdict;
-    if (!caller) return { ...said, revision };
-    const { authority, contract, user } = caller;
+  const said = { verdict: decision.verdict, ...explainDecision(decision) };
+  if (decision.verdict !== 'allow') {
+    const { principal } = decision;
+    if (!principal) return { ...said, revision };
+    const { authority, contract, user } = principal;
     return { ...said, rule: ruleOf(authority), account: contract, user, revision };
   }
-  const { authority, override, contract, user, exit_ip, dial } = verdict;
+  const { authority, override, contract, user, exit_ip, dial } = decision;
   const rules = [ruleOf(authority), ...(override === undefined ? [] : [`override ${override}`])];
   return {
     ...said,

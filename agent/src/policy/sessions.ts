@@ -1,7 +1,7 @@
 // The open connections and what each rests on, so that those can be closed that may no longer be.
 import { type Authority, type Rules, revocationOf } from './decide.ts';
+import type { Reason } from './denials.ts';
 import type { Policy } from './policy.ts';
-import type { Reason } from './refusals.ts';
 
 export interface Revoked {
   connection: string;

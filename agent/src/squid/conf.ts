@@ -10,8 +10,8 @@ import {
   routedIpv6,
 } from '../address.ts';
 import type { Config } from '../config.ts';
+import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
 import type { Listener } from '../policy/policy.ts';
-import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/refusals.ts';
 import { meterFormat } from './meter_log.ts';
 
 export interface SquidPaths {

@@ -7,9 +7,9 @@ import { ownAddresses, parseNetworks } from '../address.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { decide, type Rules } from '../policy/decide.ts';
+import { LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
-import { Uses } from '../policy/uses.ts';
 import { Replica, type Touched } from '../store/replica.ts';
 import { Census } from './census.ts';
 import {
@@ -44,7 +44,7 @@ const now = systemClock.now;
 const replica = new Replica(policyFolder);
 const sessions = new Sessions();
 const census = new Census(sessions);
-const uses = new Uses();
+const uses = new LastUsedTimes();
 let agent: Socket | undefined;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
 /** Squid has no more questions; and the agent was told all. */

@@ -1,11 +1,11 @@
 // The agent's end of the line to the deciders of one Squid: what is asked of them, and what they tell.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Authority, ProxyRequest, Verdict } from '../policy/decide.ts';
+import type { Authority, Decision, ProxyRequest } from '../policy/decide.ts';
+import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
-import { type Use, Uses } from '../policy/uses.ts';
 import type { Listed } from './census.ts';
 
 /** Client connections, and what each rests on. */
@@ -26,8 +26,8 @@ export interface Questions {
   /** To forget what is over; tells what those rest on that are new in the list, or were judged since. */
   take_list: { question: Listed; answer: Opened };
   /** What authlist entries let in since, so many at most: meanwhile it judges nothing. */
-  take_uses: { question: number; answer: Use[] };
-  explain: { question: ProxyRequest; answer: { verdict: Verdict; position?: Position } };
+  take_uses: { question: number; answer: LastUsed[] };
+  explain: { question: ProxyRequest; answer: { verdict: Decision; position?: Position } };
 }
 
 /** A question by its name. */
@@ -42,7 +42,7 @@ export type ToDecider = Asked | { opened: Opened };
 export type FromDecider =
   | { id: number; answer?: unknown }
   | { revoked: Revoked[] }
-  | { opened: Opened; uses?: Use[] };
+  | { opened: Opened; uses?: LastUsed[] };
 
 export interface LinkEvents {
   onRevoked: (revoked: Revoked[]) => void;
@@ -83,7 +83,7 @@ export class DeciderLink {
   /** Those of them that a leaving decider told since the last list. */
   #fresh = new Set<string>();
   /** What its deciders told that nobody has taken. */
-  readonly #uses = new Uses();
+  readonly #uses = new LastUsedTimes();
   readonly #events: LinkEvents;
   readonly #server: Server;
   /** While Squid is reconfigured there may be two deciders for a moment, the newest last. */
@@ -166,7 +166,7 @@ export class DeciderLink {
   }
 
   /** When authlist entries last let somebody in, of those that did since it was last asked. */
-  async takeUses(): Promise<Use[]> {
+  async takeLastUsed(): Promise<LastUsed[]> {
     try {
       for (let isMore = true; isMore; ) {
         isMore = false;

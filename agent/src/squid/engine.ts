@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Engine, Explanation, Poll } from '../engine.ts';
 import { decide, type ProxyRequest } from '../policy/decide.ts';
+import type { LastUsed } from '../policy/last_used.ts';
 import { type Listener, Policy } from '../policy/policy.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
-import type { Use } from '../policy/uses.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { newestGeneration, snapshotPath } from '../store/generations.ts';
 import { Replica } from '../store/replica.ts';
@@ -76,8 +76,8 @@ class SquidEngine implements Engine {
     return this.#queue.run(() => this.#catchUp());
   }
 
-  async takeUses(): Promise<Use[]> {
-    return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeUses()))).flat();
+  async takeLastUsed(): Promise<LastUsed[]> {
+    return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
   }
 
   async explain(request: ProxyRequest): Promise<Explanation> {
@@ -90,7 +90,7 @@ class SquidEngine implements Engine {
           position: this.#replica?.position,
         };
     if (!position) throw new Error('This node has no policy yet.');
-    return { verdict, position };
+    return { decision: verdict, position };
   }
 
   listeners(): ReadonlyMap<number, Listener> {

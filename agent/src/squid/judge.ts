@@ -1,7 +1,7 @@
 // Answers Squid's questions, a line each: this is run for every request, and does nothing that it need not.
 import { decide, type ProxyRequest, type Rules, readCredentials } from '../policy/decide.ts';
+import type { LastUsedTimes } from '../policy/last_used.ts';
 import type { Policy } from '../policy/policy.ts';
-import type { Uses } from '../policy/uses.ts';
 import type { Census } from './census.ts';
 import { connectionName } from './meter_log.ts';
 
@@ -12,13 +12,13 @@ export interface JudgeOptions {
   port_shift: number;
   /** Hears of every connection that is let in. */
   census: Census;
-  uses: Uses;
+  uses: LastUsedTimes;
 }
 
 export class Judge {
   readonly #policy: () => Policy;
   readonly #census: Census;
-  readonly #uses: Uses;
+  readonly #uses: LastUsedTimes;
   rules: Rules;
   port_shift: number;
 

@@ -8,7 +8,14 @@ import type { Traffic } from '../engine.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { decodeLine, encodeLine } from '../store/checked_line.ts';
 import { isMissing, syncFolder } from '../store/generations.ts';
-import { type Batch, type Carry, type Entry, Ledger, type Tick, type UsageRow } from './ledger.ts';
+import {
+  type Batch,
+  type Carry,
+  type Entry,
+  JournalState,
+  type Tick,
+  type UsageRow,
+} from './journal_state.ts';
 
 /** What the control plane takes at once. */
 const mostRowsOfBatch = 20_000;
@@ -25,7 +32,7 @@ const newline = 0x0a;
 export class Journal {
   readonly #path: string;
   readonly #log: Logger;
-  #ledger = new Ledger();
+  #state = new JournalState();
   readonly #events = new EventEmitter();
   #file: FileHandle | undefined;
   #bytes = 0;
@@ -54,39 +61,39 @@ export class Journal {
     if (bytes) {
       await journal.#replay(bytes);
     } else {
-      journal.#ledger.apply({ kind: 'journal', boot: randomUUID(), seq: 0 });
+      journal.#state.apply({ kind: 'journal', boot: randomUUID(), seq: 0 });
       await journal.#rewrite();
     }
     return journal;
   }
 
   get boot(): string {
-    return this.#ledger.boot;
+    return this.#state.boot;
   }
 
   /** Where the engine's next poll goes on; undefined at first. */
   get cursor(): unknown {
-    return this.#ledger.cursor;
+    return this.#state.cursor;
   }
 
   /** By connection: what is counted of the request that is under way on it. */
   get counted(): ReadonlyMap<string, Traffic> {
-    return this.#ledger.counted;
+    return this.#state.counted;
   }
 
   /** By user (`identityOf`): what was counted too much. */
   get carry(): ReadonlyMap<string, Carry> {
-    return this.#ledger.carry;
+    return this.#state.carry;
   }
 
   /** The latest `at` that a row ever had. */
   get newest_at(): number {
-    return this.#ledger.newest_at;
+    return this.#state.newest_at;
   }
 
   /** All that the control plane has not acknowledged. */
   pending(): UsageRow[] {
-    return [...(this.#ledger.batch?.rows ?? []), ...this.#ledger.rows];
+    return [...(this.#state.batch?.rows ?? []), ...this.#state.rows];
   }
 
   /** What is wrong now, a sentence each. */
@@ -116,12 +123,12 @@ export class Journal {
    */
   leave(path: string): Promise<void> {
     return this.#queue.run(async () => {
-      const { cursor, counted, newest_at } = this.#ledger;
+      const { cursor, counted, newest_at } = this.#state;
       await link(this.#path, path);
-      this.#ledger = new Ledger();
-      this.#ledger.apply({ kind: 'journal', boot: randomUUID(), seq: 0, newest_at });
+      this.#state = new JournalState();
+      this.#state.apply({ kind: 'journal', boot: randomUUID(), seq: 0, newest_at });
       const tick = { rows: [], cursor, counted: [...counted.values()], settled: [], carry: [] };
-      this.#ledger.apply({ kind: 'tick', ...tick });
+      this.#state.apply({ kind: 'tick', ...tick });
       await this.#rewrite();
     });
   }
@@ -129,11 +136,11 @@ export class Journal {
   /** The batch to send: the same one until it is acknowledged. Undefined when there is nothing to send. */
   next(): Promise<Batch | undefined> {
     return this.#queue.run(async () => {
-      const { batch, rows, seq } = this.#ledger;
+      const { batch, rows, seq } = this.#state;
       if (batch || rows.length === 0) return batch;
       const length = Math.min(rows.length, mostRowsOfBatch);
       await this.#write({ kind: 'batch', seq: seq + 1, rows: length });
-      return this.#ledger.batch;
+      return this.#state.batch;
     });
   }
 
@@ -144,7 +151,7 @@ export class Journal {
 
   /** Resolves when there is something to send, or as soon as the signal is aborted. */
   async whenPending(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#ledger.batch && this.#ledger.rows.length === 0) {
+    while (!signal.aborted && !this.#state.batch && this.#state.rows.length === 0) {
       // It rejects for no other reason than the signal.
       await once(this.#events, 'rows', { signal }).catch(() => {});
     }
@@ -167,7 +174,7 @@ export class Journal {
       this.#isDoubtful = false;
     });
     this.#bytes += line.length;
-    this.#ledger.apply(entry);
+    this.#state.apply(entry);
   }
 
   /** Keeps the fault for as long as writing fails. */
@@ -192,7 +199,7 @@ export class Journal {
     const file = await open(path, 'w', 0o600);
     let bytes = 0;
     try {
-      for (const entry of this.#ledger.entries()) {
+      for (const entry of this.#state.entries()) {
         const line = lineOf(entry);
         await file.writeFile(line);
         bytes += line.length;
@@ -221,7 +228,7 @@ export class Journal {
       if (entry && good < end - line.length - 1) throw this.#damaged(good);
       if (!entry) continue;
       try {
-        this.#ledger.apply(entry);
+        this.#state.apply(entry);
       } catch (error) {
         throw new Error(
           `${this.#path}: ${(error as Error).message} is not known; was it written by a newer agent?`,
@@ -229,7 +236,7 @@ export class Journal {
       }
       good = end;
     }
-    if (this.#ledger.boot === '') throw this.#damaged(0);
+    if (this.#state.boot === '') throw this.#damaged(0);
     const torn = bytes.length - good;
     if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
     this.#file = await open(this.#path, 'a');

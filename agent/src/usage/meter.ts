@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Engine, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
-import { type Carry, identityOf, type Tick, type UsageRow } from './ledger.ts';
+import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
 
 /** How long a connection is remembered of which the engine tells nothing any more. */
 const gone_seconds = 3600;

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Journal } from './journal.ts';
-import type { Batch, UsageRow } from './ledger.ts';
+import type { Batch, UsageRow } from './journal_state.ts';
 
 /** What is needed of the control plane. A refusal is an error with the status and the time of its answer. */
 export interface UsageReports {

@@ -52,7 +52,7 @@ const mostBytesOfRow = 2 ** 50;
 /** So that no entry of a rewritten journal is huge. */
 const mostInEntry = 10_000;
 
-export class Ledger {
+export class JournalState {
   /** Names this journal; with `seq` it names a batch for ever. */
   boot = '';
   /** Number of the last batch. */

@@ -1,16 +1,16 @@
 // Reports each minute which authlist entries let connections in. A hint for people, no bill: it is only in memory.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import { type Use, Uses } from '../policy/uses.ts';
+import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 
 /** What is needed of the control plane. A refusal is an error with the status of its answer. */
-export interface UseReports {
-  reportUses(uses: Use[]): Promise<void>;
+export interface LastUsedReports {
+  reportLastUsed(uses: LastUsed[]): Promise<void>;
 }
 
-export interface LastUsedOptions {
-  engine: { takeUses(): Promise<Use[]> };
-  control: UseReports;
+export interface LastUsedReporterOptions {
+  engine: { takeLastUsed(): Promise<LastUsed[]> };
+  control: LastUsedReports;
   clock: Clock;
   log: Logger;
 }
@@ -19,11 +19,11 @@ const report_seconds = 60;
 /** What the control plane takes at once. */
 const mostUsesOfReport = 5000;
 
-export class LastUsed {
-  readonly #options: LastUsedOptions;
-  readonly #waiting = new Uses();
+export class LastUsedReporter {
+  readonly #options: LastUsedReporterOptions;
+  readonly #waiting = new LastUsedTimes();
 
-  constructor(options: LastUsedOptions) {
+  constructor(options: LastUsedReporterOptions) {
     this.#options = options;
   }
 
@@ -37,7 +37,7 @@ export class LastUsed {
   }
 
   async collect(): Promise<void> {
-    this.#waiting.add(await this.#options.engine.takeUses());
+    this.#waiting.add(await this.#options.engine.takeLastUsed());
   }
 
   /** Sends what was collected. What cannot be sent now goes with the next; what is refused never would. */
@@ -47,7 +47,7 @@ export class LastUsed {
       const uses = this.#waiting.take(mostUsesOfReport);
       if (uses.length === 0) return;
       try {
-        await control.reportUses(uses);
+        await control.reportLastUsed(uses);
       } catch (error) {
         const isRefused = refusals.includes((error as { status?: number }).status ?? 0);
         if (!isRefused) this.#waiting.add(uses);

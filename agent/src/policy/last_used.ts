@@ -1,7 +1,7 @@
 // When each authlist entry last let somebody in, to the minute: noted at every decision, kept until it is told.
 import type { Authority } from './decide.ts';
 
-export interface Use {
+export interface LastUsed {
   account: number;
   entry: number;
   /** Epoch seconds, rounded down to the minute. */
@@ -9,7 +9,7 @@ export interface Use {
 }
 
 /** A map write per decision, and often not even that. It grows no larger than the list. */
-export class Uses {
+export class LastUsedTimes {
   readonly #byAccount = new Map<number, Map<number, number>>();
 
   /** Notes what a connection was let in by, now. */
@@ -19,13 +19,13 @@ export class Uses {
   }
 
   /** Takes what somebody else noted. */
-  add(uses: readonly Use[]): void {
+  add(uses: readonly LastUsed[]): void {
     for (const { account, entry, at } of uses) this.#keep(account, entry, at);
   }
 
   /** Hands out so many at most, and forgets them. */
-  take(most = Number.POSITIVE_INFINITY): Use[] {
-    const taken: Use[] = [];
+  take(most = Number.POSITIVE_INFINITY): LastUsed[] {
+    const taken: LastUsed[] = [];
     for (const [account, entries] of this.#byAccount) {
       for (const [entry, at] of entries) {
         if (taken.length >= most) return taken;
