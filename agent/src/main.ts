@@ -33,8 +33,8 @@ export interface EngineOptions {
   log: Logger;
 }
 
-/** What tests and simulations put in place of the real thing. */
-export interface Overrides {
+/** Put in place of the real parts by tests and simulations. */
+export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
   control?: ControlPlane & LastUsedReports;
@@ -42,7 +42,7 @@ export interface Overrides {
 }
 
 export interface Running extends Local {
-  /** Counts and sends what was transferred last. */
+  /** Counts and sends the last traffic. */
   stop(options?: { leave_running: boolean }): Promise<void>;
 }
 
@@ -53,8 +53,8 @@ const pause_seconds = 30;
  * Runs the node that this machine has joined as, by what is on disk and whether the control plane is
  * there or not. Errors: one sentence when it cannot start.
  */
-export async function runAgent(config: Config, overrides: Overrides = {}): Promise<Running> {
-  const agent = new Agent(config, overrides);
+export async function runAgent(config: Config, doubles: TestDoubles = {}): Promise<Running> {
+  const agent = new Agent(config, doubles);
   try {
     await agent.start();
   } catch (error) {
@@ -92,14 +92,14 @@ class Agent implements Running {
   #guarded = '';
   #stopped: Promise<void> | undefined;
 
-  constructor(config: Config, overrides: Overrides) {
+  constructor(config: Config, doubles: TestDoubles) {
     this.#config = config;
     this.#identity = readIdentity(config.state_dir);
-    this.#clock = overrides.clock ?? systemClock;
-    this.#log = overrides.log ?? openLog(config);
+    this.#clock = doubles.clock ?? systemClock;
+    this.#log = doubles.log ?? openLog(config);
     const { url, token } = this.#identity;
-    this.#control = overrides.control ?? new HttpControl({ url, token, signal: this.#over.signal });
-    this.#startEngine = overrides.startEngine ?? startEngine;
+    this.#control = doubles.control ?? new HttpControl({ url, token, signal: this.#over.signal });
+    this.#startEngine = doubles.startEngine ?? startEngine;
     this.#echo_url = config.echo_url ?? `${url}/node/echo`;
   }
 
@@ -187,7 +187,7 @@ class Agent implements Running {
     return applied;
   }
 
-  /** Keeps the kernel's rules to the exits there are. The engine refuses by itself what they refuse. */
+  /** Keeps the kernel's rules to the exits there are. The engine denies by itself all that they reject. */
   async #guard(engine: Engine): Promise<void> {
     if (this.#config.guard === 'off') return;
     const options = guardOptions(this.#config, engine.listeners());
@@ -262,7 +262,7 @@ class Agent implements Running {
   async #stop(leave_running: boolean): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#parts);
-    // Each is done whatever became of the others: above all, what was counted is to be kept.
+    // Each is done whatever became of the others: above all, the counts are to be kept.
     const steps = [
       async () => this.#lastUsed?.collect(),
       async () => this.#engine?.stop({ leave_running }),

@@ -3,7 +3,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ControlError, HttpControl, joinControl, type StreamEvent } from '../src/link/control.ts';
+import { HttpControl, joinControl, type StreamEvent } from '../src/link/control.ts';
+import { ControlError } from '../src/link/control_error.ts';
 import { EventReader } from '../src/link/events.ts';
 
 const servers: Server[] = [];
@@ -136,7 +137,7 @@ describe('the stream', () => {
     const one = await control((_request, response) => void response.write('data: 1234567890'), {
       most_event_length: 12,
     });
-    expect((await failure(collect(one.changes(start, never)))).status).toBe(409);
+    expect((await failure(collect(one.changes(start, never)))).code).toBe('snapshot_needed');
   });
 
   test('is dead when nothing is heard for a while, and not before', async () => {
@@ -199,7 +200,17 @@ describe('an answer', () => {
     [401, '{"message":"gone"}', {}, { status: 401, isOurs: false }],
     [401, '{"message":"gone"}', { ...ofTokens, 'x-request-id': [] }, { isOurs: false }],
     [401, '{"message":"gone"}', { ...ofTokens, 'www-authenticate': 'Basic' }, { isOurs: false }],
-    [409, '{"message":"gone"}', {}, { status: 409, isOurs: true }],
+    [409, '{"message":"gone"}', {}, { status: 409, isOurs: true, code: 'snapshot_needed' }],
+    [409, '<html>', {}, { status: 409, isOurs: false, code: 'snapshot_needed' }],
+    [401, '{"message":"gone"}', ofTokens, { code: 'node_token_unknown' }],
+    [401, '{"message":"gone","code":"unauthorized"}', ofTokens, { code: 'node_token_unknown' }],
+    [401, '{"message":"gone","code":"unauthorized"}', {}, { isOurs: false, code: undefined }],
+    [401, '{"message":"gone","code":"node_token_unknown"}', {}, { code: 'node_token_unknown' }],
+    [409, '{"message":"no","code":"revision_ahead"}', {}, { code: 'revision_ahead' }],
+    [503, '{"message":"no","code":"maintenance"}', {}, { code: 'maintenance', field: undefined }],
+    [400, '{"message":"x","code":"invalid_field","field":"rows.3.at"}', {}, { field: 'rows.3.at' }],
+    [400, '{"message":"x","code":7,"field":[]}', {}, { code: undefined, field: undefined }],
+    [404, '{"error":"x","code":"not_found"}', {}, { isOurs: false, code: undefined }],
     [401, '<html>', ofTokens, { status: 401, isOurs: false }],
     [401, '{"error":"x"}', {}, { status: 401, isOurs: false }],
     [503, '{"message":"later"}', { 'retry-after': '7' }, { status: 503, retry_after_seconds: 7 }],
@@ -216,13 +227,13 @@ describe('an answer', () => {
   });
 
   test('that does not come in time is an error', async () => {
-    const one = await control(() => {}, { answer_seconds: 0.05 });
-    expect((await failure(one.acknowledge(start))).message).toBe('no answer within 0.05 seconds');
+    const one = await control(() => {}, { response_seconds: 0.05 });
+    expect((await failure(one.acknowledge(start))).message).toBe('no response within 0.05 seconds');
   });
 
   test('that stops in its middle is an error', async () => {
     const silent = await control((_request, response) => void response.write('{"counted"'), {
-      answer_seconds: 0.05,
+      response_seconds: 0.05,
     });
     expect((await failure(silent.reportUsage(noBatch))).message).toMatch(/did not end within/);
     const torn = await control((_request, response) => {
@@ -239,7 +250,7 @@ describe('an answer', () => {
         const timer = setInterval(() => response.write(' '), 20);
         response.once('close', () => clearInterval(timer));
       },
-      { answer_seconds: 0.05 },
+      { response_seconds: 0.05 },
     );
     const begin = performance.now();
     await failure(one.reportUsage(noBatch));

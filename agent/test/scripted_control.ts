@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
 
 /** What a request is answered with in place of the usual. */
-export interface Refusal {
+export interface Rejection {
   status: number;
   /** JSON, unless it is a text. */
   body?: object | string;
@@ -25,7 +25,7 @@ export class ScriptedControl {
   revision = 1;
   records: NodeRecord[] = [];
   /** By `METHOD /path` below /node; removed by the test. */
-  readonly refusals = new Map<string, Refusal>();
+  readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
   /** Everything that was asked: `GET /snapshot`. */
@@ -34,7 +34,7 @@ export class ScriptedControl {
   readonly resumed: string[] = [];
   readonly acknowledged: Position[] = [];
   readonly usage: unknown[] = [];
-  readonly uses: unknown[] = [];
+  readonly lastUsed: unknown[] = [];
   readonly health: unknown[] = [];
   readonly answers: Answered[] = [];
 
@@ -110,9 +110,9 @@ export class ScriptedControl {
     const text = await readText(request);
     this.asked.push(asked);
     try {
-      const refusal = this.refusals.get(asked);
-      if (refusal) {
-        const { status, body = { message: `${status}` }, headers = {} } = refusal;
+      const rejection = this.rejections.get(asked);
+      if (rejection) {
+        const { status, body = { message: `${status}` }, headers = {} } = rejection;
         response.writeHead(status, headers);
         response.end(typeof body === 'string' ? body : JSON.stringify(body));
       } else if (asked === 'GET /snapshot') response.end(this.snapshot());
@@ -153,8 +153,8 @@ export class ScriptedControl {
     } else if (asked === 'POST /usage') {
       this.usage.push(body);
       send(200, { counted: true, left_out: [] });
-    } else if (asked === 'POST /uses') {
-      this.uses.push(body);
+    } else if (asked === 'POST /last-used') {
+      this.lastUsed.push(body);
       send(204);
     } else if (asked === 'POST /health') {
       this.health.push(body);

@@ -1,4 +1,4 @@
-// What would happen to such a connection? The operator's question as a request, and the engine's verdict as an answer.
+// Explains: the operator's question as a request, and the engine's decision as an answer.
 
 import type { Explanation } from '../engine.ts';
 import { type Authority, explainDecision, type ProxyRequest } from '../policy/decide.ts';
@@ -10,7 +10,7 @@ export interface Answer {
   status: number;
   reason: string;
   message: string;
-  /** What the caller was known by, and the custom DNS entry that counts. */
+  /** The record by which the user was identified, and the custom DNS entry that counts. */
   rule?: string;
   /** Names; none for the node's own checks. */
   account?: string;
@@ -18,7 +18,7 @@ export interface Answer {
   exit_ip?: string;
   /** Address that a custom DNS entry puts in place of the destination. */
   dial?: string;
-  /** What the node had applied when it answered. */
+  /** The revision that the node had applied when it answered. */
   revision: number;
 }
 

@@ -1,4 +1,4 @@
-// The one decision, for all engines: who is connecting, may they, from which exit, to which address?
+// The one decision, for all engines: it says of a request whose it is, whether it may pass, from which exit, to which address.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress, mayDial, type Network } from '../address.ts';
 import { type Reason, sentenceOf, statusOf } from './denials.ts';
@@ -29,7 +29,7 @@ export interface PortRange {
   last: number;
 }
 
-/** What the operator of the node set. */
+/** The settings of the node's operator. */
 export interface Rules {
   /** Destination ports that may be reached by CONNECT, and by plain requests. */
   connect_ports: readonly PortRange[];
@@ -44,7 +44,7 @@ export interface Rules {
   probe?: { password: string; host: string; port: number } | undefined;
 }
 
-/** What a connection rests on: enough to judge later whether it still may be. */
+/** The ground on which a connection was let in: enough to decide later whether it still may be. */
 export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)
@@ -66,7 +66,7 @@ export interface Allowed {
 export interface Denied {
   verdict: 'challenge' | 'deny';
   reason: Reason;
-  /** Whose request it was, where that was clear. */
+  /** The user who was identified, where there was one. */
   principal?: { authority: Authority; contract: string; user: string };
 }
 
@@ -76,10 +76,10 @@ export type Decision = Allowed | Denied;
 export const probeUser = '-probe';
 
 /**
- * Judges one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
- * verdict. The work does not grow with the number of entries.
+ * Decides on one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
+ * decision. The work does not grow with the number of entries.
  *
- * A hostname without an override is resolved by the engine, which must refuse what `mayReach` refuses.
+ * A hostname without an override is resolved by the engine, which must deny what `mayReach` does not allow.
  */
 export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Decision {
   if (!policy.server) return deny('not_ready');
@@ -131,7 +131,7 @@ export function mayReach({ server }: Policy, { allowed, own }: Rules, ip: string
   );
 }
 
-/** Why an open connection may no longer be, or undefined while it may. Its listener is no longer asked. */
+/** Why an open connection may no longer be, or undefined while it may. Its listener is not looked at again. */
 export function revocationOf(
   policy: Policy,
   rules: Rules,
@@ -148,7 +148,7 @@ export function revocationOf(
       ? identifyByClaims(policy, authority, now)
       : identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now);
   if (typeof principal === 'string') return principal;
-  // The address may be another one's by now, and what it transfers is theirs.
+  // The address may be another user's by now, and its traffic is theirs.
   if (principal.account.id !== authority.account || principal.user.id !== authority.user) {
     return 'unknown_address';
   }
@@ -165,7 +165,7 @@ export function readCredentials(header: string | undefined): Credentials | null 
   return colon < 0 ? null : { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
 }
 
-/** What a person or a log is told of a verdict's reason. */
+/** The reason of a decision, for a person or a log. */
 export function explainDecision(decision: Decision): {
   status: number;
   reason: string;
@@ -267,7 +267,7 @@ function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Pri
   return { account, user, authority: { by: 'token', ...claims } };
 }
 
-/** What speaks against a known user of a known account, if anything. */
+/** The first objection to a known user of a known account, if there is one. */
 function faultOf(account: Account, user: User, scheme: string, now: number): Reason | undefined {
   const { contract } = account;
   if (!contract) return 'server_not_on_contract';
@@ -280,7 +280,7 @@ function faultOf(account: Account, user: User, scheme: string, now: number): Rea
   return undefined;
 }
 
-/** A clock that jumped back must not make it younger: nobody knows by how much. */
+/** A clock that jumped back must not make it younger: it is unknown by how much. */
 function isStale(policy: Policy, rules: Rules, now: number): boolean {
   return Math.abs(now - policy.heard_at) >= rules.staleness_seconds;
 }

@@ -1,4 +1,4 @@
-// When each authlist entry last let somebody in, to the minute: noted at every decision, kept until it is told.
+// The time at which each authlist entry last let a connection in, to the minute: noted at every decision, kept until it is reported.
 import type { Authority } from './decide.ts';
 
 export interface LastUsed {
@@ -12,13 +12,13 @@ export interface LastUsed {
 export class LastUsedTimes {
   readonly #byAccount = new Map<number, Map<number, number>>();
 
-  /** Notes what a connection was let in by, now. */
+  /** Notes the entry by which a connection was let in now. */
   note(authority: Authority, now: number): void {
     if (authority.by !== 'authlist') return;
     this.#keep(authority.account, authority.entry, now - (now % 60));
   }
 
-  /** Takes what somebody else noted. */
+  /** Adds times that were noted elsewhere. */
   add(uses: readonly LastUsed[]): void {
     for (const { account, entry, at } of uses) this.#keep(account, entry, at);
   }

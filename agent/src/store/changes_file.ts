@@ -24,7 +24,7 @@ export interface Next {
 const newline = 0x0a;
 const pieceBytes = 65_536;
 
-/** A line as bytes. What is not whole numbers would be read as damage later, so it is refused now. */
+/** A line as bytes. Errors: RangeError for numbers that are not whole, which would be read as damage later. */
 export function encodeChange(revision: number, heard_at: number, records: NodeRecord[]): Buffer {
   for (const [name, value] of Object.entries({ revision, heard_at })) {
     if (!Number.isSafeInteger(value) || value < 0) {
@@ -54,7 +54,7 @@ function readLine(bytes: Buffer): Change | Next | undefined {
 /** Reads line after line, and goes on where it stopped when more was written. */
 export class ChangesReader {
   readonly #fd: number;
-  /** What was read and not yet handed out: from `#at` to `#end` of the buffer. */
+  /** The bytes read and not yet handed out: from `#at` to `#end` of the buffer. */
   #buffer = Buffer.allocUnsafe(pieceBytes);
   #at = 0;
   #end = 0;

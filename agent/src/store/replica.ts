@@ -34,12 +34,12 @@ export class Replica {
     this.#dir = dir;
   }
 
-  /** The policy to judge by, an empty one until there is any. A reload makes another object: do not keep it. */
+  /** The policy to decide by, an empty one until there is any. A reload makes another object: do not keep it. */
   get policy(): Policy {
     return this.#state?.policy ?? this.#none;
   }
 
-  /** What the policy holds; undefined until there is any. */
+  /** The position of the policy; undefined until there is any. */
   get position(): Position | undefined {
     return this.#state?.position;
   }
@@ -55,11 +55,11 @@ export class Replica {
   }
 
   /**
-   * Applies what the store wrote since and tells whom that touched; loads while there is nothing, and
-   * again when the store took another snapshot. Errors: those of the disk.
+   * Applies all that the store wrote since, and returns the accounts that this changed; loads while there
+   * is nothing, and again when the store took another snapshot. Errors: those of the disk.
    *
-   * If `position` then stays behind the store's, what is on disk is damaged, or an older version wrote
-   * what cannot be applied: the store needs a new snapshot.
+   * If `position` then stays behind the store's, the files are damaged, or an older version wrote
+   * a record that cannot be applied: the store needs a new snapshot.
    */
   catchUp(): Promise<Touched> {
     return this.#queue.run(async () => {
@@ -158,7 +158,7 @@ export async function followChanges(
     }
     const records = readRecords(line.json);
     if (!records) {
-      // What was not applied must not be passed over: it would be acknowledged with the next.
+      // A change that was not applied must not be passed over: it would be acknowledged with the next.
       state.changes.seek(offset);
       return false;
     }

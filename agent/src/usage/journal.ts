@@ -1,4 +1,4 @@
-// The usage journal: every byte that was counted is on disk before anything rests on it, until the control plane has it.
+// The usage journal: every byte that was counted is on disk before anything depends on it, until the control plane has it.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
@@ -17,7 +17,7 @@ import {
   type UsageRow,
 } from './journal_state.ts';
 
-/** What the control plane takes at once. */
+/** The most rows that the control plane takes at once. */
 const mostRowsOfBatch = 20_000;
 /** A smaller file is never rewritten. */
 const smallBytes = 2 ** 20;
@@ -27,7 +27,8 @@ const newline = 0x0a;
 
 /**
  * One file of lines, each a checksum and an entry, written and fsynced one at a time. So a crash can
- * only tear the last line, of which nobody was told that it is there; opening cuts it off.
+ * only tear the last line, which was not yet reported as written; opening cuts it off. Any other damage
+ * is known by its checksum (docs/decisions/0028).
  */
 export class Journal {
   readonly #path: string;
@@ -37,7 +38,7 @@ export class Journal {
   #file: FileHandle | undefined;
   #bytes = 0;
   #rewrittenBytes = 0;
-  /** What is on disk may be more than what was said to be: after a write that failed. */
+  /** After a write that failed: the disk may hold more than was reported as written. */
   #isDoubtful = false;
   #fault: string | undefined;
   /** One writes at a time. */
@@ -76,12 +77,12 @@ export class Journal {
     return this.#state.cursor;
   }
 
-  /** By connection: what is counted of the request that is under way on it. */
+  /** By connection, the bytes counted so far of the request that is under way on it. */
   get counted(): ReadonlyMap<string, Traffic> {
     return this.#state.counted;
   }
 
-  /** By user (`identityOf`): what was counted too much. */
+  /** By user (`identityOf`), the bytes that were counted too much. */
   get carry(): ReadonlyMap<string, Carry> {
     return this.#state.carry;
   }
@@ -91,12 +92,12 @@ export class Journal {
     return this.#state.newest_at;
   }
 
-  /** All that the control plane has not acknowledged. */
+  /** All rows that the control plane has not acknowledged. */
   pending(): UsageRow[] {
     return [...(this.#state.batch?.rows ?? []), ...this.#state.rows];
   }
 
-  /** What is wrong now, a sentence each. */
+  /** The faults now, a sentence each. */
   faults(): string[] {
     return this.#fault === undefined ? [] : [this.#fault];
   }
@@ -189,9 +190,9 @@ export class Journal {
   }
 
   /**
-   * Puts a new file in place of the old one, in one step: what is over is left out, and so is a
-   * line of which nobody knows whether it is there. After a failed fsync there is no other way: the
-   * system may have dropped what it could not write, and say next time that all is well.
+   * Puts a new file in place of the old one, in one step. It leaves out all that is over, and the line
+   * whose write failed. After a failed fsync there is no other way: the system may have dropped the
+   * bytes that it could not write, and say next time that all is well.
    */
   async #rewrite(): Promise<void> {
     this.#isDoubtful = true;

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 
-/** What is needed of the control plane. A refusal is an error with the status of its answer. */
+/** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface LastUsedReports {
-  reportLastUsed(uses: LastUsed[]): Promise<void>;
+  reportLastUsed(list: LastUsed[]): Promise<void>;
 }
 
 export interface LastUsedReporterOptions {
@@ -16,8 +16,8 @@ export interface LastUsedReporterOptions {
 }
 
 const report_seconds = 60;
-/** What the control plane takes at once. */
-const mostUsesOfReport = 5000;
+/** The most that the control plane takes at once. */
+const mostOfReport = 5000;
 
 export class LastUsedReporter {
   readonly #options: LastUsedReporterOptions;
@@ -40,23 +40,23 @@ export class LastUsedReporter {
     this.#waiting.add(await this.#options.engine.takeLastUsed());
   }
 
-  /** Sends what was collected. What cannot be sent now goes with the next; what is refused never would. */
+  /** Sends all that was collected. A report that fails goes with the next, unless it was rejected for good. */
   async send(): Promise<void> {
     const { control, log } = this.#options;
     for (;;) {
-      const uses = this.#waiting.take(mostUsesOfReport);
-      if (uses.length === 0) return;
+      const list = this.#waiting.take(mostOfReport);
+      if (list.length === 0) return;
       try {
-        await control.reportLastUsed(uses);
+        await control.reportLastUsed(list);
       } catch (error) {
-        const isRefused = refusals.includes((error as { status?: number }).status ?? 0);
-        if (!isRefused) this.#waiting.add(uses);
-        log.warn({ err: error }, 'last uses of authlist entries cannot be reported');
+        const isRejected = rejections.includes((error as { status?: number }).status ?? 0);
+        if (!isRejected) this.#waiting.add(list);
+        log.warn({ err: error }, 'last list of authlist entries cannot be reported');
         return;
       }
     }
   }
 }
 
-/** A control plane that does not take this report: an older one, say. */
-const refusals = [400, 404, 413];
+/** Statlist of a control plane that does not take this report: an older one, say. */
+const rejections = [400, 404, 413];
