@@ -228,7 +228,7 @@ describe('an answer', () => {
 
   test('that does not come in time is an error', async () => {
     const one = await control(() => {}, { response_seconds: 0.05 });
-    expect((await failure(one.acknowledge(start))).message).toBe('no response within 0.05 seconds');
+    expect((await failure(one.acknowledge(start))).message).toBe('no answer within 0.05 seconds');
   });
 
   test('that stops in its middle is an error', async () => {

@@ -229,7 +229,7 @@ async function send(sending: Sending): Promise<IncomingMessage> {
       });
       // Not the socket's own timeout: that begins when there is a socket, and names take their time.
       const timer = setTimeout(() => {
-        request.destroy(new ControlError(`no response within ${response_seconds} seconds`));
+        request.destroy(new ControlError(`no answer within ${response_seconds} seconds`));
       }, response_seconds * 1000);
       request.once('close', () => clearTimeout(timer));
       request.once('error', reject);
@@ -259,7 +259,7 @@ async function errorOf(
     (status !== 401 || code === 'node_token_unknown' || isOfTokens(response));
   const wait = Number(response.headers['retry-after']);
   const date = Date.parse(response.headers.date ?? '');
-  const said = isOurs ? message : `the response was ${status}, and not one of a control plane`;
+  const said = isOurs ? message : `the answer was ${status}, and not one of a control plane`;
   return new ControlError(said, {
     status,
     code: isOurs && typeof code === 'string' ? code : undefined,
@@ -310,7 +310,7 @@ async function readJson(response: IncomingMessage, response_seconds: number): Pr
   const timeout = new IdleTimeout(
     response,
     3 * response_seconds,
-    'the response did not end within',
+    'the answer did not end within',
   );
   const pieces: Buffer[] = [];
   let bytes = 0;
@@ -328,7 +328,7 @@ async function readJson(response: IncomingMessage, response_seconds: number): Pr
 }
 
 function notOurs(): ControlError {
-  return new ControlError('the response is not one of a control plane');
+  return new ControlError('the answer is not one of a control plane');
 }
 
 function asControlError(error: unknown): ControlError {
