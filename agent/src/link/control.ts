@@ -307,11 +307,7 @@ async function* piecesOf(response: IncomingMessage, timeout: IdleTimeout): Async
 
 /** The body as JSON; undefined when there is none. Errors: ControlError. */
 async function readJson(response: IncomingMessage, response_seconds: number): Promise<unknown> {
-  const timeout = new IdleTimeout(
-    response,
-    3 * response_seconds,
-    'the answer did not end within',
-  );
+  const timeout = new IdleTimeout(response, 3 * response_seconds, 'the answer did not end within');
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of piecesOf(response, timeout)) {
