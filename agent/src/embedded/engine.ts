@@ -11,6 +11,7 @@ import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { type Use, Uses } from '../policy/uses.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Context } from './admit.ts';
 import { answerRaw, type Failure } from './answers.ts';
@@ -61,7 +62,7 @@ class EmbeddedEngine implements Engine {
   readonly #listeners: Listeners;
   readonly #on_revoke: Config['on_revoke'];
   readonly #stopping = new AbortController();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor({ config, rules, dir, clock, log }: EmbeddedOptions) {
     this.#ctx = {
@@ -135,12 +136,12 @@ class EmbeddedEngine implements Engine {
   /** Ends every connection; what they transferred can still be polled. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#alone(() => this.#listeners.closeAll());
+    await this.#queue.run(() => this.#listeners.closeAll());
     this.#ctx.replica.close();
   }
 
   #listen(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       if (this.#stopping.signal.aborted) return;
       await this.#listeners.follow(this.#ctx.replica.policy.listeners);
     });
@@ -185,11 +186,5 @@ class EmbeddedEngine implements Engine {
     server.on('connect', (request, socket: Socket, head) =>
       handle(tunnel(ctx, request, socket, head), socket),
     );
-  }
-
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }

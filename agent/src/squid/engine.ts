@@ -8,6 +8,7 @@ import { type Listener, Policy } from '../policy/policy.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
 import type { Use } from '../policy/uses.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { newestGeneration, snapshotPath } from '../store/generations.ts';
 import { Replica } from '../store/replica.ts';
 import { type CaughtUp, DeciderAbsent, DeciderSilent } from './decider_link.ts';
@@ -49,7 +50,7 @@ class SquidEngine implements Engine {
   readonly #closing = new Set<string>();
   #closing_fault: string | undefined;
   #isStopped = false;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(options: SquidOptions) {
     this.#options = options;
@@ -72,9 +73,7 @@ class SquidEngine implements Engine {
 
   /** One at a time: the link waits for each. */
   catchUp(): Promise<Position | undefined> {
-    const turn = this.#turn.then(() => this.#catchUp());
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#queue.run(() => this.#catchUp());
   }
 
   async takeUses(): Promise<Use[]> {

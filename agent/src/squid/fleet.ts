@@ -11,6 +11,7 @@ import type { Config } from '../config.ts';
 import type { Rules } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Revoked } from '../policy/sessions.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { divideListeners, squidConf } from './conf.ts';
 import { exitsInForce } from './in_force.ts';
 import { killSockets, listSockets } from './sockets.ts';
@@ -54,7 +55,7 @@ export class Fleet {
   /** Ports whose connections of until now must go, and what keeps them from it. */
   readonly #leaving = new Set<number>();
   #leaving_fault: string | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
   #watching: Promise<void> = Promise.resolve();
 
   constructor(options: FleetOptions) {
@@ -105,7 +106,7 @@ export class Fleet {
    * means another exit or Squid from now on, takes its connections with it.
    */
   listen(listeners: readonly Listener[]): Promise<void> {
-    return this.#alone(() => {
+    return this.#queue.run(() => {
       this.#wanted = listeners;
       return this.#listen(listeners);
     });
@@ -189,7 +190,7 @@ export class Fleet {
   async stop({ leave_running }: { leave_running: boolean }): Promise<void> {
     this.#stopping.abort();
     await this.#watching;
-    await this.#turn;
+    await this.#queue.idle();
     await Promise.all(
       this.workers.map(async ({ squid, link }) => {
         if (!leave_running) await squid.stop();
@@ -274,17 +275,19 @@ export class Fleet {
       if (signal.aborted) return;
       const isTime = clock.steady() - looked >= look_seconds;
       if (isTime) looked = clock.steady();
-      await this.#alone(async () => {
-        if (this.#leaving.size > 0) await this.#closeLeaving();
-        const errors = await each(this.active, async (worker) => {
-          if (worker.squid.findProcess() === undefined) await this.#revive(worker);
-          else if (isTime) await this.#look(worker);
-        });
-        for (const error of errors) log.error({ err: error }, 'watching Squid failed');
-        // With what changed around it: the certificate, the addresses of this machine.
-        const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
-        if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
-      }).catch((error) => log.error({ err: error }, 'watching Squid failed'));
+      await this.#queue
+        .run(async () => {
+          if (this.#leaving.size > 0) await this.#closeLeaving();
+          const errors = await each(this.active, async (worker) => {
+            if (worker.squid.findProcess() === undefined) await this.#revive(worker);
+            else if (isTime) await this.#look(worker);
+          });
+          for (const error of errors) log.error({ err: error }, 'watching Squid failed');
+          // With what changed around it: the certificate, the addresses of this machine.
+          const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
+          if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
+        })
+        .catch((error) => log.error({ err: error }, 'watching Squid failed'));
     }
   }
 
@@ -348,13 +351,6 @@ export class Fleet {
     const pause = Math.min(2 * worker.retried.pause || look_seconds, longest_retry_seconds);
     await squid.checkPorts();
     worker.retried = { faults, pause, next_at: now + pause };
-  }
-
-  /** One at a time. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }
 

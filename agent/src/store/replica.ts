@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { Policy } from '../policy/policy.ts';
 import { BadRecord, checkRecord, type NodeRecord, type Position } from '../policy/records.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { ChangesReader } from './changes_file.ts';
 import { changesPath, isMissing, newestGeneration, snapshotPath } from './generations.ts';
 import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
@@ -26,7 +27,8 @@ export class Replica {
   #state: State | undefined;
   /** A snapshot that was found damaged, or cannot be applied, is not read again; the store replaces it. */
   #damaged: number | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** A load takes a while: one at a time, in their order. */
+  readonly #queue = new SerialQueue();
 
   constructor(dir: string) {
     this.#dir = dir;
@@ -47,7 +49,7 @@ export class Replica {
    * anything whole on disk the old one stays. Errors: those of the disk.
    */
   load(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       await this.#load();
     });
   }
@@ -60,7 +62,7 @@ export class Replica {
    * what cannot be applied: the store needs a new snapshot.
    */
   catchUp(): Promise<Touched> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       const state = this.#state;
       if (!state) return (await this.#load()) ? 'all' : new Set();
       const touched = { accounts: new Set<number>(), all: false };
@@ -103,13 +105,6 @@ export class Replica {
         else if (!isMissing(error)) throw error;
       }
     }
-  }
-
-  /** One at a time, in their order: a load takes a while. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }
 

@@ -5,6 +5,7 @@ import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promi
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Traffic } from '../engine.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { decodeLine, encodeLine } from '../store/checked_line.ts';
 import { isMissing, syncFolder } from '../store/generations.ts';
 import { type Batch, type Carry, type Entry, Ledger, type Tick, type UsageRow } from './ledger.ts';
@@ -32,8 +33,8 @@ export class Journal {
   /** What is on disk may be more than what was said to be: after a write that failed. */
   #isDoubtful = false;
   #fault: string | undefined;
-  /** Settles when nobody uses the file: one writes at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** One writes at a time. */
+  readonly #queue = new SerialQueue();
 
   private constructor(path: string, log: Logger) {
     this.#path = path;
@@ -95,7 +96,7 @@ export class Journal {
 
   /** Keeps a tick. When it fails nothing of it holds, and the same traffic may be counted again. */
   append(tick: Tick): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       await this.#write({ kind: 'tick', ...tick });
       if (tick.rows.length > 0) this.#events.emit('rows');
     });
@@ -103,7 +104,7 @@ export class Journal {
 
   /** After a write that failed: makes sure that the journal can be written again. Errors: it cannot. */
   mend(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (!this.#isDoubtful) return;
       await this.#writing(() => this.#rewrite());
     });
@@ -114,7 +115,7 @@ export class Journal {
    * sent of it, and the engine's counts go on where they were.
    */
   leave(path: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const { cursor, counted, newest_at } = this.#ledger;
       await link(this.#path, path);
       this.#ledger = new Ledger();
@@ -127,7 +128,7 @@ export class Journal {
 
   /** The batch to send: the same one until it is acknowledged. Undefined when there is nothing to send. */
   next(): Promise<Batch | undefined> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       const { batch, rows, seq } = this.#ledger;
       if (batch || rows.length === 0) return batch;
       const length = Math.min(rows.length, mostRowsOfBatch);
@@ -138,7 +139,7 @@ export class Journal {
 
   /** The control plane has this batch: it need not be kept any longer. */
   acknowledged(seq: number): Promise<void> {
-    return this.#inTurn(() => this.#write({ kind: 'acknowledged', seq }));
+    return this.#queue.run(() => this.#write({ kind: 'acknowledged', seq }));
   }
 
   /** Resolves when there is something to send, or as soon as the signal is aborted. */
@@ -150,15 +151,9 @@ export class Journal {
   }
 
   close(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       await this.#file?.close();
     });
-  }
-
-  #inTurn<T>(action: () => Promise<T>): Promise<T> {
-    const outcome = this.#turn.then(action);
-    this.#turn = outcome.catch(() => {});
-    return outcome;
   }
 
   async #write(entry: Entry): Promise<void> {
