@@ -45,7 +45,7 @@ const httpPackages = /^(fastify|@fastify\/.*|fastify-.*)$/;
 
 /** The agent's engines: they know the agent, not each other, and only these know them. */
 const engines = ['squid', 'embedded'];
-const knowEngines = ['main.ts', 'cli.ts', 'guarding.ts'];
+const knowEngines = ['main.ts', 'firewall.ts'];
 
 const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
 const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/now.ts'];

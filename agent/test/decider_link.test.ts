@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type Use, Uses } from '../src/policy/uses.ts';
-import { DeciderLink, readLines } from '../src/squid/decider_link.ts';
+import { DeciderLink } from '../src/squid/agent/decider_link.ts';
+import { readLines } from '../src/squid/protocol.ts';
 
 const cleaners: Array<() => unknown> = [];
 afterEach(async () => {
@@ -19,7 +20,12 @@ const useOf = (entry: number): Use => ({ account: 1, entry, at });
 async function listen(): Promise<DeciderLink> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-decider-'));
   cleaners.push(() => rmSync(dir, { recursive: true, force: true }));
-  const link = new DeciderLink(join(dir, 'agent.sock'), { onRevoked: () => {}, onLost: () => {} });
+  const link = new DeciderLink(join(dir, 'agent.sock'), {
+    onRevoked: () => {},
+    onOpened: () => {},
+    onLost: () => {},
+    opened: () => [],
+  });
   await link.listen(undefined);
   cleaners.push(() => link.close());
   return link;

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { startSquid } from '../src/squid/engine.ts';
-import { findSquidUser, findUnreadable } from '../src/squid/unix_user.ts';
+import { startSquid } from '../src/squid/agent/engine.ts';
+import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
 import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
 
