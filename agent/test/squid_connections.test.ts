@@ -359,8 +359,8 @@ describe('usage', () => {
 
   describe('of a Squid that dies before the next poll', () => {
     const owner = { account: 1, user: 1 };
-    const squid = trackedSquid(() => undefined);
-    const other = { ...squid, number: 1, ports: [11002] };
+    const squid = () => trackedSquid(() => undefined);
+    const other = () => ({ ...squid(), number: 1, ports: [11002] });
     const last = (source_port: number, up: number, down: number): [string, Socket] => [
       nameOf(source_port),
       { connection: nameOf(source_port), port: 11001, cookie: 'c', up, down },
@@ -372,10 +372,10 @@ describe('usage', () => {
 
     test('what young connections transferred is what the kernel counted last', async () => {
       const connections = start();
-      await connections.poll(undefined, [squid], 1);
+      await connections.poll(undefined, [squid()], 1);
       leave(connections);
       const destroyed = new Map([last(1, 101, 2000), last(2, 5, 5)]);
-      const finished = connections.died(squid, destroyed, 9);
+      const finished = connections.died(squid(), destroyed, 9);
       // The client's end counts as a byte; the second one had no owner.
       expect(finished).toEqual([{ connection: nameOf(1), ...owner, up: 100, down: 2000, at: 9 }]);
     });
@@ -383,12 +383,12 @@ describe('usage', () => {
     test('what the log has told is not counted again', async () => {
       const connections = start();
       writeFileSync(path, line(1, owner, 100, 2000));
-      const { finished } = await connections.poll(undefined, [squid], 1);
+      const { finished } = await connections.poll(undefined, [squid()], 1);
       leave(connections);
       expect(finished.length).toBe(1);
       const destroyed = new Map([last(1, 101, 2000)]);
-      expect(connections.died(squid, destroyed, 9)).toEqual([]);
-      expect(connections.died(other, new Map([last(3, 1, 1)]), 9)).toEqual([]);
+      expect(connections.died(squid(), destroyed, 9)).toEqual([]);
+      expect(connections.died(other(), new Map([last(3, 1, 1)]), 9)).toEqual([]);
     });
   });
 
@@ -482,6 +482,7 @@ describe('the states of a connection in the agent', () => {
     await poll();
     expect(connections.owned(0)).toEqual([[name, authorityOf(owner)]]);
     hasDecider = true;
+    await poll();
     await poll();
     expect(connections.owned(0)).toEqual([]);
   });

@@ -161,7 +161,9 @@ export class Connections {
 
   /** Tells a Squid's deciders the list that was taken. Only with their response it says what may be forgotten. */
   async #tellDeciders(squid: TrackedSquid): Promise<void> {
-    const { number } = squid;
+    const { number, ports } = squid;
+    // What it lists would look like all that there is.
+    if (!ports) return;
     const listed = [...this.#live].flatMap(([connection, one]) =>
       one.squid === number && one.socket ? [connection] : [],
     );
