@@ -1,4 +1,4 @@
-// The seam that every proxy engine fits: it judges by the store's policy, and tells what was transferred.
+// The seam that every proxy engine fits: it decides by the store's policy, and tells what was transferred.
 import type { ProxyRequest, Verdict } from './policy/decide.ts';
 import type { Listener } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
@@ -21,9 +21,9 @@ export interface Finished extends Traffic {
 }
 
 export interface Poll {
-  /** What ended since the cursor, each exactly once, billable requests only. */
+  /** Requests that ended since the cursor, each exactly once, billable ones only. */
   finished: Finished[];
-  /** What is under way: bytes so far of the request or tunnel that has not ended. Never too many. */
+  /** Requests and tunnels under way: their bytes so far. Never too many. */
   open: Traffic[];
   /** Where the next poll goes on. Plain JSON: it is stored together with what was counted. */
   cursor: unknown;
@@ -37,21 +37,21 @@ export interface Explanation {
 export interface Engine {
   readonly name: 'squid' | 'embedded';
   /**
-   * Makes every worker judge by all that the store holds, closes what is no longer allowed, and
-   * listens where the server's record says. Answers what all workers have applied; undefined while
+   * Makes every worker decide by all that the store holds, closes connections that are no longer
+   * allowed, and listens where the server's record says. Returns the position that all workers have applied; undefined while
    * the store holds no policy. A configuration that cannot be put in force leaves the last good one
-   * and is told by `faults`. Errors: when a worker does not answer.
+   * and is told by `faults`. Errors: when a worker does not respond.
    */
   catchUp(): Promise<Position | undefined>;
-  /** What was transferred since the cursor (undefined: from the beginning of what is known). */
+  /** Bytes that were transferred since the cursor (undefined: since the beginning of all that is known). */
   poll(cursor: unknown): Promise<Poll>;
   /** When authlist entries last let somebody in: those that did since it was last asked, each once or more. */
   takeUses(): Promise<Use[]>;
-  /** What would happen to this request, by the same policy and code that judges real ones. */
+  /** The decision about this request, by the same policy and code that decides real ones. */
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
-  /** What is wrong now, a sentence each: a port that is taken, a configuration that was refused. */
+  /** The faults of now, a sentence each: a port that is taken, a configuration that was rejected. */
   faults(): string[];
   /** Ends it; an engine of its own processes may leave them running for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;

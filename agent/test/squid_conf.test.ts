@@ -9,6 +9,7 @@ import { mayDial, parseNetworks, refusedIpv4, refusedIpv6 } from '../src/address
 import type { Listener } from '../src/policy/policy.ts';
 import { allReasons, bodyOf } from '../src/policy/refusals.ts';
 import { dialScript } from '../src/squid/conf/destinations.ts';
+import { listenersFile, readListeners } from '../src/squid/conf/listeners_file.ts';
 import { errorPages } from '../src/squid/conf/pages.ts';
 import {
   type ConfOptions,
@@ -165,6 +166,49 @@ test.each([
     // Where no host can be told, nothing is replaced.
     const isClear = url !== expected;
     expect(answer).toBe(isClear ? `7 OK rewrite-url="${written}" replaced_=1\n` : '7 BH\n');
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test('the file of listeners tells what the squid.conf beside it listens on, at whatever step an agent ends', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-listeners-'));
+  try {
+    const paths = squidPaths(dir);
+    const at = (port: number) => [{ port, exit_ip: '198.51.100.1', tls: false }];
+    expect(readListeners(paths)).toEqual([]);
+    writeFileSync(paths.listeners, listenersFile(paths, 'first', at(10_001)));
+    expect(readListeners(paths)).toEqual([]);
+    writeFileSync(paths.conf, 'first');
+    expect(readListeners(paths)).toEqual(at(10_001));
+    // Twice in vain: the configuration that they were to go with never took its place.
+    for (const proposed of ['second', 'third']) {
+      writeFileSync(paths.listeners, listenersFile(paths, proposed, at(10_002)));
+      expect(readListeners(paths)).toEqual(at(10_001));
+    }
+    writeFileSync(paths.conf, 'third');
+    expect(readListeners(paths)).toEqual(at(10_002));
+    // What is not in force any more is not kept.
+    const text = listenersFile(paths, 'fourth', at(10_003));
+    expect(Object.keys(JSON.parse(text))).toHaveLength(2);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test('without its listeners, or with others\u2019, it is not known what a squid.conf listens on', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-listeners-'));
+  try {
+    const paths = squidPaths(dir);
+    writeFileSync(paths.conf, 'of an earlier agent');
+    expect(readListeners(paths)).toBeUndefined();
+    for (const text of ['', 'null', '{"half', listenersFile(paths, 'another', [])]) {
+      writeFileSync(paths.listeners, text);
+      expect([text, readListeners(paths)]).toEqual([text, undefined]);
+    }
+    const listeners = [{ port: 10_001, exit_ip: '198.51.100.1', tls: true }];
+    writeFileSync(paths.listeners, listenersFile(paths, 'of an earlier agent', listeners));
+    expect(readListeners(paths)).toEqual(listeners);
   } finally {
     rmSync(dir, { recursive: true });
   }

@@ -61,7 +61,7 @@ export interface RulesFile {
   on_revoke: Config['on_revoke'];
 }
 
-/** What a hundred thousand connections rest on takes a tenth of this. */
+/** A hundred thousand connections, with what each rests on, take a tenth of this. */
 const longest_line = 256 * 1024 * 1024;
 
 /** Hands out the lines that come over a socket; a peer that sends anything else is cut off. */

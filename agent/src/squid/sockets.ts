@@ -91,7 +91,7 @@ export function parseSockets(text: string): Socket[] {
       cookie,
       // The kernel counts the client's end as a byte.
       up: fieldOf(line, 'bytes_received') - (line.startsWith('CLOSE-WAIT') ? 1 : 0),
-      // What was sent again was sent once to the client.
+      // Bytes that were sent again reached the client once.
       down: fieldOf(line, 'bytes_sent') - fieldOf(line, 'bytes_retrans'),
     });
   }

@@ -41,7 +41,7 @@ interface Connection {
   state: State;
   /** The number of its Squid. */
   squid: number;
-  /** What it rests on, as a decider told last. */
+  /** The authority that it rests on, as a decider told last. */
   authority: Authority | undefined;
   /** A decider that leaves told of it: the next list may have been made before. */
   isAnnounced: boolean;
@@ -49,7 +49,7 @@ interface Connection {
   socket: Socket | undefined;
   /** Bytes of its requests that are over, billed or not. */
   base: Bytes;
-  /** What was last told of its request that is not over. */
+  /** The bytes that were last told of its request that is not over. */
   told: Traffic | undefined;
   /** Lists that it has been a suspect in, or polls since it ended. */
   waited: number;
@@ -127,7 +127,7 @@ export class Connections {
     }
   }
 
-  /** What the connections of a Squid rest on. */
+  /** The connections of a Squid, and what each rests on. */
   owned(squid: number): Opened {
     return [...this.#live].flatMap(([connection, { squid: number, authority }]) =>
       number === squid && authority ? [[connection, authority] as [string, Authority]] : [],
@@ -162,7 +162,7 @@ export class Connections {
   /** Tells a Squid's deciders the list that was taken. Only with their response it says what may be forgotten. */
   async #tellDeciders(squid: TrackedSquid): Promise<void> {
     const { number, ports } = squid;
-    // What it lists would look like all that there is.
+    // An empty list would have them forget all that is open.
     if (!ports) return;
     const listed = [...this.#live].flatMap(([connection, one]) =>
       one.squid === number && one.socket ? [connection] : [],
@@ -178,7 +178,7 @@ export class Connections {
     if (unclaimed.length > 0) this.#closeSuspects(number, unclaimed);
   }
 
-  /** Counts the lists of each suspect, and answers which are to be closed. */
+  /** Counts the lists of each suspect, and returns those to close. */
   #searchSuspects(squid: number): string[] {
     const searches = this.#searches.get(squid) ?? 0;
     if (searches > 0) this.#searches.set(squid, searches - 1);
@@ -198,13 +198,13 @@ export class Connections {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  /** What was transferred since the cursor. One call at a time. */
+  /** The traffic since the cursor. One call at a time. */
   async poll(cursor: unknown, squids: readonly TrackedSquid[], now: number): Promise<Poll> {
     const { logs, bases } = (cursor ?? { logs: {}, bases: {} }) as Cursor;
     this.#stored ??= bases;
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
-    // The log first: what ends after it was read is still listed, or told at the next poll.
+    // The log first: a request that ends after it was read is still listed, or told at the next poll.
     const positions = this.#readLogs(squids, logs, finished, logged);
     this.#lately = [new Set(logged.keys()), ...this.#lately.slice(0, polls_lately - 1)];
     this.#takeList(
@@ -244,7 +244,7 @@ export class Connections {
     }
     for (const [connection, last] of destroyed) {
       if (!squid.ports?.includes(last.port) || counted.has(connection)) continue;
-      // It came after the last poll. What is in the log is over, and counted by its line.
+      // It came after the last poll. One that is in the log is over, and counted by its line.
       if (this.#lately.some((names) => names.has(connection))) continue;
       const { authority } = this.#live.get(connection) ?? {};
       const socket = { ...last, up: Math.max(0, last.up - 1) };
@@ -271,7 +271,7 @@ export class Connections {
       for (const { connection, owner, up, down, at } of lines) {
         const one = this.#ended.get(connection) ?? this.#live.get(connection);
         const told = one?.told;
-        // What was told of it went to another user, or to one where it turns out that none pays: it is taken back.
+        // Bytes that were told as another user's, or turn out to be billed to none, are taken back.
         const isOthers = told && (told.account !== owner?.account || told.user !== owner.user);
         if (isOthers) finished.push({ ...told, up: 0, down: 0, at });
         if (owner) finished.push({ connection, ...owner, up, down, at });

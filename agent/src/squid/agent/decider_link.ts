@@ -18,7 +18,7 @@ export interface LinkEvents {
   onOpened: (opened: Opened) => void;
   /** A decider is gone that did not say so. */
   onLost: () => void;
-  /** What the connections of this Squid rest on, for a decider that is new. */
+  /** The connections of this Squid, for a decider that is new. */
   opened: () => Opened;
 }
 
@@ -48,7 +48,7 @@ export class DeciderAbsent extends Error {}
 
 export class DeciderLink {
   readonly path: string;
-  /** What the deciders told and is not taken yet. */
+  /** Last uses that the deciders told and that are not taken yet. */
   readonly #uses = new Uses();
   readonly #events: LinkEvents;
   readonly #server: Server;

@@ -1,21 +1,21 @@
-// The last bytes of connections, as the kernel says them when it destroys the sockets: for the case that a Squid dies.
+// The last bytes of connections, as the kernel says them when it destroys their sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
 import { parseSockets, portFilter, type Socket } from '../sockets.ts';
 
 /**
- * Keeps what the kernel says of sockets as they are destroyed, unread, for the case that a proxy
- * dies without a word: then the last bytes of its connections are here. The agent takes no part in
+ * Keeps the kernel's words about sockets as they are destroyed, unread, for the case that a Squid
+ * dies without a line in its log: then the last bytes of its connections are here. The agent takes no part in
  * the writing: it would cost as much as all else that it does for a connection.
  */
 export class DestroyedSockets {
-  /** Without a name: it goes with whoever has it open. */
+  /** Without a name: it goes with the last process that has it open. */
   readonly #file: number;
   readonly #most_bytes: number;
   #child: ChildProcess | undefined;
   #ports = '';
   #isStopped = false;
-  /** What was in the file before it was begun anew. */
+  /** The content of the file before it was begun anew. */
   #earlier: Buffer = Buffer.alloc(0);
 
   constructor(path: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
@@ -41,7 +41,7 @@ export class DestroyedSockets {
     ftruncateSync(this.#file);
   }
 
-  /** What was destroyed lately, by connection; the last one of a name counts. */
+  /** The sockets that were destroyed lately, by connection; the last one of a name counts. */
   recent(): Map<string, Socket> {
     const text = Buffer.concat([this.#earlier, this.#read()]).toString('latin1');
     return new Map(parseSockets(text).map((socket) => [socket.connection, socket]));

@@ -28,7 +28,7 @@ const most_meter_bytes = 2 ** 30;
 
 /**
  * Starts the engine. A Squid that an earlier agent left running is taken over.
- * Errors: what keeps Squid from running here at all.
+ * Errors: a fault that keeps Squid from running here at all.
  */
 export async function startSquid(options: SquidOptions): Promise<Engine> {
   const engine = new SquidEngine(options);

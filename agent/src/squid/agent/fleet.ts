@@ -70,7 +70,7 @@ export class Fleet {
     return this.workers.filter(({ listeners }) => listeners?.length !== 0);
   }
 
-  /** Takes over what an earlier agent left, and keeps watch. Errors: what Squid's user cannot read, by path. */
+  /** Takes over what an earlier agent left, and keeps watch. Errors: a path that Squid's user cannot read. */
   async start(): Promise<void> {
     const { state_dir } = this.#options.config;
     mkdirSync(this.#folder, { recursive: true, mode: 0o750 });
@@ -368,7 +368,7 @@ function fingerprint({ cert, key }: KeyPair): string {
   return createHash('sha256').update(cert).update(key).digest('hex').slice(0, 16);
 }
 
-/** Gives each its turn, whatever befalls the others, and answers what befell them. */
+/** Gives each its turn, whatever befalls the others, and returns the errors. */
 async function each<T>(all: readonly T[], turn: (one: T) => Promise<void>): Promise<unknown[]> {
   const errors: unknown[] = [];
   for (const one of all) await turn(one).catch((error) => errors.push(error));

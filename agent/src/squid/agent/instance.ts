@@ -283,7 +283,7 @@ export class SquidInstance {
     const missing = this.ports.filter(
       (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
     );
-    // What it is about to close is not in its way.
+    // A socket that it is about to close is not in its way.
     const isTaken = (port: number) =>
       listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
     return { missing, taken: new Set(missing.filter(isTaken)) };

@@ -12,7 +12,7 @@ export interface MeterLine {
   connection: string;
   /** Port of this machine that the client connected to. */
   port: number;
-  /** Undefined: it was refused, or a check of our own, and is not billed. */
+  /** Undefined: it was denied, or a check of our own, and is not billed. */
   owner: { account: number; user: number } | undefined;
   /** Bytes from the client and to it, headers included. */
   up: number;

@@ -32,8 +32,8 @@ export function listenersFile(
 }
 
 /**
- * What the squid.conf that is there listens on; nothing when there is none. Undefined: that is not
- * known, as after an agent of before this file.
+ * The listeners of the squid.conf that is there; none without one. Undefined: they are not known, as
+ * after an agent of before this file.
  */
 export function readListeners(paths: SquidPaths): readonly ListenerInForce[] | undefined {
   const conf = readIfThere(paths.conf);

@@ -82,7 +82,7 @@ export function squidConf(options: ConfOptions): string {
     'visible_hostname exitward',
     ...fixed,
 
-    // Who may: the decider alone decides. Its denials bear their reason as a note.
+    // The decider alone decides who may. Its denials bear their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
       ` %>a %>p %>lp %METHOD %DST %PORT %>ha{Proxy-Authorization} ${decider.join(' ')}`,

@@ -61,7 +61,7 @@ export class Connections {
     for (const [connection] of this.#sessions.all()) this.#states.set(connection, 'new');
   }
 
-  /** What the agent may not know yet. */
+  /** The connections that the agent may not know yet. */
   untold(): Opened {
     const states = ['new', 'unlisted', 'renewed'];
     return this.#owned(
