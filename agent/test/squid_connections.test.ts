@@ -437,7 +437,7 @@ describe('the states of a connection in the agent', () => {
   };
   const state = () => connections.stateOf(name);
 
-  test('unowned until a decider tells what it rests on, then open, then ended until its line comes', async () => {
+  test('unowned until a decider tells its owner, then open, then ended until its line comes', async () => {
     expect(state()).toBeUndefined();
     await poll(socket());
     expect(state()).toBe('unowned');
@@ -477,14 +477,14 @@ describe('the states of a connection in the agent', () => {
     connections.announce(0, [[name, authorityOf(owner)]]);
     hasDecider = false;
     for (let lists = 0; lists < 5; lists += 1) await poll();
-    expect(connections.owned(0)).toEqual([[name, authorityOf(owner)]]);
+    expect(connections.owners(0)).toEqual([[name, authorityOf(owner)]]);
     await poll(socket());
     await poll();
-    expect(connections.owned(0)).toEqual([[name, authorityOf(owner)]]);
+    expect(connections.owners(0)).toEqual([[name, authorityOf(owner)]]);
     hasDecider = true;
     await poll();
     await poll();
-    expect(connections.owned(0)).toEqual([]);
+    expect(connections.owners(0)).toEqual([]);
   });
 
   test('unowned when a decider dies it is a suspect, which is closed after three more lists', async () => {
@@ -501,7 +501,7 @@ describe('the states of a connection in the agent', () => {
     expect([state(), closed.length]).toEqual([undefined, 2]);
   });
 
-  test('a suspect that a decider claims is open; one that came later than two lists is none', async () => {
+  test('a suspect whose owner a decider tells is open; one that came later is none', async () => {
     connections.search(0);
     await poll(socket());
     expect(state()).toBe('suspect');

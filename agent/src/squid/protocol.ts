@@ -10,7 +10,7 @@ import type { Use } from '../policy/uses.ts';
 // The names in these messages, and in the file of rules, stay as they are: after an upgrade the agent
 // meets deciders of the version before, which Squid started.
 
-/** Client connections, and what each rests on. */
+/** Client connections with the owner of each: the authority by which it was let in. */
 export type Opened = Array<[connection: string, Authority]>;
 
 /** The client connections in the kernel's list, against the list before. */
@@ -31,7 +31,7 @@ export interface CaughtUp {
 export interface Questions {
   /** To follow the policy on disk, and to evaluate by it the connections that are open. */
   catch_up: { question: undefined; response: CaughtUp };
-  /** To forget the connections that are over. Tells what those rest on that are new in the list or had a new request. */
+  /** To forget the connections that are over. Tells the owners of those that are new in the list or had a new request. */
   take_list: { question: ListChange; response: Opened };
   /** When authlist entries last let somebody in, so many at most: meanwhile no request is decided. */
   take_uses: { question: number; response: Use[] };
@@ -61,7 +61,7 @@ export interface RulesFile {
   on_revoke: Config['on_revoke'];
 }
 
-/** A hundred thousand connections, with what each rests on, take a tenth of this. */
+/** The owners of a hundred thousand connections take a tenth of this. */
 const longest_line = 256 * 1024 * 1024;
 
 /** Hands out the lines that come over a socket; a peer that sends anything else is cut off. */

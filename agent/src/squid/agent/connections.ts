@@ -1,22 +1,27 @@
-// The client connections of this node's Squids: everything that the agent knows of each, from its first request to its last byte.
+// The client connections of this node's Squids: all that the agent knows of each, from its first request to its last byte.
 //
-//   (unknown) ──the kernel lists it──► unowned ──a decider died──► suspect ──3 lists──► closed by us
-//       │                                 │                           │
-//       │ a leaving decider               └─── a decider tells what ──┤
-//       │ tells what it rests on               it rests on            │
-//       ▼                                                             ▼
-//    unlisted ───────────────── the kernel lists it ───────────────► open ──revoked──► closing
-//
-//   A connection that the kernel lists no more, whatever its state was:
-//       ──► ended      when bytes of it were told: its line in the log is waited for
-//       ──► unlisted   when a decider told what it rests on: until a decider has answered such a list
-//       ──► (unknown)  then
-//
-// Three sources speak of a connection, each by its name `SOURCE:PORT>LOCALPORT`:
+// The owner of a connection is the authority by which a decider let it in: it says who pays for the
+// bytes, and when the connection must be closed. Three sources speak of a connection, by its name
+// `SOURCE:PORT>LOCALPORT`:
 //   - the kernel's list, each second: which connections there are, and their bytes so far;
-//   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for it;
-//   - the deciders, which are told each list (decider/connections.ts has their half): what a
-//     connection rests on, so that it can be revoked and its open traffic has an owner.
+//   - the deciders, which hear each list (decider/connections.ts is their half): the owners;
+//   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for them.
+//
+//                the kernel lists it             a decider died
+//   (unknown) ──────────────────────► unowned ────────────────────► suspect ──3 lists──► closed
+//       │                                │                             │
+//       │ a leaving decider              │ a decider tells its owner   │ a decider tells its owner
+//       │ tells its owner                ▼                             │
+//       └───────────► unlisted ───────► open ◄─────────────────────────┘
+//                        the kernel      │
+//                        lists it        │ revoked
+//                                        ▼
+//                                     closing
+//
+//   From each of these, when the kernel lists it no more:
+//       ──► ended      if bytes of it were told: until its line in the log is read
+//       ──► unlisted   if its owner is known: until a decider has responded to such a list
+//       ──► (unknown)  otherwise, and after that
 import type { Finished, Poll, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
@@ -26,24 +31,24 @@ import type { LogPosition, MeterLog } from './meter_log.ts';
 export type State =
   /** A decider let it in; the kernel's list does not show it: not yet, or no longer. */
   | 'unlisted'
-  /** Listed; no decider has told what it rests on. Most likely no request was let in on it. */
+  /** Listed without an owner: most likely no request was let in on it yet. */
   | 'unowned'
-  /** Unowned, and a decider died that may have let it in. Unless a decider claims it, it is closed: it could never be revoked. */
+  /** Without an owner, and a decider died that may have let it in: it could never be revoked. */
   | 'suspect'
-  /** Listed, and known what it rests on. */
+  /** Listed, and its owner is known. */
   | 'open'
-  /** Revoked; the kernel was told to close it, and lists it still. */
+  /** Revoked: the kernel was told to close it, and lists it still. */
   | 'closing'
-  /** Gone; bytes of it were told as under way, and its line in the log will say how many it were. */
+  /** Gone. Bytes of it were told as under way; its line in the log will say how many there were. */
   | 'ended';
 
 interface Connection {
   state: State;
   /** The number of its Squid. */
   squid: number;
-  /** The authority that it rests on, as a decider told last. */
-  authority: Authority | undefined;
-  /** A decider that leaves told of it: the next list may have been made before. */
+  /** As a decider told last. */
+  owner: Authority | undefined;
+  /** A leaving decider told its owner: the next list may be from before the connection. */
   isAnnounced: boolean;
   /** As the kernel listed it last; undefined while unlisted. */
   socket: Socket | undefined;
@@ -67,8 +72,11 @@ export interface TrackedSquid {
   /** The ports that it listens on. Undefined: not known yet. */
   readonly ports: readonly number[] | undefined;
   readonly tls_ports: ReadonlySet<number>;
-  /** Tells its deciders which connections are listed, and hands their responses to `take`. False: none responded. */
-  tellDeciders(connections: string[], take: (opened: Opened) => void): Promise<boolean>;
+  /**
+   * Tells its deciders which connections are listed, and hands the owners that they tell to `take`.
+   * False: no decider responded, and no connection may be forgotten by this list.
+   */
+  tellDeciders(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
 }
 
 /** Stored with what was counted: how far each log was read, and what was logged of connections that live on. */
@@ -80,21 +88,21 @@ interface Cursor {
 /** The kernel counts TLS bytes; the bytes inside are a little less, and the first ones are the handshake. */
 const tls_share = 0.97;
 const tls_handshake_bytes = 8192;
-/** Connections are owned when a list shows them; Squid's death is noticed a moment later. */
+/** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
 const polls_lately = 5;
 /** After so many polls the line of a connection that ended is not waited for any more. */
 const longest_wait_for_line = 30;
 /** Lists after a decider's death in which suspects are looked for: the first may be from just before it. */
 const searched_lists = 2;
-/** In so many lists a suspect may be claimed: the next decider responds within one. */
+/** In so many lists a decider may tell the owner of a suspect: the next decider responds within one. */
 const most_lists_of_suspect = 3;
 
 export class Connections {
   readonly #listSockets: (ports: readonly number[]) => Promise<Socket[]>;
   readonly #closeSuspects: (squid: number, connections: string[]) => void;
-  /** By name; at most one of a name is there. */
+  /** Those that have not ended, by name. */
   readonly #live = new Map<string, Connection>();
-  /** Those that ended, by name: another one may have the name already. */
+  /** Those in the state `ended`, by name: another one may have the name already. */
   readonly #ended = new Map<string, Connection>();
   /** By Squid: lists in which suspects are still to be looked for. */
   readonly #searches = new Map<number, number>();
@@ -105,36 +113,37 @@ export class Connections {
 
   constructor(options: {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
-    /** Called with all suspects that were not claimed, at each list until they are gone. */
+    /** Called for the suspects whose time is over, at each list until they are gone. */
     closeSuspects: (squid: number, connections: string[]) => void;
   }) {
     this.#listSockets = options.listSockets;
     this.#closeSuspects = options.closeSuspects;
   }
 
+  /** Undefined: unknown. */
   stateOf(connection: string): State | undefined {
     return (this.#live.get(connection) ?? this.#ended.get(connection))?.state;
   }
 
   // ---- Deciders ---------------------------------------------------------------------------
 
-  /** Notes what a decider that leaves had let in. */
-  announce(squid: number, opened: Opened): void {
-    this.#own(squid, opened);
-    for (const [connection] of opened) {
+  /** Notes the owners that a leaving decider tells. */
+  announce(squid: number, owners: Opened): void {
+    this.#setOwners(squid, owners);
+    for (const [connection] of owners) {
       const one = this.#live.get(connection);
       if (one) one.isAnnounced = true;
     }
   }
 
-  /** The connections of a Squid, and what each rests on. */
-  owned(squid: number): Opened {
-    return [...this.#live].flatMap(([connection, { squid: number, authority }]) =>
-      number === squid && authority ? [[connection, authority] as [string, Authority]] : [],
+  /** The connections of a Squid whose owners are known. */
+  owners(squid: number): Opened {
+    return [...this.#live].flatMap(([connection, { squid: number, owner }]) =>
+      number === squid && owner ? [[connection, owner] as [string, Authority]] : [],
     );
   }
 
-  /** Looks for suspects: a decider is gone that did not tell what it had let in. */
+  /** Has the next lists searched for suspects: a decider is gone that did not tell the owners it knew. */
   search(squid: number): void {
     this.#searches.set(squid, searched_lists);
   }
@@ -147,19 +156,19 @@ export class Connections {
     return true;
   }
 
-  #own(squid: number, opened: Opened): void {
-    for (const [connection, authority] of opened) {
+  #setOwners(squid: number, owners: Opened): void {
+    for (const [connection, owner] of owners) {
       const one = this.#live.get(connection);
       if (!one) {
-        this.#live.set(connection, create(squid, { authority }));
+        this.#live.set(connection, create(squid, { owner }));
         continue;
       }
-      one.authority = authority;
+      one.owner = owner;
       if (one.state === 'unowned' || one.state === 'suspect') one.state = 'open';
     }
   }
 
-  /** Tells a Squid's deciders the list that was taken. Only with their response it says what may be forgotten. */
+  /** Tells a Squid's deciders the list that was taken, and takes their response. */
   async #tellDeciders(squid: TrackedSquid): Promise<void> {
     const { number, ports } = squid;
     // An empty list would have them forget all that is open.
@@ -167,33 +176,33 @@ export class Connections {
     const listed = [...this.#live].flatMap(([connection, one]) =>
       one.squid === number && one.socket ? [connection] : [],
     );
-    const take = (opened: Opened) => this.#own(number, opened);
+    const take = (owners: Opened) => this.#setOwners(number, owners);
     if (!(await squid.tellDeciders(listed, take))) return;
     for (const [connection, one] of this.#live) {
       if (one.squid !== number) continue;
       if (one.state === 'unlisted' && !one.isAnnounced) this.#live.delete(connection);
       one.isAnnounced = false;
     }
-    const unclaimed = this.#searchSuspects(number);
-    if (unclaimed.length > 0) this.#closeSuspects(number, unclaimed);
+    const overdue = this.#countSuspects(number);
+    if (overdue.length > 0) this.#closeSuspects(number, overdue);
   }
 
-  /** Counts the lists of each suspect, and returns those to close. */
-  #searchSuspects(squid: number): string[] {
+  /** Searches a list for suspects, and counts it for those that are known; returns those to close. */
+  #countSuspects(squid: number): string[] {
     const searches = this.#searches.get(squid) ?? 0;
     if (searches > 0) this.#searches.set(squid, searches - 1);
-    const unclaimed: string[] = [];
+    const overdue: string[] = [];
     for (const [connection, one] of this.#live) {
-      if (one.squid !== squid || !one.socket || one.authority) continue;
+      if (one.squid !== squid || !one.socket || one.owner) continue;
       if (one.state === 'suspect') {
         one.waited += 1;
-        if (one.waited >= most_lists_of_suspect) unclaimed.push(connection);
+        if (one.waited >= most_lists_of_suspect) overdue.push(connection);
       } else if (searches > 0) {
         one.state = 'suspect';
         one.waited = 0;
       }
     }
-    return unclaimed;
+    return overdue;
   }
 
   // ---- Traffic ----------------------------------------------------------------------------
@@ -207,11 +216,8 @@ export class Connections {
     // The log first: a request that ends after it was read is still listed, or told at the next poll.
     const positions = this.#readLogs(squids, logs, finished, logged);
     this.#lately = [new Set(logged.keys()), ...this.#lately.slice(0, polls_lately - 1)];
-    this.#takeList(
-      squids,
-      await this.#listSockets(squids.flatMap(({ ports }) => ports ?? [])),
-      logged,
-    );
+    const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
+    this.#takeList(squids, sockets, logged);
     this.#giveUp(finished, now);
     await Promise.all(squids.map((squid) => this.#tellDeciders(squid)));
     const tls = new Set(squids.flatMap(({ tls_ports }) => Array.from(tls_ports)));
@@ -246,9 +252,9 @@ export class Connections {
       if (!squid.ports?.includes(last.port) || counted.has(connection)) continue;
       // It came after the last poll. One that is in the log is over, and counted by its line.
       if (this.#lately.some((names) => names.has(connection))) continue;
-      const { authority } = this.#live.get(connection) ?? {};
+      const { owner } = this.#live.get(connection) ?? {};
       const socket = { ...last, up: Math.max(0, last.up - 1) };
-      const young = create(squid.number, { authority, socket });
+      const young = create(squid.number, { owner, socket });
       const told = openTraffic(young, socket, squid.tls_ports);
       if (told) finished.push({ ...told, at: now });
     }
@@ -310,14 +316,14 @@ export class Connections {
       const stored = of === cookie ? { up, down } : undefined;
       // Lines of an earlier connection of this name may be among those logged: then it is told a little late.
       const base = sum(stored, logged.get(connection));
-      const { authority, isAnnounced } = known ?? {};
-      this.#live.set(connection, create(squid, { authority, isAnnounced, socket, base }));
+      const { owner, isAnnounced } = known ?? {};
+      this.#live.set(connection, create(squid, { owner, isAnnounced, socket, base }));
     }
     for (const [connection, one] of missing) {
       if (!one.socket) continue;
       this.#end(connection, one);
-      const { squid, authority, isAnnounced } = one;
-      if (authority) this.#live.set(connection, create(squid, { authority, isAnnounced }));
+      const { squid, owner, isAnnounced } = one;
+      if (owner) this.#live.set(connection, create(squid, { owner, isAnnounced }));
       else this.#live.delete(connection);
     }
     if (squids.every(({ ports }) => ports)) this.#stored = {};
@@ -350,23 +356,23 @@ export class Connections {
   }
 }
 
-type Found = Partial<Pick<Connection, 'authority' | 'isAnnounced' | 'socket' | 'base'>>;
+type Found = Partial<Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base'>>;
 
-/** A connection that a list shows (with a socket), or of which a decider told. */
+/** A connection that a list shows, by its socket, or whose owner a decider told. */
 function create(squid: number, found: Found): Connection {
-  const { authority, socket, isAnnounced = false, base = sum() } = found;
-  const state = socket === undefined ? 'unlisted' : authority ? 'open' : 'unowned';
-  return { state, squid, authority, isAnnounced, socket, base, told: undefined, waited: 0 };
+  const { owner, socket, isAnnounced = false, base = sum() } = found;
+  const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
+  return { state, squid, owner, isAnnounced, socket, base, told: undefined, waited: 0 };
 }
 
 /** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */
 function openTraffic(
-  { authority, base }: Connection,
+  { owner, base }: Connection,
   socket: Socket,
   tls_ports: ReadonlySet<number>,
 ): Traffic | undefined {
-  if (!authority || authority.by === 'probe') return undefined;
-  const { account, user } = authority;
+  if (!owner || owner.by === 'probe') return undefined;
+  const { account, user } = owner;
   const isTls = tls_ports.has(socket.port);
   const payload = (bytes: number) =>
     isTls ? Math.floor(bytes * tls_share) - tls_handshake_bytes : bytes;

@@ -18,7 +18,7 @@ export interface LinkEvents {
   onOpened: (opened: Opened) => void;
   /** A decider is gone that did not say so. */
   onLost: () => void;
-  /** The connections of this Squid, for a decider that is new. */
+  /** The connections of this Squid with their owners, for a decider that is new. */
   opened: () => Opened;
 }
 

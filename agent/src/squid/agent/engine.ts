@@ -254,10 +254,11 @@ class SquidEngine implements Engine {
       log: meter,
       ports: squid.listeners && squid.ports,
       tls_ports: squid.tls_ports,
-      tellDeciders: async (connections, take) => {
-        if (!this.#fleet.active.includes(worker)) return false;
+      tellDeciders: async (listed, take) => {
+        // A Squid that is not to run has no connections.
+        if (!this.#fleet.active.includes(worker)) return true;
         try {
-          await link.takeList(connections, take);
+          await link.takeList(listed, take);
           worker.fault = undefined;
           return true;
         } catch (error) {

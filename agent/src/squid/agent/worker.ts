@@ -54,7 +54,7 @@ export async function createWorker(
     onRevoked,
     onOpened: (opened) => connections.announce(number, opened),
     onLost: () => connections.search(number),
-    opened: () => connections.owned(number),
+    opened: () => connections.owners(number),
   });
   await link.listen(user?.gid);
   return {

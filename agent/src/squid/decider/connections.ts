@@ -1,22 +1,20 @@
-// The client connections that a decider let in, and what each rests on: half of what is known of them, for revocation.
+// The client connections that a decider let in, with the owner of each, for revocation: its half of what is known of them.
 //
-// The agent has the other half (agent/connections.ts), and lists every second which connections the
-// kernel has. Most come and go between two lists and are never spoken of.
+// The agent (agent/connections.ts is its half) tells every second which connections the kernel lists,
+// and is told the owners that it may not know. Most connections come and go between two lists and are
+// never spoken of.
 //
-//              ┌──a request is let in── unowned ◄──a list shows it── (unknown)
-//              ▼                                                        │ a request is let in
-//   ┌──────► renewed                                                    ▼
-//   │          │ the next list           the next list shows it        new ◄──────┐
-//   │          ▼ shows it: told          ┌─────────────────────────────┤          │ a request
-//   └────── listed ◄─────────told────────┘        the next list does   ▼          │ is let in
-//              │        shows it: told            not show it        unlisted ────┘
-//              │ no longer on a list ◄────────────────────────────── │ nor the list after
-//              ▼                                                     ▼
-//           (forgotten)                                         (forgotten)
+//   state        a request is let in    a list shows it     a list does not
+//   ---------    -------------------    ----------------    ---------------
+//   (unknown)    new                    unowned             -
+//   new          new                    listed, and told    unlisted
+//   unlisted     new                    listed, and told    (forgotten)
+//   listed       renewed                listed              (forgotten)
+//   renewed      renewed                listed, and told    unlisted
+//   unowned      renewed                unowned             (forgotten)
 //
-// A list may have been made before a connection was let in: one that is missing is over only if it
-// was let in before the list before. A renewed one that is missing is new, since the name may have
-// come again.
+// A list may be from before a connection: one that it does not show is over only if it was let in
+// before the list before. A renewed one that is gone may have come again under the same name.
 import type { Authority } from '../../policy/decide.ts';
 import type { Sessions } from '../../policy/sessions.ts';
 import type { ListChange, Opened } from '../protocol.ts';
@@ -26,7 +24,7 @@ type State =
   | 'new'
   /** Let in before the last list, which did not show it. */
   | 'unlisted'
-  /** On the last list; the agent knows what it rests on. */
+  /** On the last list; the agent was told its owner. */
   | 'listed'
   /** On the last list, and a request was let in since. */
   | 'renewed'
@@ -37,25 +35,25 @@ export class Connections {
   readonly #sessions: Sessions;
   readonly #states = new Map<string, State>();
 
-  /** `sessions`: what each connection rests on, for revocation. */
+  /** `sessions`: the owners, for revocation. */
   constructor(sessions: Sessions) {
     this.#sessions = sessions;
   }
 
   /** Notes that a request was let in. */
-  admit(connection: string, authority: Authority): void {
-    this.#sessions.open(connection, authority);
+  admit(connection: string, owner: Authority): void {
+    this.#sessions.open(connection, owner);
     const state = this.#states.get(connection);
     const isListed = state !== undefined && state !== 'new' && state !== 'unlisted';
     this.#states.set(connection, isListed ? 'renewed' : 'new');
   }
 
   /** Takes over a connection that an earlier decider had let in. */
-  inherit(connection: string, authority: Authority): void {
-    if (!this.#sessions.find(connection)) this.admit(connection, authority);
+  inherit(connection: string, owner: Authority): void {
+    if (!this.#sessions.find(connection)) this.admit(connection, owner);
   }
 
-  /** Begins anew, for an agent that has told no list yet. */
+  /** Begins anew with an agent that has told no list yet. */
   restart(): void {
     this.#states.clear();
     for (const [connection] of this.#sessions.all()) this.#states.set(connection, 'new');
@@ -64,7 +62,7 @@ export class Connections {
   /** The connections that the agent may not know yet. */
   untold(): Opened {
     const states = ['new', 'unlisted', 'renewed'];
-    return this.#owned(
+    return this.#ownersOf(
       [...this.#states].flatMap(([connection, state]) =>
         states.includes(state) ? [connection] : [],
       ),
@@ -81,7 +79,7 @@ export class Connections {
     });
   }
 
-  /** Takes a list, and tells what the connections on it rest on that are new there or had a new request. */
+  /** Takes a list, and tells the owners of the connections that are new there or renewed. */
   take({ added, removed }: ListChange): Opened {
     const told = new Set(added);
     const missing = new Set(removed);
@@ -95,7 +93,7 @@ export class Connections {
       const isOwned = this.#sessions.find(connection) !== undefined;
       this.#states.set(connection, isOwned ? 'listed' : 'unowned');
     }
-    return this.#owned(told);
+    return this.#ownersOf(told);
   }
 
   #forget(connection: string): void {
@@ -103,10 +101,10 @@ export class Connections {
     this.#sessions.close(connection);
   }
 
-  #owned(connections: Iterable<string>): Opened {
+  #ownersOf(connections: Iterable<string>): Opened {
     return Array.from(connections).flatMap((connection) => {
-      const authority = this.#sessions.find(connection);
-      return authority ? [[connection, authority] as [string, Authority]] : [];
+      const owner = this.#sessions.find(connection);
+      return owner ? [[connection, owner] as [string, Authority]] : [];
     });
   }
 }
