@@ -318,7 +318,7 @@ export class Fleet {
     else await worker.squid.start();
   }
 
-  /** Whether it listens, answers, has a decider. */
+  /** Whether it listens, responds, has a decider. */
   async #look(worker: Worker): Promise<void> {
     const { clock, log, config } = this.#options;
     const { squid, link } = worker;
@@ -329,11 +329,11 @@ export class Fleet {
     );
     if (port !== undefined) {
       const host = config.listen_host ?? '127.0.0.1';
-      const answered = await squid.answers({ host, port, tls: squid.tls_ports.has(port) });
-      worker.unanswered = answered ? 0 : worker.unanswered + 1;
+      const responded = await squid.responds({ host, port, tls: squid.tls_ports.has(port) });
+      worker.unanswered = responded ? 0 : worker.unanswered + 1;
     }
     if (worker.unanswered >= most_unanswered) {
-      log.error({ squid: squid.number }, 'Squid does not answer and is ended');
+      log.error({ squid: squid.number }, 'Squid does not respond and is ended');
       await squid.stop('SIGKILL');
       return;
     }

@@ -160,15 +160,15 @@ export class SquidInstance {
     else await this.#awaitPorts(pid, 0);
   }
 
-  /** Whether it answers a request: one that it rejects by itself, and that is billed to no user. */
-  answers({ host, port, tls }: Reach): Promise<boolean> {
+  /** Whether it responds to a request: one that it rejects by itself, and that is billed to no user. */
+  responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = tls
         ? connectTls({ host, port, rejectUnauthorized: false })
         : connect({ host, port });
-      const settle = (answered: boolean) => {
+      const settle = (responded: boolean) => {
         socket.destroy();
-        resolve(answered);
+        resolve(responded);
       };
       socket.setTimeout(response_milliseconds, () => settle(false));
       socket.once(tls ? 'secureConnect' : 'connect', () =>
@@ -188,7 +188,7 @@ export class SquidInstance {
       if (!readIfThere(`/proc/${child}/cmdline`)?.includes(`\0${this.paths.rules}\0`)) continue;
       this.#log.error(
         { squid: this.number, pid: child },
-        'a decider that does not answer is ended',
+        'a decider that does not respond is ended',
       );
       signal(child, 'SIGKILL');
     }
