@@ -1,4 +1,4 @@
-// The agent's end of the line to deciders, with deciders that a test plays: how it asks what authlist entries let in.
+// The agent's end of the line to deciders, with deciders that a test plays: how it asks which authlist entries let somebody in.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -31,7 +31,7 @@ async function listen(): Promise<DeciderLink> {
   return link;
 }
 
-/** A decider that answers every question by what the test says. */
+/** A decider that responds to every question as the test says. */
 async function decider(link: DeciderLink, answer: (question: number) => unknown) {
   const socket = connect(link.path);
   readLines(socket, (line) => {

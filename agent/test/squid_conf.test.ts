@@ -188,7 +188,7 @@ test('the file of listeners tells what the squid.conf beside it listens on, at w
     }
     writeFileSync(paths.conf, 'third');
     expect(readListeners(paths)).toEqual(at(10_002));
-    // What is not in force any more is not kept.
+    // A configuration that is not in force any more is forgotten.
     const text = listenersFile(paths, 'fourth', at(10_003));
     expect(Object.keys(JSON.parse(text))).toHaveLength(2);
   } finally {

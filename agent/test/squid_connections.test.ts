@@ -43,7 +43,7 @@ const authorityOf = (owner: Owner): Authority => ({
   ip: '192.0.2.1',
 });
 
-/** The Squid of port 11001, whose decider tells at each list what it knows of the connections on it. */
+/** The Squid of port 11001, whose decider tells at each list the owners that it knows. */
 const trackedSquid = (ownerOf: (connection: string) => Owner | undefined): TrackedSquid => ({
   number: 0,
   log: new MeterLog(path),
@@ -411,7 +411,7 @@ describe('the states of a connection in the agent', () => {
   let closed: string[][];
   let sockets: Socket[];
   let cursor: unknown;
-  /** What the decider knows of the connection; without a decider no list is responded to. */
+  /** The owner that the decider knows; without a decider there is no response to a list. */
   let told: Owner | undefined;
   let hasDecider: boolean;
   beforeEach(() => {

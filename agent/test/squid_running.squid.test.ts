@@ -168,7 +168,7 @@ test('a decider that dies is replaced, and knows what the dead one had let in', 
 
 test('a decider that hangs is found out and replaced', async () => {
   const { squids, engine } = await start();
-  // A Squid whose first decider dies young, and before it ever answered, gives up itself.
+  // A Squid whose first decider dies young, and before it ever responded, gives up itself.
   expect(await reasonFor(normal)).toBe('let in');
   const hung = deciderOf(squids()[0]) ?? 0;
   process.kill(hung, 'SIGSTOP');

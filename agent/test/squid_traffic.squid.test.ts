@@ -1,4 +1,4 @@
-// Usage from a real Squid and a real kernel, to the byte, against what a raw client counts on its own socket.
+// Usage from a real Squid and a real kernel, to the byte, against the counts of a raw client on its own socket.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
