@@ -4,6 +4,7 @@ import { type Logger, pino } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
+import { applyFirewall, firewallOptions } from './firewall.ts';
 import { destinationOf } from './health/echo.ts';
 import { HealthChecks } from './health/health.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
@@ -13,9 +14,7 @@ import { type Answer, answerOf, requestOf } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import type { Rules } from './policy/decide.ts';
 import type { QuestionValue } from './policy/records.ts';
-import { applyGuard } from './squid/guard.ts';
-import { guardOptions } from './squid/guarding.ts';
-import { findSquidUser } from './squid/unix_user.ts';
+import { findSquidUser } from './squid/agent/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
@@ -89,7 +88,7 @@ class Agent implements Running {
   #lastUsed: LastUsedReporter | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
-  #guarded = '';
+  #firewall_exits = '';
   #stopped: Promise<void> | undefined;
 
   constructor(config: Config, doubles: TestDoubles) {
@@ -183,18 +182,18 @@ class Agent implements Running {
 
   async #catchUp(engine: Engine) {
     const applied = await engine.catchUp();
-    await this.#guard(engine);
+    await this.#applyFirewall(engine);
     return applied;
   }
 
   /** Keeps the kernel's rules to the exits there are. The engine denies by itself all that they reject. */
-  async #guard(engine: Engine): Promise<void> {
+  async #applyFirewall(engine: Engine): Promise<void> {
     if (this.#config.guard === 'off') return;
-    const options = guardOptions(this.#config, engine.listeners());
+    const options = firewallOptions(this.#config, engine.listeners());
     const exits = options.exit_ips.join();
-    if (exits === this.#guarded) return;
-    await applyGuard(options);
-    this.#guarded = exits;
+    if (exits === this.#firewall_exits) return;
+    await applyFirewall(options);
+    this.#firewall_exits = exits;
   }
 
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
@@ -313,7 +312,7 @@ async function startEngine(options: EngineOptions): Promise<Engine> {
     const { startEmbedded } = await import('./embedded/engine.ts');
     return startEmbedded(options);
   }
-  const { startSquid } = await import('./squid/engine.ts');
+  const { startSquid } = await import('./squid/agent/engine.ts');
   return startSquid(options);
 }
 

@@ -1,4 +1,4 @@
-// The agent's end of the line to deciders, with deciders that a test plays: how it asks what authlist entries let in.
+// The agent's end of the line to deciders, with deciders that a test plays: how it asks which authlist entries let somebody in.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
-import { DeciderLink, readLines } from '../src/squid/decider_link.ts';
+import { DeciderLink } from '../src/squid/agent/decider_link.ts';
+import { readLines } from '../src/squid/protocol.ts';
 
 const cleaners: Array<() => unknown> = [];
 afterEach(async () => {
@@ -19,13 +20,18 @@ const useOf = (entry: number): LastUsed => ({ account: 1, entry, at });
 async function listen(): Promise<DeciderLink> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-decider-'));
   cleaners.push(() => rmSync(dir, { recursive: true, force: true }));
-  const link = new DeciderLink(join(dir, 'agent.sock'), { onRevoked: () => {}, onLost: () => {} });
+  const link = new DeciderLink(join(dir, 'agent.sock'), {
+    onRevoked: () => {},
+    onOpened: () => {},
+    onLost: () => {},
+    opened: () => [],
+  });
   await link.listen(undefined);
   cleaners.push(() => link.close());
   return link;
 }
 
-/** A decider that answers every question by what the test says. */
+/** A decider that responds to every question as the test says. */
 async function decider(link: DeciderLink, answer: (question: number) => unknown) {
   const socket = connect(link.path);
   readLines(socket, (line) => {

@@ -1,4 +1,4 @@
-// An engine without a proxy: it follows the policy on disk as real ones do, and judges what a test asks.
+// An engine without a proxy: it follows the policy on disk as real ones do, and decides the requests of a test.
 
 import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
 import { type Decision, decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
@@ -21,10 +21,10 @@ export class FakeEngine implements Engine {
   readonly #now: () => number;
   readonly #rules: Rules;
   catchUps = 0;
-  /** What catching up fails with, or waits for, while it is set. */
+  /** While it is set, catching up fails with it, or waits for it. */
   fault: Error | undefined;
   gate: Promise<void> | undefined;
-  /** What the next poll tells. */
+  /** The response of the next poll. */
   finished: Finished[] = [];
   open: Traffic[] = [];
   stopped: { leave_running: boolean } | undefined;
@@ -43,12 +43,12 @@ export class FakeEngine implements Engine {
     return this.replica.position;
   }
 
-  /** What happens to a client's CONNECT. */
+  /** The decision about a client's CONNECT. */
   connect(more: Partial<ProxyRequest> = {}): Decision {
     const now = this.#now();
-    const decision = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
-    if (decision.verdict === 'allow') this.uses.note(decision.authority, now);
-    return decision;
+    const verdict = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
+    if (verdict.verdict === 'allow') this.uses.note(verdict.authority, now);
+    return verdict;
   }
 
   async explain(request: ProxyRequest): Promise<Explanation> {

@@ -1,4 +1,4 @@
-// What every engine must do for clients: the same scenarios, with real sockets, for each.
+// The scenarios that every engine must pass: the same for each, with real sockets.
 import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ import * as t from './proxy_world.ts';
 
 export interface NodeOptions {
   records: NodeRecord[];
-  /** What its name server knows. */
+  /** The names that its name server knows. */
   names?: t.Names;
   rules?: Partial<Rules>;
   settings?: Record<string, string>;
@@ -31,7 +31,7 @@ export interface ProxyNode {
 
 export type StartNode = (options: NodeOptions) => Promise<ProxyNode>;
 
-/** Addresses as nobody writes them who means well; each leads to a private one, if it leads anywhere. */
+/** Addresses in spellings that only an attacker uses; each leads to a private one, if it leads anywhere. */
 const oddHosts = [
   ...['127.1', '127.78.769', '2135818497', '0x7f4e0301', '0x7f.0x4e.3.1', '0177.0116.3.1'],
   ...['127.078.3.1', '127.78.3.1.', '127.78.3.01', '127.78.3.1%00', '127.78.3.1%2e'],

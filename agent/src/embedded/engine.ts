@@ -14,10 +14,10 @@ import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Context } from './admit.ts';
-import { answerRaw, type Failure } from './answers.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
 import { Listeners } from './listeners.ts';
+import { type Failure, rejectRaw } from './rejections.ts';
 import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
 
@@ -31,15 +31,15 @@ export interface EmbeddedOptions {
 }
 
 /**
- * How often connections are judged by the clock; and how often ports are tried that could not be
+ * How often connections are evaluated by the clock; and how often ports are tried that could not be
  * opened, and the machine's own addresses are looked at.
  */
-const judge_seconds = 1;
+const evaluate_seconds = 1;
 const retry_seconds = 5;
 
 /**
  * Starts it by the policy that is on disk; without one it listens nowhere until `catchUp` finds one.
- * What fails now is tried again by whoever asks it to catch up, and is told then.
+ * A failure now is tried again by the next call of `catchUp`, and is told then.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   const engine = new EmbeddedEngine(options);
@@ -50,7 +50,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   return engine;
 }
 
-/** What kept the server from reading a request. */
+/** Failures that keep the server from reading a request. */
 const unparsed: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'long_header',
   ERR_HTTP_REQUEST_TIMEOUT: 'slow_request',
@@ -83,7 +83,7 @@ class EmbeddedEngine implements Engine {
     );
   }
 
-  /** Expiries pass and ports become free without anybody telling. */
+  /** Expiries pass and ports become free without a message. */
   run(): void {
     const { clock } = this.#ctx;
     const { signal } = this.#stopping;
@@ -94,7 +94,7 @@ class EmbeddedEngine implements Engine {
         await work();
       }
     };
-    void every(judge_seconds, () => this.#closeRevoked());
+    void every(evaluate_seconds, () => this.#closeRevoked());
     void every(retry_seconds, () => {
       this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses() };
       return this.#listen();
@@ -133,7 +133,7 @@ class EmbeddedEngine implements Engine {
     return this.#listeners.faults();
   }
 
-  /** Ends every connection; what they transferred can still be polled. */
+  /** Ends every connection; the bytes that they transferred can still be polled. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#queue.run(() => this.#listeners.closeAll());
@@ -177,11 +177,11 @@ class EmbeddedEngine implements Engine {
       );
     }
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // It is answered, and what still comes is thrown away.
+      // It is rejected, and the bytes that still come are thrown away.
       if (socket.writableEnded) return;
-      // Into an answer that is under way nothing can be said.
+      // Into a response that is under way nothing can be said.
       if (!socket.writable || ctx.connections.of(socket).isBusy) socket.destroy();
-      else answerRaw(socket, unparsed[error.code ?? ''] ?? 'bad_request');
+      else rejectRaw(socket, unparsed[error.code ?? ''] ?? 'bad_request');
     });
     server.on('connect', (request, socket: Socket, head) =>
       handle(tunnel(ctx, request, socket, head), socket),
