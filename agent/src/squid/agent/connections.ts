@@ -33,7 +33,7 @@ export type State =
   | 'unlisted'
   /** Listed without an owner: most likely no request was let in on it yet. */
   | 'unowned'
-  /** Without an owner, and a decider died that may have let it in: it could never be revoked. */
+  /** Without an owner, and a decider died that may have let it in: since it could never be revoked, it is closed. */
   | 'suspect'
   /** Listed, and its owner is known. */
   | 'open'
@@ -223,8 +223,8 @@ export class Connections {
     const tls = new Set(squids.flatMap(({ tls_ports }) => Array.from(tls_ports)));
     const open: Traffic[] = [];
     for (const [connection, one] of this.#live) {
-      if (!one.socket || this.#ended.has(connection)) continue;
-      one.told = openTraffic(one, one.socket, tls);
+      if (this.#ended.has(connection)) continue;
+      one.told = openTraffic(one, tls);
       if (one.told) open.push(one.told);
     }
     return { finished, open, cursor: { logs: positions, bases: this.#bases() } };
@@ -235,31 +235,26 @@ export class Connections {
    * destroyed them, or by what it last listed. Call it after a poll that began after the death.
    */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
-    const finished: Finished[] = [];
-    const counted = new Set<string>();
-    for (const [connection, one] of [...this.#live, ...this.#ended]) {
-      if (one.squid !== squid.number || !one.socket) continue;
-      counted.add(connection);
-      const last = destroyed.get(connection);
-      // The client's end, which comes in answer to Squid's, looks like a byte: rather one too few.
-      const up = last && Math.max(one.socket.up, last.up - 1);
-      const socket =
-        last?.cookie === one.socket.cookie ? { ...last, up: up as number } : one.socket;
-      const told = openTraffic(one, socket, squid.tls_ports) ?? one.told;
-      if (told) finished.push({ ...told, at: now });
-    }
     for (const [connection, last] of destroyed) {
-      if (!squid.ports?.includes(last.port) || counted.has(connection)) continue;
+      const { socket, owner } = this.#ended.get(connection) ?? this.#live.get(connection) ?? {};
       // It came after the last poll. One that is in the log is over, and counted by its line.
-      if (this.#lately.some((names) => names.has(connection))) continue;
-      const { owner } = this.#live.get(connection) ?? {};
-      const socket = { ...last, up: Math.max(0, last.up - 1) };
-      const young = create(squid.number, { owner, socket });
-      const told = openTraffic(young, socket, squid.tls_ports);
-      if (told) finished.push({ ...told, at: now });
+      const isYoung = !socket && !this.#lately.some((names) => names.has(connection));
+      if (!isYoung || !squid.ports?.includes(last.port)) continue;
+      this.#live.set(connection, create(squid.number, { owner, socket: { ...last, up: 0 } }));
     }
+    const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended]) {
-      for (const [connection, one] of all) if (one.squid === squid.number) all.delete(connection);
+      for (const [connection, one] of all) {
+        if (one.squid !== squid.number) continue;
+        all.delete(connection);
+        const last = destroyed.get(connection);
+        if (one.socket && last?.cookie === one.socket.cookie) {
+          // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
+          one.socket = { ...last, up: Math.max(one.socket.up, last.up - 1) };
+        }
+        const told = openTraffic(one, squid.tls_ports) ?? one.told;
+        if (told) finished.push({ ...told, at: now });
+      }
     }
     return finished;
   }
@@ -367,11 +362,10 @@ function create(squid: number, found: Found): Connection {
 
 /** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */
 function openTraffic(
-  { owner, base }: Connection,
-  socket: Socket,
+  { owner, base, socket }: Connection,
   tls_ports: ReadonlySet<number>,
 ): Traffic | undefined {
-  if (!owner || owner.by === 'probe') return undefined;
+  if (!socket || !owner || owner.by === 'probe') return undefined;
   const { account, user } = owner;
   const isTls = tls_ports.has(socket.port);
   const payload = (bytes: number) =>

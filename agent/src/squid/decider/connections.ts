@@ -43,9 +43,9 @@ export class Connections {
   /** Notes that a request was let in. */
   admit(connection: string, owner: Authority): void {
     this.#sessions.open(connection, owner);
-    const state = this.#states.get(connection);
-    const isListed = state !== undefined && state !== 'new' && state !== 'unlisted';
-    this.#states.set(connection, isListed ? 'renewed' : 'new');
+    const state = this.#states.get(connection) ?? 'new';
+    const isUnlisted = state === 'new' || state === 'unlisted';
+    this.#states.set(connection, isUnlisted ? 'new' : 'renewed');
   }
 
   /** Takes over a connection that an earlier decider had let in. */
@@ -61,22 +61,16 @@ export class Connections {
 
   /** The connections that the agent may not know yet. */
   untold(): Opened {
-    const states = ['new', 'unlisted', 'renewed'];
     return this.#ownersOf(
-      [...this.#states].flatMap(([connection, state]) =>
-        states.includes(state) ? [connection] : [],
-      ),
+      [...this.#states].flatMap(([connection, state]) => (state === 'listed' ? [] : [connection])),
     );
   }
 
   /** Takes a whole list: with the agent away, this process makes its own. */
   takeWhole(connections: readonly string[]): void {
     const whole = new Set(connections);
-    const known = [...this.#states].filter(([, state]) => state !== 'new' && state !== 'unlisted');
-    this.take({
-      added: connections,
-      removed: known.flatMap(([connection]) => (whole.has(connection) ? [] : [connection])),
-    });
+    const removed = [...this.#states.keys()].filter((connection) => !whole.has(connection));
+    this.take({ added: connections, removed });
   }
 
   /** Takes a list, and tells the owners of the connections that are new there or renewed. */
