@@ -1,5 +1,5 @@
 // When authlist entries last let somebody in: what is noted of decisions, and how it is reported.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { keptLog } from '../../server/test/harness.ts';
 import type { Authority } from '../src/policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
@@ -82,7 +82,7 @@ describe('the report', () => {
     const running = lastUsed.run(stop.signal);
     for (let reports = 1; reports <= 3; reports += 1) {
       engine.note(by(1, 1), clock.now());
-      while (told.length < reports) await new Promise((resolve) => setTimeout(resolve, 1));
+      await vi.waitFor(() => expect(told).toHaveLength(reports), { timeout: 5000, interval: 1 });
     }
     stop.abort();
     await running;

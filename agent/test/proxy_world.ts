@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { vi } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Engine, Traffic } from '../src/engine.ts';
@@ -492,8 +493,8 @@ export class Usage {
 
 /** Waits until something holds, for ten seconds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 200; !(await holds()); left--) {
-    if (left === 0) throw new Error('it did not come to hold');
-    await sleep(50);
-  }
+  const check = async () => {
+    if (!(await holds())) throw new Error('it did not come to hold');
+  };
+  await vi.waitFor(check, { timeout: 10_000 });
 }

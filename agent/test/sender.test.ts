@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keptLog, startTestApp } from '../../server/test/harness.ts';
 import type { Clock } from '../src/clock.ts';
 import { ControlError } from '../src/link/control_error.ts';
@@ -63,10 +63,12 @@ const newSender = () => new Sender({ journal, control, clock, log: kept.log, rep
 const messages = () => kept.lines.map(({ msg }) => msg);
 const add = (rows: UsageRow[]) =>
   journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
+const untilSent = () =>
+  vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 5000, interval: 1 });
 /** Until everything is acknowledged. */
 async function runUntilSent(sender = newSender()): Promise<void> {
   const running = sender.run(stop.signal);
-  while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await untilSent();
   stop.abort();
   await running;
 }
@@ -91,7 +93,7 @@ test('rows are sent as soon as there are any, one batch after another, with a re
   const running = newSender().run(stop.signal);
   for (const account of [1, 2]) {
     await add([rowOf(account, 10)]);
-    while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await untilSent();
   }
   stop.abort();
   await running;
@@ -110,7 +112,7 @@ test('what comes while it rests is one batch, and a stop ends the rest', async (
   await add([rowOf(1, 10)]);
   const sender = newSender();
   const running = sender.run(stop.signal);
-  while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await untilSent();
   await add([rowOf(1, 20)]);
   await add([rowOf(1, 30)]);
   await new Promise((resolve) => setTimeout(resolve, 20));
