@@ -153,7 +153,7 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
       if (!isAppended) rewritten += 1;
       if (kept === undefined) return { result };
       await journal.close();
-      // What was there before a rewriting ends with the last line but one.
+      // The lines that were there before a rewriting end with the last but one.
       const safe = isAppended ? before.length : after.lastIndexOf(10, -2) + 1;
       truncateSync(path, safe + Math.round(((after.length - safe) * kept) / 1000));
       if (!isAppended && kept < 300) writeFileSync(path, before);

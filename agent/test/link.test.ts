@@ -286,7 +286,7 @@ describe('a new snapshot is taken', () => {
     await follow();
     const { catchUps } = engine;
     const [changes = ''] = readdirSync(dir).filter((name) => name.endsWith('.changes'));
-    // What the agent wrote is gone, and it does not know.
+    // The agent's last lines are gone, and it does not know.
     const path = join(dir, changes);
     const { size } = statSync(path);
     engine.gate = control.until(() => statSync(path).size > size).then(() => truncateSync(path, 0));

@@ -1,4 +1,4 @@
-// What an operator is told of a connection: the verdict, and whose request by which record it would be.
+// Explanations for an operator: the decision, and the user and the record that it rests on.
 import { expect, test } from 'vitest';
 import { answerOf, requestOf } from '../src/link/questions.ts';
 import { decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { vi } from 'vitest';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
 
-/** What a request is answered with in place of the usual. */
+/** A response in place of the usual one. */
 export interface Rejection {
   status: number;
   /** JSON, unless it is a text. */

@@ -251,7 +251,7 @@ test('many changes become a new snapshot by themselves, and the old files go', a
     () => expect([readdirSync(dir).length, snapshots()[0] !== before[0]]).toEqual([2, true]),
     { timeout: 60_000, interval: 5 },
   );
-  // What was appended while the snapshot was made is in the file after it.
+  // Changes that were appended while the snapshot was made are in the file after it.
   expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(told) });
 });
 
