@@ -158,7 +158,7 @@ class Agent implements Running {
       await health.run(signal);
     });
     this.#keep('usage', (signal) => this.#count(engine, signal));
-    this.#keep('last uses', (signal) => lastUsed.run(signal));
+    this.#keep('last used', (signal) => lastUsed.run(signal));
   }
 
   /** Runs a part until the agent stops. One that fails begins again, and the others go on. */

@@ -51,12 +51,12 @@ export class LastUsedReporter {
       } catch (error) {
         const isRejected = rejections.includes((error as { status?: number }).status ?? 0);
         if (!isRejected) this.#waiting.add(list);
-        log.warn({ err: error }, 'last list of authlist entries cannot be reported');
+        log.warn({ err: error }, 'the last use of authlist entries cannot be reported');
         return;
       }
     }
   }
 }
 
-/** Statlist of a control plane that does not take this report: an older one, say. */
+/** Statuses of a control plane that does not take this report: an older one, say. */
 const rejections = [400, 404, 413];
