@@ -107,7 +107,7 @@ export class ScriptedControl {
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     } else if (asked === 'GET /snapshot') response.end(this.snapshot());
     else if (asked === 'GET /changes') this.#open(request, response);
-    else await this.#take(asked, JSON.parse(text), response);
+    else await this.#take(asked, JSON.parse(text || '{}'), response);
   }
 
   #open(request: IncomingMessage, response: ServerResponse): void {
