@@ -4,7 +4,8 @@
 // bytes, and when the connection must be closed. Three sources speak of a connection, by its name
 // `SOURCE:PORT>LOCALPORT`:
 //   - the kernel's list, each second: which connections there are, and their bytes so far;
-//   - the deciders, which hear each list (decider/connections.ts is their half): the owners;
+//   - the deciders, Squid's helper processes that hold the policy: the owners. They hear each list,
+//     and have their own half of what is known (decider/connections.ts);
 //   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for them.
 //
 //                the kernel lists it             a decider died
@@ -19,7 +20,7 @@
 //                                     closing
 //
 //   From each of these, when the kernel lists it no more:
-//       ──► ended      if bytes of it were told: until its line in the log is read
+//       ──► ended      if bytes of it were counted ahead: until its line in the log corrects them
 //       ──► unlisted   if its owner is known: until a decider has responded to such a list
 //       ──► (unknown)  otherwise, and after that
 import type { Finished, Poll, Traffic } from '../../engine.ts';
@@ -39,7 +40,7 @@ export type State =
   | 'open'
   /** Revoked: the kernel was told to close it, and lists it still. */
   | 'closing'
-  /** Gone. Bytes of it were told as under way; its line in the log will say how many there were. */
+  /** Gone. Bytes of it were counted ahead; its line in the log, which is to come, says how many there were. */
   | 'ended';
 
 interface Connection {
@@ -54,8 +55,8 @@ interface Connection {
   socket: Socket | undefined;
   /** Bytes of its requests that are over, billed or not. */
   base: Bytes;
-  /** The bytes that were last told of its request that is not over. */
-  told: Traffic | undefined;
+  /** The bytes of its request that is not over, as the last poll told them. */
+  ahead: Traffic | undefined;
   /** Lists that it has been a suspect in, or polls since it ended. */
   waited: number;
 }
@@ -213,7 +214,7 @@ export class Connections {
     this.#stored ??= bases;
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
-    // The log first: a request that ends after it was read is still listed, or told at the next poll.
+    // The log first: a request that ends after it was read is still listed, or read at the next poll.
     const positions = this.#readLogs(squids, logs, finished, logged);
     this.#lately = [new Set(logged.keys()), ...this.#lately.slice(0, polls_lately - 1)];
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
@@ -224,8 +225,8 @@ export class Connections {
     const open: Traffic[] = [];
     for (const [connection, one] of this.#live) {
       if (this.#ended.has(connection)) continue;
-      one.told = openTraffic(one, tls);
-      if (one.told) open.push(one.told);
+      one.ahead = openTraffic(one, tls);
+      if (one.ahead) open.push(one.ahead);
     }
     return { finished, open, cursor: { logs: positions, bases: this.#bases() } };
   }
@@ -252,8 +253,8 @@ export class Connections {
           // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
           one.socket = { ...last, up: Math.max(one.socket.up, last.up - 1) };
         }
-        const told = openTraffic(one, squid.tls_ports) ?? one.told;
-        if (told) finished.push({ ...told, at: now });
+        const final = openTraffic(one, squid.tls_ports) ?? one.ahead;
+        if (final) finished.push({ ...final, at: now });
       }
     }
     return finished;
@@ -271,17 +272,17 @@ export class Connections {
       if (position) positions[log.path] = position;
       for (const { connection, owner, up, down, at } of lines) {
         const one = this.#ended.get(connection) ?? this.#live.get(connection);
-        const told = one?.told;
-        // Bytes that were told as another user's, or turn out to be billed to none, are taken back.
-        const isOthers = told && (told.account !== owner?.account || told.user !== owner.user);
-        if (isOthers) finished.push({ ...told, up: 0, down: 0, at });
+        const ahead = one?.ahead;
+        // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
+        const isOthers = ahead && (ahead.account !== owner?.account || ahead.user !== owner.user);
+        if (isOthers) finished.push({ ...ahead, up: 0, down: 0, at });
         if (owner) finished.push({ connection, ...owner, up, down, at });
         // The first line after a connection ended is that connection's last.
         if (this.#ended.delete(connection)) continue;
         logged.set(connection, sum({ up, down }, logged.get(connection)));
         if (!one) continue;
         one.base = sum(one.base, { up, down });
-        one.told = undefined;
+        one.ahead = undefined;
       }
     }
     return positions;
@@ -324,18 +325,18 @@ export class Connections {
     if (squids.every(({ ports }) => ports)) this.#stored = {};
   }
 
-  /** The connection is gone. Bytes that were told of it have a line in the log, or will have one. */
+  /** The connection is gone. Bytes of it that were counted ahead have a line in the log that is to come. */
   #end(connection: string, one: Connection): void {
-    if (one.told) this.#ended.set(connection, { ...one, state: 'ended', waited: 0 });
+    if (one.ahead) this.#ended.set(connection, { ...one, state: 'ended', waited: 0 });
   }
 
-  /** A connection whose line never came counts as it was last told. */
+  /** A connection whose line never came counts as it was counted ahead. */
   #giveUp(finished: Finished[], now: number): void {
     for (const [connection, one] of this.#ended) {
       one.waited += 1;
       if (one.waited <= longest_wait_for_line) continue;
       this.#ended.delete(connection);
-      if (one.told) finished.push({ ...one.told, at: now });
+      if (one.ahead) finished.push({ ...one.ahead, at: now });
     }
   }
 
@@ -357,7 +358,7 @@ type Found = Partial<Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base
 function create(squid: number, found: Found): Connection {
   const { owner, socket, isAnnounced = false, base = sum() } = found;
   const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
-  return { state, squid, owner, isAnnounced, socket, base, told: undefined, waited: 0 };
+  return { state, squid, owner, isAnnounced, socket, base, ahead: undefined, waited: 0 };
 }
 
 /** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */
