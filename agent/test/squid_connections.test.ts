@@ -1,4 +1,4 @@
-// Squid's log and the kernel's counters become usage: against a model of connections that opens, reuses and ends them at random.
+// The life of a client connection of Squid, without a Squid: its states, and its usage against a model that opens, reuses and ends connections at random.
 import {
   appendFileSync,
   mkdtempSync,
@@ -12,9 +12,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Traffic } from '../src/engine.ts';
-import { MeterLog, parseMeterLine } from '../src/squid/meter_log.ts';
+import type { Authority } from '../src/policy/decide.ts';
+import { Sessions } from '../src/policy/sessions.ts';
+import { Connections, type TrackedSquid } from '../src/squid/agent/connections.ts';
+import { MeterLog, parseMeterLine } from '../src/squid/agent/meter_log.ts';
+import { Connections as LetIn } from '../src/squid/decider/connections.ts';
+import type { Opened } from '../src/squid/protocol.ts';
 import { parseSockets, portFilter, type Socket } from '../src/squid/sockets.ts';
-import { type Metered, type Owner, SquidTraffic } from '../src/squid/traffic.ts';
 
 let dir: string;
 let path: string;
@@ -27,6 +31,33 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const line = (source_port: number, owner: Owner | undefined, up: number, down: number) =>
   `1795253061.350 192.0.2.1 ${source_port} 11001 ${owner?.account ?? '-'} ${owner?.user ?? '-'} ${up} ${down} 200 TCP_TUNNEL CONNECT\n`;
 const nameOf = (source_port: number) => `192.0.2.1:${source_port}>11001`;
+
+interface Owner {
+  account: number;
+  user: number;
+}
+const authorityOf = (owner: Owner): Authority => ({
+  by: 'authlist',
+  ...owner,
+  entry: 1,
+  ip: '192.0.2.1',
+});
+
+/** The Squid of port 11001, whose decider tells at each list the owners that it knows. */
+const trackedSquid = (ownerOf: (connection: string) => Owner | undefined): TrackedSquid => ({
+  number: 0,
+  log: new MeterLog(path),
+  ports: [11001],
+  tls_ports: new Set<number>(),
+  async tellDeciders(listed, take) {
+    const opened = listed.flatMap((connection): Opened => {
+      const owner = ownerOf(connection);
+      return owner ? [[connection, authorityOf(owner)]] : [];
+    });
+    take(opened);
+    return true;
+  },
+});
 
 describe('the log', () => {
   test('a line names its connection, its owner and its bytes', () => {
@@ -45,7 +76,7 @@ describe('the log', () => {
     expect(parseMeterLine(line(4000, { account: 0, user: 0 }, 1, 2).trim())?.owner).toBeUndefined();
   });
 
-  test('what is no line of the format is passed over', () => {
+  test('a text that is no line of the format is passed over', () => {
     for (const text of ['', 'a b c', '1.2 192.0.2.1 1 2 3 4 x y', '1 2 3 4 5 6 7 -'])
       expect(parseMeterLine(text)).toBeUndefined();
   });
@@ -90,7 +121,7 @@ describe('the log', () => {
     expect(log.mayRotate(0, undefined)).toBe(false);
   });
 
-  test('a log that somebody emptied is read from its beginning', () => {
+  test('a log that was emptied is read from its beginning', () => {
     const log = new MeterLog(path);
     writeFileSync(path, line(1, undefined, 1, 1).repeat(3));
     const { position } = log.read(undefined);
@@ -126,7 +157,7 @@ interface Open {
   down: number;
   /** Bytes of the request that is under way; undefined between requests. */
   request: { up: number; down: number; user: number } | undefined;
-  /** Who was last let in on it. */
+  /** The user who was last let in on it. */
   owner: number;
 }
 
@@ -168,21 +199,15 @@ class Model {
   #cookies = 0;
   #cursor: unknown;
   #counted = new Map<string, { user: number; bytes: number }>();
-  #traffic = this.#start();
+  #connections = this.#start();
   #isMistaken = false;
 
   constructor() {
     rmSync(`${path}.1`, { force: true });
     writeFileSync(path, '');
   }
-  #start(): SquidTraffic {
-    return new SquidTraffic({
-      listSockets: async () => this.sockets(),
-      ownerOf: (connection) => {
-        const user = this.open.get(Number(/:(\d+)>/.exec(connection)?.[1]))?.owner;
-        return user ? { account: 1, user } : undefined;
-      },
-    });
+  #start(): Connections {
+    return new Connections({ listSockets: async () => this.sockets(), closeSuspects: () => {} });
   }
   sockets(): Socket[] {
     return Array.from(this.open, ([at, { cookie, up, down }]) => ({
@@ -193,13 +218,16 @@ class Model {
       down,
     }));
   }
-  squids: Metered[] = [{ log: this.log, ports: [11001], tls_ports: new Set<number>() }];
+  squid = trackedSquid((connection) => {
+    const user = this.open.get(Number(/:(\d+)>/.exec(connection)?.[1]))?.owner;
+    return user ? { account: 1, user } : undefined;
+  });
 
   async take(step: Step): Promise<void> {
     if (step.do === 'poll') return this.poll();
     if (step.do === 'restart') {
       // An agent that takes a refused request's bytes for billable, and ends before it is over, bills them.
-      if (!this.#isMistaken) this.#traffic = this.#start();
+      if (!this.#isMistaken) this.#connections = this.#start();
       return;
     }
     if (step.do === 'rotate') this.#rotate();
@@ -247,7 +275,7 @@ class Model {
 
   async poll(): Promise<void> {
     this.#isMistaken = this.refused() > 0;
-    const { finished, open, cursor } = await this.#traffic.poll(this.#cursor, this.squids, 1);
+    const { finished, open, cursor } = await this.#connections.poll(this.#cursor, [this.squid], 1);
     this.#cursor = JSON.parse(JSON.stringify(cursor));
     this.count(finished, open);
   }
@@ -272,7 +300,7 @@ class Model {
   #bill(user: number, more: number): void {
     this.billed[user] = (this.billed[user] ?? 0) + more;
   }
-  /** Bytes of refused requests that are under way: nobody knows yet that they are. */
+  /** Bytes of refused requests that are under way: the agent does not know yet that they are. */
   refused(): number {
     const requests = Array.from(this.open.values(), ({ request }) => request);
     return requests.reduce((sum, one) => sum + (one?.user === 0 ? one.up + one.down : 0), 0);
@@ -282,7 +310,7 @@ class Model {
     const last = new Map(this.sockets().map((socket) => [socket.connection, socket]));
     await this.poll();
     this.open.clear();
-    this.count(this.#traffic.died([11001], last, new Set(), 1), []);
+    this.count(this.#connections.died(this.squid, last, 1), []);
   }
 }
 
@@ -331,36 +359,36 @@ describe('usage', () => {
 
   describe('of a Squid that dies before the next poll', () => {
     const owner = { account: 1, user: 1 };
-    const squids = () => [
-      { log: new MeterLog(path), ports: [11001], tls_ports: new Set<number>() },
-    ];
+    const squid = () => trackedSquid(() => undefined);
+    const other = () => ({ ...squid(), number: 1, ports: [11002] });
     const last = (source_port: number, up: number, down: number): [string, Socket] => [
       nameOf(source_port),
       { connection: nameOf(source_port), port: 11001, cookie: 'c', up, down },
     ];
-    const start = (owned: number[]) =>
-      new SquidTraffic({
-        listSockets: async () => [],
-        ownerOf: (name) => (owned.some((at) => nameOf(at) === name) ? owner : undefined),
-      });
+    const start = () => new Connections({ listSockets: async () => [], closeSuspects: () => {} });
+    /** The decider, which ends with its Squid, tells that it let in the first connection. */
+    const leave = (connections: Connections) =>
+      connections.announce(0, [[nameOf(1), authorityOf(owner)]]);
 
     test('what young connections transferred is what the kernel counted last', async () => {
-      const traffic = start([1]);
-      await traffic.poll(undefined, squids(), 1);
+      const connections = start();
+      await connections.poll(undefined, [squid()], 1);
+      leave(connections);
       const destroyed = new Map([last(1, 101, 2000), last(2, 5, 5)]);
-      const finished = traffic.died([11001], destroyed, new Set(), 9);
-      // The client's end counts as a byte; the second one was nobody's.
+      const finished = connections.died(squid(), destroyed, 9);
+      // The client's end counts as a byte; the second one had no owner.
       expect(finished).toEqual([{ connection: nameOf(1), ...owner, up: 100, down: 2000, at: 9 }]);
     });
 
     test('what the log has told is not counted again', async () => {
-      const traffic = start([1]);
+      const connections = start();
       writeFileSync(path, line(1, owner, 100, 2000));
-      const { finished } = await traffic.poll(undefined, squids(), 1);
+      const { finished } = await connections.poll(undefined, [squid()], 1);
+      leave(connections);
       expect(finished.length).toBe(1);
       const destroyed = new Map([last(1, 101, 2000)]);
-      expect(traffic.died([11001], destroyed, new Set(), 9)).toEqual([]);
-      expect(traffic.died([11002], new Map([last(3, 1, 1)]), new Set(), 9)).toEqual([]);
+      expect(connections.died(squid(), destroyed, 9)).toEqual([]);
+      expect(connections.died(other(), new Map([last(3, 1, 1)]), 9)).toEqual([]);
     });
   });
 
@@ -373,5 +401,203 @@ describe('usage', () => {
     await model.take({ do: 'transfer', key: 1, up: 1, down: 1 });
     await model.poll();
     expect(model.billed[1]).toBe(1102);
+  });
+});
+
+describe('the states of a connection in the agent', () => {
+  const owner = { account: 1, user: 1 };
+  const name = nameOf(1);
+  let connections: Connections;
+  let closed: string[][];
+  let sockets: Socket[];
+  let cursor: unknown;
+  /** The owner that the decider knows; without a decider there is no response to a list. */
+  let told: Owner | undefined;
+  let hasDecider: boolean;
+  beforeEach(() => {
+    [closed, sockets, cursor, told, hasDecider] = [[], [], undefined, undefined, true];
+    writeFileSync(path, '');
+    connections = new Connections({
+      listSockets: async () => sockets,
+      closeSuspects: (_, suspects) => closed.push(suspects),
+    });
+  });
+  const socket = (cookie = 'c1', bytes = 10): Socket => ({
+    ...{ connection: name, port: 11001, cookie },
+    ...{ up: bytes, down: bytes },
+  });
+  const poll = async (...listed: Socket[]) => {
+    sockets = listed;
+    const squid = trackedSquid(() => told);
+    const tellDeciders: TrackedSquid['tellDeciders'] = async (...list) =>
+      hasDecider && squid.tellDeciders(...list);
+    const answer = await connections.poll(cursor, [{ ...squid, tellDeciders }], 1);
+    cursor = answer.cursor;
+    return answer;
+  };
+  const state = () => connections.stateOf(name);
+
+  test('unowned until a decider tells its owner, then open, then ended until its line comes', async () => {
+    expect(state()).toBeUndefined();
+    await poll(socket());
+    expect(state()).toBe('unowned');
+    told = owner;
+    const { open } = await poll(socket());
+    expect([state(), open]).toEqual(['open', [{ connection: name, ...owner, up: 10, down: 10 }]]);
+    await poll();
+    expect(state()).toBe('ended');
+    appendFileSync(path, line(1, owner, 12, 13));
+    const { finished } = await poll();
+    expect(finished).toEqual([{ connection: name, ...owner, up: 12, down: 13, at: 1795253061 }]);
+    expect(state()).toBeUndefined();
+  });
+
+  test('an ended one whose line never comes counts as it was last told, after thirty polls', async () => {
+    told = owner;
+    await poll(socket());
+    for (let polls = 0; polls < 30; polls += 1) expect((await poll()).finished).toEqual([]);
+    const { finished } = await poll();
+    expect(finished).toEqual([{ connection: name, ...owner, up: 10, down: 10, at: 1 }]);
+    expect(state()).toBeUndefined();
+  });
+
+  test('announced by a leaving decider it is unlisted, and forgotten when the list after the next misses it', async () => {
+    connections.announce(0, [[name, authorityOf(owner)]]);
+    expect(state()).toBe('unlisted');
+    await poll();
+    expect(state()).toBe('unlisted');
+    await poll();
+    expect(state()).toBeUndefined();
+    connections.announce(0, [[name, authorityOf(owner)]]);
+    await poll(socket());
+    expect(state()).toBe('open');
+  });
+
+  test('nothing is forgotten while no decider responds', async () => {
+    connections.announce(0, [[name, authorityOf(owner)]]);
+    hasDecider = false;
+    for (let lists = 0; lists < 5; lists += 1) await poll();
+    expect(connections.owners(0)).toEqual([[name, authorityOf(owner)]]);
+    await poll(socket());
+    await poll();
+    expect(connections.owners(0)).toEqual([[name, authorityOf(owner)]]);
+    hasDecider = true;
+    await poll();
+    await poll();
+    expect(connections.owners(0)).toEqual([]);
+  });
+
+  test('unowned when a decider dies it is a suspect, which is closed after three more lists', async () => {
+    await poll(socket());
+    connections.search(0);
+    for (let lists = 0; lists < 3; lists += 1) {
+      await poll(socket());
+      expect([state(), closed]).toEqual(['suspect', []]);
+    }
+    await poll(socket());
+    await poll(socket());
+    expect(closed).toEqual([[name], [name]]);
+    await poll();
+    expect([state(), closed.length]).toEqual([undefined, 2]);
+  });
+
+  test('a suspect whose owner a decider tells is open; one that came later is none', async () => {
+    connections.search(0);
+    await poll(socket());
+    expect(state()).toBe('suspect');
+    told = owner;
+    await poll(socket());
+    expect(state()).toBe('open');
+    told = undefined;
+    await poll();
+    for (let lists = 0; lists < 5; lists += 1) await poll(socket('c2'));
+    expect([state(), closed]).toEqual(['unowned', []]);
+  });
+
+  test('revoked it is closing while the kernel lists it, and that is new once', async () => {
+    told = owner;
+    expect(connections.revoke(name)).toBe(true);
+    await poll(socket());
+    expect([connections.revoke(name), state()]).toEqual([true, 'closing']);
+    expect(connections.revoke(name)).toBe(false);
+    await poll(socket());
+    expect(state()).toBe('closing');
+    await poll(socket('c2'));
+    expect(state()).toBe('open');
+  });
+
+  test('of a Squid whose ports are not known yet, nothing is told, and what is stored stays', async () => {
+    appendFileSync(path, line(1, owner, 4, 4));
+    told = owner;
+    await poll(socket());
+    appendFileSync(path, line(1, owner, 3, 3));
+    const before = (await poll(socket())).cursor;
+    connections = new Connections({ listSockets: async () => sockets, closeSuspects: () => {} });
+    let lists = 0;
+    const squid = { ...trackedSquid(() => told), ports: undefined };
+    const tellDeciders = async () => {
+      lists += 1;
+      return true;
+    };
+    sockets = [];
+    const unknown = await connections.poll(before, [{ ...squid, tellDeciders }], 1);
+    expect([lists, unknown.cursor]).toEqual([0, before]);
+    const { open } = await poll(socket());
+    expect(open).toEqual([{ connection: name, ...owner, up: 3, down: 3 }]);
+  });
+});
+
+describe('the connections that a decider let in', () => {
+  test('a connection is forgotten when a list misses it that began after it was let in', () => {
+    const sessions = new Sessions();
+    const letIn = new LetIn(sessions);
+    const authority: Authority = { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' };
+    const none = { added: [], removed: [] };
+    letIn.admit('short', authority);
+    letIn.admit('long', authority);
+    // The list may have been made before they were let in.
+    expect(letIn.take(none)).toEqual([]);
+    expect(sessions.size).toBe(2);
+    expect(letIn.take({ added: ['long'], removed: [] })).toEqual([['long', authority]]);
+    expect([...sessions.all()]).toEqual([['long', authority]]);
+    expect(letIn.take(none)).toEqual([]);
+    expect(sessions.size).toBe(1);
+    const other = { ...authority, user: 2 };
+    letIn.admit('long', other);
+    expect(letIn.take(none)).toEqual([['long', other]]);
+    letIn.take({ added: [], removed: ['long'] });
+    expect(sessions.size).toBe(0);
+  });
+
+  test('one that is renewed is told again, and one that no request was let in on is listed all the same', () => {
+    const sessions = new Sessions();
+    const letIn = new LetIn(sessions);
+    const authority = authorityOf({ account: 1, user: 1 });
+    expect(letIn.take({ added: ['idle'], removed: [] })).toEqual([]);
+    expect(letIn.untold()).toEqual([]);
+    letIn.admit('idle', authority);
+    expect(letIn.untold()).toEqual([['idle', authority]]);
+    expect(letIn.take({ added: [], removed: [] })).toEqual([['idle', authority]]);
+    expect(letIn.untold()).toEqual([]);
+    // Gone, and let in since: another connection may have the name.
+    letIn.admit('idle', authority);
+    expect(letIn.take({ added: [], removed: ['idle'] })).toEqual([]);
+    expect(letIn.untold()).toEqual([['idle', authority]]);
+    letIn.take({ added: [], removed: [] });
+    expect(sessions.size).toBe(0);
+  });
+
+  test('a new agent is told all; with none the list of this process itself says what is over', () => {
+    const sessions = new Sessions();
+    const letIn = new LetIn(sessions);
+    const authority = authorityOf({ account: 1, user: 1 });
+    for (const one of ['here', 'gone']) letIn.inherit(one, authority);
+    letIn.takeWhole(['here', 'gone']);
+    letIn.takeWhole(['here']);
+    expect([...sessions.all()]).toEqual([['here', authority]]);
+    letIn.inherit('here', authorityOf({ account: 2, user: 2 }));
+    letIn.restart();
+    expect(letIn.untold()).toEqual([['here', authority]]);
+    expect(letIn.take({ added: ['here'], removed: [] })).toEqual([['here', authority]]);
   });
 });

@@ -1,9 +1,9 @@
-// What the proxy itself answers: the policy's refusals, and what came between with an allowed request.
+// Responses of the proxy itself: the policy's denials, and the failures that came between with an allowed request.
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/refusals.ts';
+import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
 
-/** What the policy has nothing to do with: the request is none, or cannot be carried out. */
+/** Failures that are not the policy's: the request is none, or cannot be carried out. */
 const failures = {
   bad_request: [400, 'a proxy takes CONNECT host:port, and http://host/path for other methods'],
   bad_expectation: [417, 'nothing but 100-continue may be expected'],
@@ -17,11 +17,11 @@ const failures = {
 } as const satisfies Record<string, readonly [number, string]>;
 
 export type Failure = keyof typeof failures;
-export type Answer = Reason | Failure;
+export type Rejection = Reason | Failure;
 
 /** Whether the policy says no: then nothing of the exchange is billed. */
-export function isRefusal(answer: Answer): answer is Reason {
-  return (allReasons as string[]).includes(answer);
+export function isDenial(rejection: Rejection): rejection is Reason {
+  return (allReasons as string[]).includes(rejection);
 }
 
 interface Parts {
@@ -30,12 +30,12 @@ interface Parts {
   body: string;
 }
 
-function partsOf(answer: Answer): Parts {
-  const [status, body] = isRefusal(answer)
-    ? [statusOf(answer), bodyOf(answer)]
-    : [failures[answer][0], `Exitward: ${failures[answer][1]} (${answer}).\n`];
+function partsOf(rejection: Rejection): Parts {
+  const [status, body] = isDenial(rejection)
+    ? [statusOf(rejection), bodyOf(rejection)]
+    : [failures[rejection][0], `Exitward: ${failures[rejection][1]} (${rejection}).\n`];
   const headers = {
-    [reasonHeader]: answer,
+    [reasonHeader]: rejection,
     ...(status === 407 ? { 'Proxy-Authenticate': 'Basic realm="Exitward"' } : {}),
     'Content-Type': 'text/plain;charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
@@ -43,23 +43,27 @@ function partsOf(answer: Answer): Parts {
   return { status, headers, body };
 }
 
-/** Answers a plain request. `close`: the connection takes no other one after it. */
-export function answerRequest(response: ServerResponse, answer: Answer, close: boolean): void {
-  const { status, headers, body } = partsOf(answer);
+/** Rejects a plain request. `close`: the connection takes no other one after it. */
+export function rejectRequest(
+  response: ServerResponse,
+  rejection: Rejection,
+  close: boolean,
+): void {
+  const { status, headers, body } = partsOf(rejection);
   if (close) response.setHeader('Connection', 'close');
   response.writeHead(status, headers).end(body);
 }
 
 const linger_ms = 2000;
 
-/** Answers where no server does, as in place of a tunnel, and ends the connection. */
-export function answerRaw(socket: Socket, answer: Answer): void {
-  const { status, headers, body } = partsOf(answer);
+/** Rejects where no server responds, as in place of a tunnel, and ends the connection. */
+export function rejectRaw(socket: Socket, rejection: Rejection): void {
+  const { status, headers, body } = partsOf(rejection);
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-  // Closed with something unread, the answer might be thrown away on the client's side.
+  // Closed with something unread, the response might be thrown away on the client's side.
   socket.resume();
   setTimeout(() => socket.destroy(), linger_ms).unref();
 }

@@ -1,7 +1,7 @@
-// When each authlist entry last let somebody in, to the minute: noted at every decision, kept until it is told.
+// The time at which each authlist entry last let a connection in, to the minute: noted at every decision, kept until it is reported.
 import type { Authority } from './decide.ts';
 
-export interface Use {
+export interface LastUsed {
   account: number;
   entry: number;
   /** Epoch seconds, rounded down to the minute. */
@@ -9,23 +9,23 @@ export interface Use {
 }
 
 /** A map write per decision, and often not even that. It grows no larger than the list. */
-export class Uses {
+export class LastUsedTimes {
   readonly #byAccount = new Map<number, Map<number, number>>();
 
-  /** Notes what a connection was let in by, now. */
+  /** Notes the entry by which a connection was let in now. */
   note(authority: Authority, now: number): void {
     if (authority.by !== 'authlist') return;
     this.#keep(authority.account, authority.entry, now - (now % 60));
   }
 
-  /** Takes what somebody else noted. */
-  add(uses: readonly Use[]): void {
+  /** Adds times that were noted elsewhere. */
+  add(uses: readonly LastUsed[]): void {
     for (const { account, entry, at } of uses) this.#keep(account, entry, at);
   }
 
   /** Hands out so many at most, and forgets them. */
-  take(most = Number.POSITIVE_INFINITY): Use[] {
-    const taken: Use[] = [];
+  take(most = Number.POSITIVE_INFINITY): LastUsed[] {
+    const taken: LastUsed[] = [];
     for (const [account, entries] of this.#byAccount) {
       for (const [entry, at] of entries) {
         if (taken.length >= most) return taken;

@@ -1,37 +1,29 @@
-// The decider: Squid's helper process. Judges by the policy on disk, with or without an agent.
-//   decider POLICY_FOLDER RULES_FILE AGENT_SOCKET
+// The decider: Squid's helper process. Decides requests by the policy on disk, with or without an agent.
+//   main POLICY_FOLDER RULES_FILE AGENT_SOCKET
 import { readFileSync, writeSync } from 'node:fs';
 import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownAddresses, parseNetworks } from '../address.ts';
-import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { decide, type Rules } from '../policy/decide.ts';
-import type { Listener } from '../policy/policy.ts';
-import { type Revoked, Sessions } from '../policy/sessions.ts';
-import { Uses } from '../policy/uses.ts';
-import { Replica, type Touched } from '../store/replica.ts';
-import { Census } from './census.ts';
+import { ownAddresses, parseNetworks } from '../../address.ts';
+import { systemClock } from '../../clock.ts';
+import { decide, type Rules } from '../../policy/decide.ts';
+import { LastUsedTimes } from '../../policy/last_used.ts';
+import type { Listener } from '../../policy/policy.ts';
+import { type Revoked, Sessions } from '../../policy/sessions.ts';
+import { Replica, type Touched } from '../../store/replica.ts';
 import {
   type Asked,
   type FromDecider,
   type Questions,
+  type RulesFile,
   readLines,
   type ToDecider,
-} from './decider_link.ts';
-import { Judge } from './judge.ts';
-import { listSockets } from './sockets.ts';
+  writeLine,
+} from '../protocol.ts';
+import { listSockets } from '../sockets.ts';
+import { Connections } from './connections.ts';
+import { Evaluator } from './evaluator.ts';
 
-/** The rules as they are on disk. */
-export interface RulesFile {
-  rules: Omit<Rules, 'allowed' | 'own'>;
-  /** As in the settings. */
-  allowed: string;
-  port_shift: number;
-  on_revoke: Config['on_revoke'];
-}
-
-/** Without any policy requests are held so long, and refused then: one may be on its way. */
+/** Without any policy requests are held so long, and rejected then: a policy may be on its way. */
 const held_seconds = 10;
 const reconnect_milliseconds = 250;
 const own_list_milliseconds = 60_000;
@@ -43,16 +35,16 @@ const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice
 const now = systemClock.now;
 const replica = new Replica(policyFolder);
 const sessions = new Sessions();
-const census = new Census(sessions);
-const uses = new Uses();
+const connections = new Connections(sessions);
+const uses = new LastUsedTimes();
 let agent: Socket | undefined;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
 /** Squid has no more questions; and the agent was told all. */
 let isLeaving = false;
 let isParted = false;
 
-let { on_revoke, ...judged } = readRules();
-const judge = new Judge({ policy: () => replica.policy, census, uses, ...judged });
+let { on_revoke, ...settings } = readRules();
+const evaluator = new Evaluator({ policy: () => replica.policy, connections, uses, ...settings });
 
 function readRules(): Pick<RulesFile, 'port_shift' | 'on_revoke'> & { rules: Rules } {
   const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
@@ -61,7 +53,7 @@ function readRules(): Pick<RulesFile, 'port_shift' | 'on_revoke'> & { rules: Rul
 
 // ---- Squid --------------------------------------------------------------------------------
 
-/** Answers what comes on standard input; what came in one piece is answered in one. */
+/** Responds to the lines on standard input; lines that came in one piece get one piece. */
 function serveSquid(): void {
   let rest = '';
   const squid = new Socket({
@@ -73,14 +65,14 @@ function serveSquid(): void {
       callback(length, buffer) {
         const text = rest + (buffer as Buffer).toString('latin1', 0, length);
         const time = now();
-        let answers = '';
+        let responses = '';
         let from = 0;
         for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-          answers += judge.answer(text.slice(from, end), time);
+          responses += evaluator.respond(text.slice(from, end), time);
           from = end + 1;
         }
         rest = text.slice(from);
-        writeAll(answers);
+        writeAll(responses);
         return true;
       },
     },
@@ -93,7 +85,7 @@ function serveSquid(): void {
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Squid reads its answers as fast as it asks; when it does not, there is nothing else to do. */
+/** Squid reads the responses as fast as it asks; when it does not, there is nothing else to do. */
 function writeAll(text: string): void {
   for (let rest = text; rest !== ''; ) {
     try {
@@ -108,7 +100,7 @@ function writeAll(text: string): void {
   }
 }
 
-/** What was let in lives on without this decider: it ends when the agent knows of all. */
+/** The connections live on without this decider: it ends when the agent knows of all. */
 function leave(): void {
   if (isLeaving) return;
   isLeaving = true;
@@ -118,9 +110,9 @@ function leave(): void {
 
 function part(socket: Socket): void {
   isParted = true;
-  const opened: FromDecider = { opened: census.untold(), uses: uses.take() };
+  writeLine(socket, { opened: connections.untold(), uses: uses.take() });
   // The agent closes when it has read it.
-  socket.end(`${JSON.stringify(opened)}\n`);
+  socket.end();
 }
 
 // ---- The agent ----------------------------------------------------------------------------
@@ -130,14 +122,14 @@ function serveAgent(): void {
   const socket = connect(agentSocket);
   socket.on('connect', () => {
     // The agent wrote them anew when it started.
-    ({ on_revoke, ...judged } = readRules());
-    Object.assign(judge, judged);
+    ({ on_revoke, ...settings } = readRules());
+    Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
-    census.restart();
+    connections.restart();
     if (isLeaving) part(socket);
   });
-  readLines(socket, (line) => hear(JSON.parse(line) as ToDecider));
+  readLines(socket, (line) => receive(JSON.parse(line) as ToDecider));
   socket.on('error', () => {});
   socket.on('close', () => {
     agent = undefined;
@@ -146,32 +138,33 @@ function serveAgent(): void {
   });
 }
 
-function hear(message: ToDecider): void {
+function receive(message: ToDecider): void {
   if ('opened' in message) {
-    for (const [connection, authority] of message.opened) census.inherit(connection, authority);
+    for (const [connection, authority] of message.opened)
+      connections.inherit(connection, authority);
   } else {
     const { id, ask } = message;
-    answer(message).then(
-      (value) => tell({ id, answer: value }),
-      // Unanswered it is asked again, of a new decider.
-      (error: Error) => process.stderr.write(`exitward decider: ${ask}: ${error.message}\n`),
+    respond(message).then(
+      (answer) => tell({ id, answer }),
+      // Without a response it is asked again, of a new decider.
+      (error: Error) => logError(new Error(`${ask}: ${error.message}`)),
     );
   }
 }
 
-async function answer({ ask, question }: Asked): Promise<Questions[keyof Questions]['answer']> {
+async function respond({ ask, question }: Asked): Promise<Questions[keyof Questions]['response']> {
   if (ask === 'catch_up') return catchUp();
-  if (ask === 'take_list') return census.take(question);
+  if (ask === 'take_list') return connections.take(question);
   if (ask === 'take_uses') return uses.take(question);
-  const verdict = decide(replica.policy, judge.rules, question, now());
+  const verdict = decide(replica.policy, evaluator.rules, question, now());
   const { position } = replica;
   return position ? { verdict, position } : { verdict };
 }
 
-async function catchUp(): Promise<Questions['catch_up']['answer']> {
+async function catchUp(): Promise<Questions['catch_up']['response']> {
   const touched = await replica.catchUp();
   const { position, policy } = replica;
-  const caughtUp: Questions['catch_up']['answer'] = { revoked: revoke(touched) };
+  const caughtUp: Questions['catch_up']['response'] = { revoked: revoke(touched) };
   if (position) caughtUp.position = position;
   if (policy.listeners !== toldListeners) {
     toldListeners = policy.listeners;
@@ -180,35 +173,37 @@ async function catchUp(): Promise<Questions['catch_up']['answer']> {
   return caughtUp;
 }
 
-/** What may no longer be, told until the kernel lists it no more: closing it may fail. */
+/** The connections that may no longer be, told until the kernel lists them no more: closing them may fail. */
 function revoke(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
-  const revoked = [...sessions.revoked(replica.policy, judge.rules, now(), accounts)];
-  // What may go on is told once.
+  const revoked = [...sessions.revoked(replica.policy, evaluator.rules, now(), accounts)];
+  // A connection that may go on is told once.
   if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
   return revoked;
 }
 
 function tell(message: FromDecider): void {
-  if (!isParted) agent?.write(`${JSON.stringify(message)}\n`);
+  if (agent && !isParted) writeLine(agent, message);
 }
 
-/** With the agent away nobody says what is over, and what was let in must not pile up for ever. */
+/** With the agent away no list comes, and the connections that were let in must not pile up for ever. */
 async function takeOwnList(): Promise<void> {
   if (agent || sessions.size === 0) return;
-  const ports = Array.from(replica.policy.listeners.keys(), (port) => port + judge.port_shift);
+  const ports = Array.from(replica.policy.listeners.keys(), (port) => port + evaluator.port_shift);
   const sockets = await listSockets(ports);
   if (agent) return;
-  census.takeWhole(sockets.map(({ connection }) => connection));
+  connections.takeWhole(sockets.map(({ connection }) => connection));
 }
 
 // ---- Together -----------------------------------------------------------------------------
 
-const complain = (error: Error) => process.stderr.write(`exitward decider: ${error.message}\n`);
+function logError(error: Error): void {
+  process.stderr.write(`exitward decider: ${error.message}\n`);
+}
 
 for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {
   if (waited > 0) await sleep(200);
-  await replica.load().catch(complain);
+  await replica.load().catch(logError);
 }
 serveSquid();
 serveAgent();
@@ -217,6 +212,6 @@ setInterval(() => {
   if (revoked.length > 0) tell({ revoked });
 }, 1000);
 setInterval(() => {
-  judge.rules = { ...judge.rules, own: ownAddresses() };
+  evaluator.rules = { ...evaluator.rules, own: ownAddresses() };
 }, own_addresses_milliseconds);
-setInterval(() => takeOwnList().catch(complain), own_list_milliseconds);
+setInterval(() => takeOwnList().catch(logError), own_list_milliseconds);

@@ -4,16 +4,17 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { ownAddresses } from '../address.ts';
-import { Certificate, type KeyPair } from '../certificate.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Rules } from '../policy/decide.ts';
-import type { Listener } from '../policy/policy.ts';
-import type { Revoked } from '../policy/sessions.ts';
-import { divideListeners, squidConf } from './conf.ts';
-import { exitsInForce } from './in_force.ts';
-import { killSockets, listSockets } from './sockets.ts';
+import { ownAddresses } from '../../address.ts';
+import { Certificate, type KeyPair } from '../../certificate.ts';
+import type { Clock } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import type { Rules } from '../../policy/decide.ts';
+import type { Listener } from '../../policy/policy.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import { SerialQueue } from '../../serial_queue.ts';
+import { divideListeners, squidConf } from '../conf/squid_conf.ts';
+import { killSockets, listSockets } from '../sockets.ts';
+import type { Connections } from './connections.ts';
 import { findUnreadable, type UnixUser } from './unix_user.ts';
 import { createWorker, type Worker } from './worker.ts';
 
@@ -25,6 +26,7 @@ export interface FleetOptions {
   clock: Clock;
   log: Logger;
   user: UnixUser | undefined;
+  connections: Connections;
   onRevoked: (revoked: Revoked[]) => void;
 }
 
@@ -35,7 +37,7 @@ const longest_retry_seconds = 600;
 /** So often in a row a Squid may leave a request unanswered before it is ended. */
 const most_unanswered = 6;
 const longest_pause_seconds = 30;
-/** What ran so long did not die of its configuration. */
+/** A Squid that ran so long did not die of its configuration. */
 const steady_seconds = 60;
 /** How long a restart waits for the counts of the dead one to be taken. */
 const settling_seconds = 3;
@@ -51,10 +53,10 @@ export class Fleet {
   #faults: string[] = [];
   /** As the engine last said. */
   #wanted: readonly Listener[] | undefined;
-  /** Ports whose connections of until now must go, and what keeps them from it. */
+  /** Ports whose connections of until now must go, and the fault that keeps them from it. */
   readonly #leaving = new Set<number>();
   #leaving_fault: string | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
   #watching: Promise<void> = Promise.resolve();
 
   constructor(options: FleetOptions) {
@@ -68,7 +70,7 @@ export class Fleet {
     return this.workers.filter(({ listeners }) => listeners?.length !== 0);
   }
 
-  /** Takes over what an earlier agent left, and keeps watch. Errors: what Squid's user cannot read, by path. */
+  /** Takes over what an earlier agent left, and keeps watch. Errors: a path that Squid's user cannot read. */
   async start(): Promise<void> {
     const { state_dir } = this.#options.config;
     mkdirSync(this.#folder, { recursive: true, mode: 0o750 });
@@ -82,7 +84,7 @@ export class Fleet {
         const unreadable = findUnreadable(path, user);
         if (unreadable === undefined) continue;
         throw new Error(
-          `${unreadable}: the user ${user.name}, as whom Squid judges, may not read it, but needs ${path}.`,
+          `${unreadable}: the user ${user.name}, as whom Squid decides, may not read it, but needs ${path}.`,
         );
       }
     }
@@ -93,8 +95,8 @@ export class Fleet {
         worker.listeners = [];
         continue;
       }
-      // Nobody was there to be told what a decider that died meanwhile had let in.
-      worker.orphans.expect();
+      // No agent was there to be told what a decider that died meanwhile had let in.
+      this.#options.connections.search(worker.squid.number);
       this.#options.log.info({ squid: worker.squid.number, pid }, 'Squid is taken over');
     }
     this.#watching = this.#watch();
@@ -105,7 +107,7 @@ export class Fleet {
    * means another exit or Squid from now on, takes its connections with it.
    */
   listen(listeners: readonly Listener[]): Promise<void> {
-    return this.#alone(() => {
+    return this.#queue.run(() => {
       this.#wanted = listeners;
       return this.#listen(listeners);
     });
@@ -125,7 +127,6 @@ export class Fleet {
         if (this.#canRetry(worker)) await worker.squid.checkPorts();
       }
     }
-    // A port that went from one Squid to another was still taken then.
   }
 
   /** Errors: the first that a Squid met, after all had their turn. */
@@ -136,7 +137,7 @@ export class Fleet {
       { length: Math.max(0, ...numbers.map((one) => one + 1)) },
       (_, one) => {
         const worker = this.workers.find(({ squid }) => squid.number === one);
-        return new Set(worker && exitsInForce(worker.squid.paths.conf).values());
+        return new Set(worker?.squid.listeners?.map(({ exit_ip }) => exit_ip));
       },
     );
     const parts = divideListeners(listeners, listeners_per_squid, homes);
@@ -155,7 +156,7 @@ export class Fleet {
   #placesInForce(): Map<number, string> {
     const places = new Map<number, string>();
     for (const { squid } of this.workers) {
-      for (const [port, exit_ip] of exitsInForce(squid.paths.conf)) {
+      for (const { port, exit_ip } of squid.listeners ?? []) {
         places.set(port, `${exit_ip} of Squid ${squid.number}`);
       }
     }
@@ -189,7 +190,7 @@ export class Fleet {
   async stop({ leave_running }: { leave_running: boolean }): Promise<void> {
     this.#stopping.abort();
     await this.#watching;
-    await this.#turn;
+    await this.#queue.idle();
     await Promise.all(
       this.workers.map(async ({ squid, link }) => {
         if (!leave_running) await squid.stop();
@@ -250,8 +251,13 @@ export class Fleet {
       certificate: current && fingerprint(current),
       own: ownAddresses(),
     });
+    const inForce = listeners.map(({ port, exit_ip, tls }) => ({
+      port: port + config.port_shift,
+      exit_ip,
+      tls,
+    }));
     const pid = squid.findProcess();
-    await squid.apply(conf);
+    await squid.apply(conf, inForce);
     if (squid.findProcess() !== pid) worker.started_at = worker.connected_at = clock.steady();
   }
 
@@ -274,17 +280,19 @@ export class Fleet {
       if (signal.aborted) return;
       const isTime = clock.steady() - looked >= look_seconds;
       if (isTime) looked = clock.steady();
-      await this.#alone(async () => {
-        if (this.#leaving.size > 0) await this.#closeLeaving();
-        const errors = await each(this.active, async (worker) => {
-          if (worker.squid.findProcess() === undefined) await this.#revive(worker);
-          else if (isTime) await this.#look(worker);
-        });
-        for (const error of errors) log.error({ err: error }, 'watching Squid failed');
-        // With what changed around it: the certificate, the addresses of this machine.
-        const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
-        if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
-      }).catch((error) => log.error({ err: error }, 'watching Squid failed'));
+      await this.#queue
+        .run(async () => {
+          if (this.#leaving.size > 0) await this.#closeLeaving();
+          const errors = await each(this.active, async (worker) => {
+            if (worker.squid.findProcess() === undefined) await this.#revive(worker);
+            else if (isTime) await this.#look(worker);
+          });
+          for (const error of errors) log.error({ err: error }, 'watching Squid failed');
+          // With what changed around it: the certificate, the addresses of this machine.
+          const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
+          if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
+        })
+        .catch((error) => log.error({ err: error }, 'watching Squid failed'));
     }
   }
 
@@ -310,7 +318,7 @@ export class Fleet {
     else await worker.squid.start();
   }
 
-  /** Whether it listens, answers, has a decider. */
+  /** Whether it listens, responds, has a decider. */
   async #look(worker: Worker): Promise<void> {
     const { clock, log, config } = this.#options;
     const { squid, link } = worker;
@@ -321,11 +329,11 @@ export class Fleet {
     );
     if (port !== undefined) {
       const host = config.listen_host ?? '127.0.0.1';
-      const answered = await squid.answers({ host, port, tls: squid.tls_ports.has(port) });
-      worker.unanswered = answered ? 0 : worker.unanswered + 1;
+      const responded = await squid.responds({ host, port, tls: squid.tls_ports.has(port) });
+      worker.unanswered = responded ? 0 : worker.unanswered + 1;
     }
     if (worker.unanswered >= most_unanswered) {
-      log.error({ squid: squid.number }, 'Squid does not answer and is ended');
+      log.error({ squid: squid.number }, 'Squid does not respond and is ended');
       await squid.stop('SIGKILL');
       return;
     }
@@ -349,25 +357,18 @@ export class Fleet {
     await squid.checkPorts();
     worker.retried = { faults, pause, next_at: now + pause };
   }
-
-  /** One at a time. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
-  }
 }
 
-/** Beside this file, as source or as what was built from it. */
+/** As source or as what was built from it, like this file. */
 const deciderFile = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? 'decider.ts' : 'decider.js', import.meta.url),
+  new URL(`../decider/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
 );
 
 function fingerprint({ cert, key }: KeyPair): string {
   return createHash('sha256').update(cert).update(key).digest('hex').slice(0, 16);
 }
 
-/** Gives each its turn, whatever befalls the others, and answers what befell them. */
+/** Gives each its turn, whatever befalls the others, and returns the errors. */
 async function each<T>(all: readonly T[], turn: (one: T) => Promise<void>): Promise<unknown[]> {
   const errors: unknown[] = [];
   for (const one of all) await turn(one).catch((error) => errors.push(error));

@@ -1,6 +1,6 @@
 // Squid's access log as the truth about traffic: one line for each request or tunnel that is over.
 import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
-import { canonicalAddress } from '../address.ts';
+import { connectionName } from '../sockets.ts';
 
 /** The format to give Squid. Each field is one word; `-` where there is nothing. */
 export const meterFormat =
@@ -12,7 +12,7 @@ export interface MeterLine {
   connection: string;
   /** Port of this machine that the client connected to. */
   port: number;
-  /** Undefined: it was refused, or a check of our own, and is not billed. */
+  /** Undefined: it was denied, or a check of our own, and is not billed. */
   owner: { account: number; user: number } | undefined;
   /** Bytes from the client and to it, headers included. */
   up: number;
@@ -28,15 +28,6 @@ export interface LogPosition {
 }
 
 const chunk_bytes = 1 << 20;
-
-/** The name of a client connection, as lines, sockets and decisions know it. */
-export function connectionName(
-  source: string,
-  source_port: number | string,
-  port: number | string,
-) {
-  return `${canonicalAddress(source) ?? source}:${source_port}>${port}`;
-}
 
 /** Reads one line of the log; undefined for what is none. */
 export function parseMeterLine(line: string): MeterLine | undefined {

@@ -1,18 +1,16 @@
-// One Squid with all that is about it: its process, the line to its decider, its log.
-import type { Listener } from '../policy/policy.ts';
-import type { RulesFile } from './decider.ts';
+// One Squid with all that is about it: its process, the line to its deciders, its log.
+import type { Listener } from '../../policy/policy.ts';
+import type { RulesFile } from '../protocol.ts';
 import { DeciderLink } from './decider_link.ts';
 import type { FleetOptions } from './fleet.ts';
 import { SquidInstance } from './instance.ts';
 import { MeterLog } from './meter_log.ts';
-import { Orphans } from './orphans.ts';
 
 export interface Worker {
   readonly squid: SquidInstance;
   readonly link: DeciderLink;
   readonly meter: MeterLog;
-  readonly orphans: Orphans;
-  /** What it should listen on; without any it does not run. Unknown of one that was taken over. */
+  /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
   listeners: readonly Listener[] | undefined;
   /** Steady seconds. */
   started_at: number;
@@ -20,13 +18,13 @@ export interface Worker {
   connected_at: number;
   /** Since when it is seen dead; undefined while it runs. */
   dead_since: number | undefined;
-  /** What the connections of the dead one had transferred is counted. */
+  /** The connections of the dead one are counted to their end. */
   isSettled: boolean;
   deaths: number;
   unanswered: number;
-  /** What its ports were last tried again for, and when they may be the next time, in steady seconds. */
+  /** For which faults its ports were last tried again, and when they may be the next time, in steady seconds. */
   retried: { faults: string; pause: number; next_at: number };
-  /** What is wrong with its decider. */
+  /** The fault of its decider. */
   fault: string | undefined;
 }
 
@@ -38,7 +36,7 @@ export async function createWorker(
   dir: string,
   options: FleetOptions,
 ): Promise<Worker> {
-  const { config, rules, log, user, onRevoked, clock } = options;
+  const { config, rules, log, user, connections, onRevoked, clock } = options;
   const squid = new SquidInstance({ number, dir, program: config.squid, user, log });
   squid.prepare();
   const { allowed, ...others } = rules;
@@ -52,15 +50,17 @@ export async function createWorker(
   if (squid.paths.agent_socket.length > longest_socket_path) {
     throw new Error(`${squid.paths.agent_socket}: this path is too long for a socket.`);
   }
-  const orphans = new Orphans();
-  const onLost = () => orphans.expect();
-  const link = new DeciderLink(squid.paths.agent_socket, { onRevoked, onLost });
+  const link = new DeciderLink(squid.paths.agent_socket, {
+    onRevoked,
+    onOpened: (opened) => connections.announce(number, opened),
+    onLost: () => connections.search(number),
+    opened: () => connections.owners(number),
+  });
   await link.listen(user?.gid);
   return {
     squid,
     link,
     meter: new MeterLog(squid.paths.meter_log),
-    orphans,
     listeners: undefined,
     started_at: clock.steady(),
     connected_at: clock.steady(),

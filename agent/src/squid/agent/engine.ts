@@ -1,31 +1,34 @@
-// The engine of busy nodes: Squids carry the traffic, their deciders judge it, and this makes them one engine.
+// The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Engine, Explanation, Poll } from '../engine.ts';
-import { decide, type ProxyRequest } from '../policy/decide.ts';
-import { type Listener, Policy } from '../policy/policy.ts';
-import type { NodeRecord, Position } from '../policy/records.ts';
-import type { Revoked } from '../policy/sessions.ts';
-import type { Use } from '../policy/uses.ts';
-import { newestGeneration, snapshotPath } from '../store/generations.ts';
-import { Replica } from '../store/replica.ts';
-import { type CaughtUp, DeciderAbsent, DeciderSilent } from './decider_link.ts';
+import type { Engine, Explanation, Poll } from '../../engine.ts';
+import { decide, type ProxyRequest } from '../../policy/decide.ts';
+import type { LastUsed } from '../../policy/last_used.ts';
+import { type Listener, Policy } from '../../policy/policy.ts';
+import type { NodeRecord, Position } from '../../policy/records.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import { SerialQueue } from '../../serial_queue.ts';
+import { newestGeneration, snapshotPath } from '../../store/generations.ts';
+import { Replica } from '../../store/replica.ts';
+import type { CaughtUp } from '../protocol.ts';
+import { killSockets, listSockets, type Socket } from '../sockets.ts';
+import { Connections, type TrackedSquid } from './connections.ts';
+import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
+import { DestroyedSockets } from './destroyed_sockets.ts';
 import { Fleet, type FleetOptions, loading_seconds } from './fleet.ts';
 import type { LogPosition } from './meter_log.ts';
-import { DestroyedSockets, killSockets, listSockets, type Socket } from './sockets.ts';
-import { type Owner, SquidTraffic } from './traffic.ts';
 import { findSquidUser } from './unix_user.ts';
 import type { Worker } from './worker.ts';
 
-export type SquidOptions = Omit<FleetOptions, 'user' | 'onRevoked'>;
+export type SquidOptions = Omit<FleetOptions, 'user' | 'connections' | 'onRevoked'>;
 
 /** Squid's new log comes with a new decider, which has to load: not often. */
 const most_meter_bytes = 2 ** 30;
 
 /**
  * Starts the engine. A Squid that an earlier agent left running is taken over.
- * Errors: what keeps Squid from running here at all.
+ * Errors: a fault that keeps Squid from running here at all.
  */
 export async function startSquid(options: SquidOptions): Promise<Engine> {
   const engine = new SquidEngine(options);
@@ -37,32 +40,31 @@ class SquidEngine implements Engine {
   readonly name = 'squid';
   readonly #options: SquidOptions;
   readonly #fleet: Fleet;
-  readonly #traffic: SquidTraffic;
+  readonly #connections: Connections;
   readonly #destroyed: DestroyedSockets;
-  /** What to listen on, as a decider last told. */
+  /** Where to listen, as a decider last told. */
   #listeners: ReadonlyMap<number, Listener> = new Map();
   /** The policy in this process: only while there is no decider that holds it. */
   #replica: Replica | undefined;
   /** Nothing was ever listened on: how a node gets to work fast. */
   #isNew = true;
-  /** What is revoked and not closed yet. */
-  readonly #closing = new Set<string>();
   #closing_fault: string | undefined;
   #isStopped = false;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(options: SquidOptions) {
     this.#options = options;
+    this.#connections = new Connections({
+      listSockets,
+      closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
+    });
     this.#fleet = new Fleet({
       ...options,
       user: findSquidUser(),
+      connections: this.#connections,
       onRevoked: (revoked) => this.#close(revoked),
     });
     this.#destroyed = new DestroyedSockets(join(options.config.state_dir, 'destroyed.sockets'));
-    this.#traffic = new SquidTraffic({
-      listSockets: (ports) => this.#listSockets(ports),
-      ownerOf: (connection) => this.#findOwner(connection),
-    });
   }
 
   async start(): Promise<void> {
@@ -72,13 +74,11 @@ class SquidEngine implements Engine {
 
   /** One at a time: the link waits for each. */
   catchUp(): Promise<Position | undefined> {
-    const turn = this.#turn.then(() => this.#catchUp());
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#queue.run(() => this.#catchUp());
   }
 
-  async takeUses(): Promise<Use[]> {
-    return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeUses()))).flat();
+  async takeLastUsed(): Promise<LastUsed[]> {
+    return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
   }
 
   async explain(request: ProxyRequest): Promise<Explanation> {
@@ -91,7 +91,7 @@ class SquidEngine implements Engine {
           position: this.#replica?.position,
         };
     if (!position) throw new Error('This node has no policy yet.');
-    return { verdict, position };
+    return { decision: verdict, position };
   }
 
   listeners(): ReadonlyMap<number, Listener> {
@@ -126,20 +126,20 @@ class SquidEngine implements Engine {
   }
 
   async #catchUpDeciders(): Promise<Position | undefined> {
-    const answers = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
-    this.#close(answers.flatMap(({ revoked }) => revoked));
-    const told = answers.findLast(({ listeners }) => listeners)?.listeners;
+    const caughtUp = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
+    this.#close(caughtUp.flatMap(({ revoked }) => revoked));
+    const told = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
     if (told) await this.#listen(new Map(told.map((listener) => [listener.port, listener])));
-    return lowest(answers.map(({ position }) => position));
+    return lowest(caughtUp.map(({ position }) => position));
   }
 
   async #ask(worker: Worker): Promise<CaughtUp> {
     const { squid } = worker;
     try {
       if (squid.findProcess() === undefined) throw new Error('it does not run');
-      const answers = await this.#askPresent(worker);
+      const responses = await this.#askPresent(worker);
       worker.fault = undefined;
-      return { ...answers.at(-1), revoked: answers.flatMap((one) => one.revoked) };
+      return { ...responses.at(-1), revoked: responses.flatMap((one) => one.revoked) };
     } catch (error) {
       this.#noteSilence(worker, error);
       throw new Error(`Squid ${squid.number}: ${(error as Error).message}.`);
@@ -175,7 +175,7 @@ class SquidEngine implements Engine {
   }
 
   /**
-   * What to listen on, before any decider is there to say so: by the snapshot's server at the first
+   * Where to listen, before any decider is there to say so: by the snapshot's server at the first
    * start, since a decider corrects that at once; by the whole policy when the snapshot has none, or
    * a decider said that there is none by now.
    */
@@ -201,11 +201,17 @@ class SquidEngine implements Engine {
     const { config, log } = this.#options;
     const closes = config.on_revoke === 'close';
     for (const one of revoked) {
-      if (this.#closing.has(one.connection)) continue;
-      if (closes) this.#closing.add(one.connection);
+      if (closes && !this.#connections.revoke(one.connection)) continue;
       log.info({ ...one, closed: closes }, 'a connection is revoked');
     }
     if (closes) this.#kill(revoked.map(({ connection }) => connection));
+  }
+
+  #closeSuspects(squid: number, connections: readonly string[]): void {
+    const { config, log } = this.#options;
+    if (config.on_revoke === 'leave') return;
+    log.warn({ squid, connections }, 'connections without an owner are closed');
+    this.#kill(connections);
   }
 
   /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
@@ -228,58 +234,43 @@ class SquidEngine implements Engine {
     const { workers, active } = this.#fleet;
     const { clock } = this.#options;
     const dead = active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
-    const squids = workers.map(({ squid: { ports, tls_ports }, meter }) => ({
-      log: meter,
-      ports,
-      tls_ports,
-    }));
-    const { finished, ...poll } = await this.#traffic.poll(cursor, squids, clock.now());
+    const squids = workers.map((worker) => this.#tracked(worker));
+    const poll = await this.#connections.poll(cursor, squids, clock.now());
     const destroyed = dead.length > 0 ? this.#destroyed.recent() : new Map<string, Socket>();
     for (const worker of dead) {
-      const { ports, tls_ports } = worker.squid;
-      finished.push(...this.#traffic.died(ports, destroyed, tls_ports, clock.now()));
-      worker.link.authorities.clear();
+      const last = this.#connections.died(this.#tracked(worker), destroyed, clock.now());
+      poll.finished.push(...last);
       worker.isSettled = true;
     }
     this.#destroyed.bound();
     this.#rotate(cursor);
-    return { finished, open: poll.open, cursor: poll.cursor };
+    return poll;
   }
 
-  /** The kernel's list; the deciders hear of it, and say whose connections they are. */
-  async #listSockets(ports: readonly number[]): Promise<Socket[]> {
-    const sockets = await listSockets(ports);
-    await Promise.all(
-      this.#fleet.active.map(async (worker) => {
-        const own = new Set(worker.squid.ports);
-        const mine = sockets.filter(({ port }) => own.has(port));
+  #tracked(worker: Worker): TrackedSquid {
+    const { squid, meter, link } = worker;
+    return {
+      number: squid.number,
+      log: meter,
+      ports: squid.listeners && squid.ports,
+      tls_ports: squid.tls_ports,
+      tellDeciders: async (listed, take) => {
+        // A Squid that is not to run has no connections.
+        if (!this.#fleet.active.includes(worker)) return true;
         try {
-          await worker.link.takeList(mine.map(({ connection }) => connection));
+          await link.takeList(listed, take);
           worker.fault = undefined;
-          this.#closeOrphans(worker, mine);
+          return true;
         } catch (error) {
-          // What it has to tell comes with a later list.
+          // The rest that it has to tell comes with a later list.
           this.#noteSilence(worker, error);
+          return false;
         }
-      }),
-    );
-    const open = new Set(sockets.map(({ connection }) => connection));
-    for (const connection of this.#closing) {
-      if (!open.has(connection)) this.#closing.delete(connection);
-    }
-    return sockets;
+      },
+    };
   }
 
-  /** Nobody could ever revoke them. */
-  #closeOrphans({ squid, link, orphans }: Worker, sockets: readonly Socket[]): void {
-    const { config, log } = this.#options;
-    const connections = orphans.take(sockets, link.authorities);
-    if (connections.length === 0 || config.on_revoke === 'leave') return;
-    log.warn({ squid: squid.number, connections }, 'connections without an owner are closed');
-    this.#kill(connections);
-  }
-
-  /** Begins logs anew that are read and stored: what the cursor says that came back is stored. */
+  /** Begins logs anew that are read and stored: the cursor that comes back says what is stored. */
   #rotate(cursor: unknown): void {
     const { logs } = (cursor ?? { logs: {} }) as { logs: Record<string, LogPosition> };
     for (const { meter, squid } of this.#fleet.active) {
@@ -287,16 +278,6 @@ class SquidEngine implements Engine {
       meter.rotate();
       squid.reopenLogs();
     }
-  }
-
-  #findOwner(connection: string): Owner | undefined {
-    for (const { link } of this.#fleet.workers) {
-      const authority = link.authorities.get(connection);
-      if (!authority || authority.by === 'probe') continue;
-      const { account, user } = authority;
-      return { account, user };
-    }
-    return undefined;
   }
 }
 
@@ -325,7 +306,7 @@ async function readServer(dir: string): Promise<Policy | undefined> {
       return policy;
     }
   } catch {
-    // A file that is gone, or is none, is the replica's to judge.
+    // A file that is gone, or is none, is for the replica to evaluate.
   } finally {
     file.destroy();
   }

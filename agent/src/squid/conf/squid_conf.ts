@@ -1,23 +1,17 @@
-// What Squid is told: its configuration, the pages of its refusals, and how a destination is replaced. Pure text.
+// The configuration of a Squid, as text, and where its files are.
 import { isIP, isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
-import {
-  mayDial,
-  type Network,
-  parseNetworks,
-  refusedIpv4,
-  refusedIpv6,
-  routedIpv6,
-} from '../address.ts';
-import type { Config } from '../config.ts';
-import type { Listener } from '../policy/policy.ts';
-import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/refusals.ts';
-import { meterFormat } from './meter_log.ts';
+import type { Config } from '../../config.ts';
+import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
+import type { Listener } from '../../policy/policy.ts';
+import { meterFormat } from '../agent/meter_log.ts';
+import { refusedDestinations } from './destinations.ts';
+import { failures, pageOf } from './pages.ts';
 
 export interface SquidPaths {
   /** Holds what Squid reads: the configuration, the pages, the script. Squid's user may not write here. */
   dir: string;
   conf: string;
+  listeners: string;
   pid: string;
   errors: string;
   dial_script: string;
@@ -25,7 +19,7 @@ export interface SquidPaths {
   logs: string;
   cache_log: string;
   meter_log: string;
-  /** What the decider reads beside the policy, and where it finds the agent. */
+  /** For the decider: the rules, which it reads beside the policy, and where it finds the agent. */
   rules: string;
   agent_socket: string;
 }
@@ -34,6 +28,7 @@ export function squidPaths(dir: string): SquidPaths {
   return {
     dir,
     conf: `${dir}/squid.conf`,
+    listeners: `${dir}/listeners.json`,
     pid: `${dir}/squid.pid`,
     errors: `${dir}/errors`,
     dial_script: `${dir}/dial.sed`,
@@ -59,10 +54,10 @@ export interface ConfOptions {
   own: ReadonlySet<string>;
 }
 
-/** Nobody's addresses: to bind one fails, so that nothing leaves from an address of the wrong family. */
+/** Addresses that no machine has: to bind one fails, so that nothing leaves from an address of the wrong family. */
 const unusable = ['100::1', '240.0.0.1'];
 
-/** The configuration. Errors: what Squid's syntax cannot carry, by name. */
+/** The configuration. Errors: a value that Squid's syntax cannot carry, by name. */
 export function squidConf(options: ConfOptions): string {
   const { listeners, config, paths, user, decider, certificate, own } = options;
   for (const word of [...Object.values(paths), ...decider, ...Object.values(config.tls ?? {})]) {
@@ -87,7 +82,7 @@ export function squidConf(options: ConfOptions): string {
     'visible_hostname exitward',
     ...fixed,
 
-    // Who may: the decider alone judges. Its refusals bear their reason as a note.
+    // The decider alone decides who may. Its denials bear their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
       ` %>a %>p %>lp %METHOD %DST %PORT %>ha{Proxy-Authorization} ${decider.join(' ')}`,
@@ -95,9 +90,9 @@ export function squidConf(options: ConfOptions): string {
     'acl connect method CONNECT',
     'acl http proto HTTP',
     'acl refused note reason_',
-    // What the decider let in and Squid refuses all the same is nobody's usage.
+    // A request that the decider let in and Squid rejects all the same is billed to no user.
     'acl bad_destination annotate_transaction reason_=destination_refused account_=0',
-    'acl unjudged annotate_transaction reason_=not_ready account_=0',
+    'acl undecided annotate_transaction reason_=not_ready account_=0',
     'acl unreadable annotate_transaction reason_=bad_token',
     'http_access deny !connect !http bad_destination',
     // In the decider's question these would look like none at all.
@@ -111,8 +106,8 @@ export function squidConf(options: ConfOptions): string {
       `deny_info ${statusOf(reason)}:${pageOf(reason)} refused_${reason}`,
     ]),
     // The decider died with the question.
-    'http_access deny unjudged',
-    `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} unjudged`,
+    'http_access deny undecided',
+    `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} undecided`,
     `acl challenged note reason_ ${allReasons.filter((one) => statusOf(one) === 407).join(' ')}`,
     'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
     `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
@@ -123,7 +118,7 @@ export function squidConf(options: ConfOptions): string {
     'reply_header_access Content-Type deny refused',
     'reply_header_replace Content-Type text/plain;charset=utf-8',
 
-    // Where to: what is dialled is judged, after an override and after DNS, every address of a name.
+    // Where to: the address that is dialled is checked, after an override and after DNS, and every address of a name.
     'acl has_dial note dial_',
     `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
     `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longest_queue}`,
@@ -131,13 +126,13 @@ export function squidConf(options: ConfOptions): string {
     'url_rewrite_access allow has_dial',
     'url_rewrite_access deny all',
     'url_rewrite_host_header off',
-    // What was not replaced must not be dialled: the script said nothing, or died with the question.
+    // A host that was not replaced must not be dialled: the script said nothing, or died with the question.
     'acl replaced note replaced_ 1',
-    'adapted_http_access deny has_dial !replaced unjudged',
+    'adapted_http_access deny has_dial !replaced undecided',
     `acl private dst ${refused.join(' ')}`,
     'acl probe note probe_ 1',
     'adapted_http_access deny private !probe bad_destination',
-    // What has no address by now must not have one when it is dialled.
+    // A name that has no address by now must not have one when it is dialled.
     'acl resolves dst all',
     'acl unresolved annotate_transaction account_=0 reason_=unresolved',
     'adapted_http_access allow resolves',
@@ -165,9 +160,9 @@ export function squidConf(options: ConfOptions): string {
 /** Requests that wait for a helper. Never reached: there are not so many connections. */
 const longest_queue = 65_536;
 
-/** What is the same on every node. */
+/** The lines that are the same on every node. */
 const fixed = [
-  // A plain carrier: nothing is kept, nothing is told of the client, and nobody asks Squid about itself.
+  // A plain carrier: nothing is kept, nothing is told of the client, and Squid answers no question about itself.
   'cache deny all',
   'cache_mem 0 MB',
   'memory_pools_limit 16 MB',
@@ -184,11 +179,11 @@ const fixed = [
   'hosts_file none',
   'logfile_rotate 0',
   `max_filedescriptors ${longest_queue}`,
-  // What it says there of questions to the decider holds the credentials of clients.
+  // Its words there about questions to the decider hold the credentials of clients.
   'debug_options ALL,1 82,0',
   // A connection to an origin serves one request: the next one may be another account's.
   'server_persistent_connections off',
-  // An idle tunnel is nobody's business; keep-alive finds the peers that are gone (see portLine).
+  // An idle tunnel stays; keep-alive finds the peers that are gone (see portLine).
   'read_timeout 1 day',
   'client_lifetime 365 days',
   'half_closed_clients off',
@@ -196,7 +191,7 @@ const fixed = [
   'request_start_timeout 1 minute',
   'connect_timeout 30 seconds',
   'shutdown_lifetime 1 second',
-  // Short, so that names follow their owners; never 0: what was judged must still be known when it is dialled.
+  // Short, so that names follow their owners; never 0: the address that was checked must still be known when it is dialled.
   'positive_dns_ttl 5 minutes',
   'negative_dns_ttl 5 seconds',
 ];
@@ -259,126 +254,4 @@ function nameServer(text: string): string {
   throw new Error(
     `EXITWARD_AGENT_DNS_SERVERS: ${text} is not valid; Squid asks name servers on port 53 only.`,
   );
-}
-
-// ---- Pages --------------------------------------------------------------------------------
-
-const pageOf = (reason: Reason) => `ERR_EXITWARD_${reason.toUpperCase()}`;
-
-/** What Squid itself may have to say, all of it: it complains of each page that is missing. */
-const ownPages = [
-  ...['ACCESS_DENIED', 'ACL_TIME_QUOTA_EXCEEDED', 'AGENT_CONFIGURE', 'AGENT_WPAD'],
-  ...['CACHE_ACCESS_DENIED', 'CACHE_MGR_ACCESS_DENIED', 'CANNOT_FORWARD', 'CONFLICT_HOST'],
-  ...['CONNECT_FAIL', 'DIR_LISTING', 'DNS_FAIL', 'ESI', 'FORWARDING_DENIED', 'FTP_DISABLED'],
-  ...['FTP_FAILURE', 'FTP_FORBIDDEN', 'FTP_NOT_FOUND', 'FTP_PUT_CREATED', 'FTP_PUT_ERROR'],
-  ...['FTP_PUT_MODIFIED', 'FTP_UNAVAILABLE', 'GATEWAY_FAILURE', 'ICAP_FAILURE', 'INVALID_REQ'],
-  ...['INVALID_RESP', 'INVALID_URL', 'LIFETIME_EXP', 'NO_RELAY', 'ONLY_IF_CACHED_MISS'],
-  ...['PRECONDITION_FAILED', 'PROTOCOL_UNKNOWN', 'READ_ERROR', 'READ_TIMEOUT'],
-  ...['SECURE_CONNECT_FAIL', 'SHUTTING_DOWN', 'SOCKET_FAILURE', 'TOO_BIG', 'UNSUP_HTTPVERSION'],
-  ...['UNSUP_REQ', 'URN_RESOLVE', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
-];
-
-/**
- * Pages of what Squid itself finds wrong with a request that the policy allows, by the words of the
- * embedded engine as far as Squid can tell. Replies to CONNECT, and to what it could not parse, bear
- * no word in their header.
- */
-const failures = {
-  bad_request: {
-    sentence: 'a proxy takes CONNECT host:port, and http://host/path for other methods',
-    names: [
-      ...['ACCESS_DENIED', 'INVALID_REQ', 'INVALID_URL', 'PROTOCOL_UNKNOWN', 'TOO_BIG'],
-      ...['UNSUP_HTTPVERSION', 'UNSUP_REQ', 'URN_RESOLVE'],
-    ],
-  },
-  unresolved: {
-    sentence: 'the name of the destination could not be resolved',
-    names: ['DNS_FAIL'],
-  },
-  unreachable: {
-    sentence: 'the destination could not be reached, or the exit address of this port is missing',
-    names: ['CANNOT_FORWARD', 'CONNECT_FAIL'],
-  },
-  broken_answer: {
-    sentence: 'the destination ended the connection, or answered what is not HTTP',
-    names: ['INVALID_RESP', 'READ_ERROR', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
-  },
-  timed_out: {
-    sentence: 'the destination did not answer in time',
-    names: ['READ_TIMEOUT', 'LIFETIME_EXP'],
-  },
-};
-
-/** Every page, by the name of its file. A line each, since they are what is sent most to the lost. */
-export function errorPages(): Map<string, string> {
-  const other = 'Exitward: the request could not be carried out (%c).\n';
-  return new Map([
-    ...ownPages.map((name) => [`ERR_${name}`, other] as const),
-    ...Object.entries(failures).flatMap(([word, { names, sentence }]) =>
-      names.map((name) => [`ERR_${name}`, `Exitward: ${sentence} (${word}).\n`] as const),
-    ),
-    ...allReasons.map((reason) => [pageOf(reason), bodyOf(reason)] as const),
-  ]);
-}
-
-// ---- Destinations -------------------------------------------------------------------------
-
-/**
- * Puts the address of an override (the third word) in the place of a URL's host, and of nothing
- * else: the Host header, and what is inside a tunnel, stay the client's.
- */
-export const dialScript = [
-  's/["\\\\]/\\\\&/g',
-  't quoted',
-  ':quoted',
-  's,^([0-9]+) ([a-z]+://)([^/?#@ ]*@)?(\\[[^] ]*\\]|[^]:/?# []*)((:[0-9]*)?([/?#][^ ]*)?) ([^ ]+)( .*)?$,\\1 OK rewrite-url="\\2\\8\\5" replaced_=1,',
-  't',
-  's,^([0-9]+) (\\[[^] ]*\\]|[^]:/?# []*)(:[0-9]+) ([^ ]+)( .*)?$,\\1 OK rewrite-url="\\4\\3" replaced_=1,',
-  't',
-  's,^([0-9]+) .*,\\1 BH,',
-  '',
-].join('\n');
-
-/**
- * What must not be dialled, less what the operator allows. Less, not two lists: a name may have an
- * address that is allowed, and another that is not.
- */
-function refusedDestinations(own: readonly string[], allowed: readonly Network[]): string[] {
-  const everything6 = ipaddr.IPv6.parseCIDR('::/0');
-  const unrouted6 = subtract(everything6, [
-    ipaddr.IPv6.parseCIDR(routedIpv6),
-    // Squid's own spelling of IPv4.
-    ipaddr.IPv6.parseCIDR('::ffff:0:0/96'),
-  ]);
-  return [
-    ...refusedIpv4.map((text): Network => ipaddr.IPv4.parseCIDR(text)),
-    ...unrouted6,
-    ...refusedIpv6.map((text): Network => ipaddr.IPv6.parseCIDR(text)),
-    // Without those in it already: they come and go, and Squid would be told each time.
-    ...parseNetworks(
-      [...new Set(own)]
-        .filter((ip) => mayDial(ip))
-        .sort()
-        .join(),
-    ),
-  ]
-    .flatMap((network) => subtract(network, allowed))
-    .map(([base, bits]) => `${base.toString()}/${bits}`);
-}
-
-/** A network without some others, as networks. */
-function subtract(network: Network, holes: readonly Network[]): Network[] {
-  const [base, bits] = network;
-  const inside = ([one, length]: Network, [other, of]: Network) =>
-    one.kind() === other.kind() && length >= of && ipaddr.parse(one.toString()).match(other, of);
-  if (holes.some((hole) => inside(network, hole))) return [];
-  const within = holes.filter((hole) => inside(hole, network));
-  if (within.length === 0) return [network];
-  const upper = base.toByteArray();
-  upper[bits >> 3] = (upper[bits >> 3] ?? 0) | (0x80 >> (bits & 7));
-  const halves: Network[] = [
-    [base, bits + 1],
-    [ipaddr.fromByteArray(upper) as Network[0], bits + 1],
-  ];
-  return halves.flatMap((half) => subtract(half, within));
 }

@@ -12,8 +12,8 @@ export interface UnixUser {
 const squidUser = 'proxy';
 
 /**
- * Whom Squid runs as when this process starts it: undefined when it is not root, and Squid stays who
- * we are. What the deciders read must be readable by this user's group. Errors: there is no such user.
+ * The user that Squid runs as when this process starts it: undefined when it is not root, and Squid stays who
+ * we are. The files that the deciders read must be readable by this user's group. Errors: there is no such user.
  */
 export function findSquidUser(): UnixUser | undefined {
   if (process.getuid?.() !== 0) return undefined;

@@ -1,7 +1,7 @@
-// What the usage journal says, in memory: its entries applied one after another give what is counted, and what is still to be sent.
+// The state of the usage journal, in memory: its entries, applied one after another, give the counts so far and the rows still to be sent.
 import type { Traffic } from '../engine.ts';
 
-/** Bytes of one user, counted and not yet acknowledged by the control plane. */
+/** Bytes of one user that the control plane has not yet acknowledged. */
 export interface UsageRow {
   account: number;
   user: number;
@@ -11,14 +11,14 @@ export interface UsageRow {
   down: number;
 }
 
-/** Rows that are sent under one name until the control plane has answered that it has them. */
+/** Rows that are sent under one name until the control plane has acknowledged them. */
 export interface Batch {
   boot: string;
   seq: number;
   rows: UsageRow[];
 }
 
-/** What was counted too much of a user: later traffic is reduced by it. */
+/** Bytes of a user that were counted too much: later traffic is reduced by them. */
 export interface Carry {
   account: number;
   user: number;
@@ -26,16 +26,16 @@ export interface Carry {
   down: number;
 }
 
-/** What one poll of the engine came to. It holds as a whole or not at all. */
+/** The outcome of one poll of the engine. It holds as a whole or not at all. */
 export interface Tick {
   rows: UsageRow[];
   /** Where the engine's next poll goes on. */
   cursor: unknown;
-  /** What is counted by now of the request that is under way on a connection. */
+  /** By connection, the bytes counted so far of the request that is under way on it. */
   counted: Traffic[];
-  /** Connections of which nothing is counted any more. */
+  /** Connections to forget: nothing on them is under way. */
   settled: string[];
-  /** What is left to carry; nothing of either, and it is forgotten. */
+  /** The bytes left to carry; a user with none is forgotten. */
   carry: Carry[];
 }
 
@@ -47,26 +47,26 @@ export type Entry =
   | { kind: 'batch'; seq: number; rows: number }
   | { kind: 'acknowledged'; seq: number };
 
-/** What the control plane takes in one row. */
+/** The most that the control plane takes in one row. */
 const mostBytesOfRow = 2 ** 50;
 /** So that no entry of a rewritten journal is huge. */
 const mostInEntry = 10_000;
 
-export class Ledger {
+export class JournalState {
   /** Names this journal; with `seq` it names a batch for ever. */
   boot = '';
   /** Number of the last batch. */
   seq = 0;
   /** The latest `at` that a row ever had; 1, the least that there is, before the first. */
   newest_at = 1;
-  /** What is being sent. */
+  /** The batch that is being sent. */
   batch: Batch | undefined;
   cursor: unknown;
   /** By connection. */
   readonly counted = new Map<string, Traffic>();
   /** By `identityOf`. */
   readonly carry = new Map<string, Carry>();
-  /** What no batch holds yet, oldest first. */
+  /** Rows of no batch yet, oldest first. */
   rows: UsageRow[] = [];
   /** By user and hour: the one of `rows` that more traffic is added to. */
   readonly #growing = new Map<string, UsageRow>();

@@ -16,7 +16,10 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
-import { dialScript, errorPages, type SquidPaths, squidPaths } from './conf.ts';
+import { dialScript } from '../conf/destinations.ts';
+import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
+import { errorPages } from '../conf/pages.ts';
+import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const run = promisify(execFile);
@@ -25,7 +28,7 @@ const run = promisify(execFile);
 const listening_milliseconds = 10_000;
 /** After SIGTERM it serves on for its shutdown_lifetime. */
 const stopping_milliseconds = 10_000;
-const answer_milliseconds = 5000;
+const response_milliseconds = 5000;
 const most_log_bytes = 16 * 1024 * 1024;
 
 /** Where a Squid is reached by its own machine, to see whether it lives. */
@@ -41,13 +44,12 @@ export class SquidInstance {
   readonly #program: string;
   readonly #user: UnixUser | undefined;
   readonly #log: Logger;
-  /** Ports of this machine on which it should listen, and those of them that carry TLS: by the last good configuration. */
-  ports: readonly number[] = [];
-  tls_ports: ReadonlySet<number> = new Set();
+  /** Where it should listen, by the last good configuration. Undefined: not known. */
+  listeners: readonly ListenerInForce[] | undefined;
   /** The process that this agent started last. */
   #started = 0;
   /** Why the newest configuration is not in force. */
-  #refused: string | undefined;
+  #rejected: string | undefined;
   #notListening: string[] = [];
 
   constructor(options: {
@@ -64,6 +66,15 @@ export class SquidInstance {
     this.#log = options.log;
   }
 
+  /** Ports of this machine. */
+  get ports(): number[] {
+    return (this.listeners ?? []).map(({ port }) => port);
+  }
+
+  get tls_ports(): Set<number> {
+    return new Set((this.listeners ?? []).flatMap(({ port, tls }) => (tls ? [port] : [])));
+  }
+
   /** Makes its folders and all files but the configuration. */
   prepare(): void {
     const { dir, errors, logs, dial_script } = this.paths;
@@ -73,10 +84,10 @@ export class SquidInstance {
     }
     for (const [name, text] of errorPages()) this.write(`${errors}/${name}`, text);
     this.write(dial_script, dialScript);
-    this.#readPorts();
+    this.listeners = readListeners(this.paths);
   }
 
-  /** Writes a file for Squid and its helpers to read, and nobody else. */
+  /** Writes a file that Squid and its helpers may read, and no other program. */
   write(path: string, text: string): void {
     const partial = `${path}.partial`;
     rmSync(partial, { force: true });
@@ -94,14 +105,15 @@ export class SquidInstance {
   }
 
   /**
-   * Puts a configuration in force: starts Squid with it, or tells the running one if it is another
-   * than that one has. One that Squid does not accept changes nothing and is told by `faults`.
+   * Puts a configuration, which listens so, in force: starts Squid with it, or tells the running one
+   * if it is another than that one has. One that Squid does not accept changes nothing and is told
+   * by `faults`.
    */
-  async apply(conf: string): Promise<void> {
-    const isNew = readIfThere(this.paths.conf) !== conf;
-    const isInForce = !isNew || (await this.#accept(conf));
-    if (isInForce) this.#refused = undefined;
-    this.#readPorts();
+  async apply(conf: string, listeners: readonly ListenerInForce[]): Promise<void> {
+    const isNew = this.listeners === undefined || readIfThere(this.paths.conf) !== conf;
+    const isInForce = !isNew || (await this.#accept(conf, listeners));
+    if (isInForce) this.#rejected = undefined;
+    this.listeners = readListeners(this.paths);
     const pid = this.findProcess();
     if (pid !== undefined && isNew && isInForce) await this.reconfigure();
     else if (pid !== undefined) await this.#awaitPorts(pid, 0);
@@ -148,17 +160,17 @@ export class SquidInstance {
     else await this.#awaitPorts(pid, 0);
   }
 
-  /** Whether it answers a request: one that it refuses by itself, and that nobody is billed for. */
-  answers({ host, port, tls }: Reach): Promise<boolean> {
+  /** Whether it responds to a request: one that it rejects by itself, and that is billed to no user. */
+  responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = tls
         ? connectTls({ host, port, rejectUnauthorized: false })
         : connect({ host, port });
-      const settle = (answered: boolean) => {
+      const settle = (responded: boolean) => {
         socket.destroy();
-        resolve(answered);
+        resolve(responded);
       };
-      socket.setTimeout(answer_milliseconds, () => settle(false));
+      socket.setTimeout(response_milliseconds, () => settle(false));
       socket.once(tls ? 'secureConnect' : 'connect', () =>
         socket.write('GET ftp://exitward/ HTTP/1.0\r\n\r\n'),
       );
@@ -176,7 +188,7 @@ export class SquidInstance {
       if (!readIfThere(`/proc/${child}/cmdline`)?.includes(`\0${this.paths.rules}\0`)) continue;
       this.#log.error(
         { squid: this.number, pid: child },
-        'a decider that does not answer is ended',
+        'a decider that does not respond is ended',
       );
       signal(child, 'SIGKILL');
     }
@@ -209,28 +221,19 @@ export class SquidInstance {
   async retire(): Promise<void> {
     await this.stop();
     rmSync(this.paths.conf, { force: true });
-    this.#readPorts();
-    this.#refused = undefined;
+    this.listeners = [];
+    this.#rejected = undefined;
     this.#notListening = [];
   }
 
   faults(): string[] {
-    return this.#refused === undefined
+    return this.#rejected === undefined
       ? this.#notListening
-      : [this.#refused, ...this.#notListening];
-  }
-
-  #readPorts(): void {
-    const conf = readIfThere(this.paths.conf) ?? '';
-    const lines = [...conf.matchAll(/^(https?)_port (?:\S+:)?(\d+) /gm)];
-    this.ports = lines.map(([, , port]) => Number(port));
-    this.tls_ports = new Set(
-      lines.flatMap(([, kind, port]) => (kind === 'https' ? [Number(port)] : [])),
-    );
+      : [this.#rejected, ...this.#notListening];
   }
 
   /** Has Squid itself read the configuration before it takes the place of the last good one. */
-  async #accept(conf: string): Promise<boolean> {
+  async #accept(conf: string, listeners: readonly ListenerInForce[]): Promise<boolean> {
     const proposed = `${this.paths.conf}.proposed`;
     this.write(proposed, conf);
     try {
@@ -238,10 +241,11 @@ export class SquidInstance {
     } catch (error) {
       const { message, stderr } = error as ExecFileException & { stderr?: string };
       const why = /(?:FATAL|ERROR): (.*)/.exec(stderr ?? '')?.[1] ?? message;
-      this.#refused = `Squid ${this.number} refuses its new configuration: ${why}`;
+      this.#rejected = `Squid ${this.number} refuses its new configuration: ${why}`;
       this.#log.error({ squid: this.number, why }, 'Squid refuses its new configuration');
       return false;
     }
+    this.write(this.paths.listeners, listenersFile(this.paths, conf, listeners));
     renameSync(proposed, this.paths.conf);
     return true;
   }
@@ -279,7 +283,7 @@ export class SquidInstance {
     const missing = this.ports.filter(
       (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
     );
-    // What it is about to close is not in its way.
+    // A socket that it is about to close is not in its way.
     const isTaken = (port: number) =>
       listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
     return { missing, taken: new Set(missing.filter(isTaken)) };

@@ -1,4 +1,4 @@
-// Why a connection is refused: the reason that machines read, the status, and a sentence for the person.
+// The reasons for which a connection is denied: a word for machines, a status, and a sentence for the person.
 
 /** Every reason, with its status. 407: other credentials may help. 403: they would not. */
 const reasons = {
@@ -40,7 +40,7 @@ export function sentenceOf(reason: Reason): string {
   return reasons[reason][1];
 }
 
-/** The body of a refusal: one line of text. */
+/** The body of a denial: one line of text. */
 export function bodyOf(reason: Reason): string {
   return `Exitward: ${sentenceOf(reason)} (${reason}).\n`;
 }

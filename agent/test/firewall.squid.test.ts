@@ -1,10 +1,10 @@
-// The nftables guard, in network namespaces of its own: real sockets from exit addresses to private ones, and to others.
+// The nftables firewall, in network namespaces of its own: real sockets from exit addresses to private ones, and to others.
 import { execFileSync, spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
-import { type GuardOptions, guardRules } from '../src/squid/guard.ts';
+import { type FirewallOptions, firewallRules } from '../src/firewall.ts';
 
-const namespace = `exitward-guard-${process.pid}`;
+const namespace = `exitward-firewall-${process.pid}`;
 /** The rest of the Internet. */
 const beyond = `${namespace}-beyond`;
 const exit4 = '198.51.100.1';
@@ -33,8 +33,8 @@ const runIn = (name: string, command: string, ...args: string[]) =>
   execFileSync('ip', ['netns', 'exec', name, command, ...args], { encoding: 'utf8' }).trim();
 const inside = (command: string, ...args: string[]) => runIn(namespace, command, ...args);
 const connect = (from: string, to: string) => inside(process.execPath, '-e', client, from, to);
-const apply = (options: Partial<GuardOptions>) => {
-  const rules = guardRules({
+const apply = (options: Partial<FirewallOptions>) => {
+  const rules = firewallRules({
     exit_ips: [exit4, exit6],
     allowed: parseNetworks(`${allowed}/32`),
     proxy_user: undefined,
@@ -79,11 +79,11 @@ afterAll(() => {
 
 const exitTo = (to: string) => (to.includes(':') ? exit6 : exit4);
 
-test('without the guard an exit address reaches private destinations', () => {
+test('without the firewall an exit address reaches private destinations', () => {
   for (const to of privates) expect([to, connect(exitTo(to), to)]).toEqual([to, 'hello']);
 });
 
-test('the guard refuses private destinations to exit addresses, and nothing else', () => {
+test('the firewall rejects private destinations to exit addresses, and nothing else', () => {
   apply({});
   for (const to of privates) {
     expect([to, connect(exitTo(to), to)]).toEqual([to, expect.stringMatching(/^E[A-Z]+$/)]);
@@ -92,7 +92,7 @@ test('the guard refuses private destinations to exit addresses, and nothing else
   expect(connect(other4, '10.9.9.9')).toBe('hello');
 });
 
-test("the guard refuses the machine's own addresses to exit addresses, less what is allowed", () => {
+test("the firewall rejects the machine's own addresses to exit addresses, less what is allowed", () => {
   apply({ exit_ips: [] });
   for (const to of own) expect([to, connect(exitTo(to), to)]).toEqual([to, 'hello']);
   apply({});
@@ -104,7 +104,7 @@ test("the guard refuses the machine's own addresses to exit addresses, less what
   expect(connect(exit4, '9.9.9.10')).toBe('hello');
 });
 
-test('what the operator allows passes the guard', () => {
+test('what the operator allows passes the firewall', () => {
   apply({});
   expect(connect(exit4, allowed)).toBe('hello');
   apply({ allowed: [] });

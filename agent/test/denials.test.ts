@@ -1,6 +1,6 @@
-// Refusals: each has a reason for machines, a status that says whether other credentials may help, and a sentence.
+// Denials: each has a reason for machines, a status that says whether other credentials may help, and a sentence.
 import { expect, test } from 'vitest';
-import { allReasons, bodyOf, sentenceOf, statusOf } from '../src/policy/refusals.ts';
+import { allReasons, bodyOf, sentenceOf, statusOf } from '../src/policy/denials.ts';
 
 test('credentials are asked for where others may help, and nowhere else', () => {
   const of = (status: number) => allReasons.filter((reason) => statusOf(reason) === status);

@@ -1,40 +1,40 @@
-// Answers Squid's questions, a line each: this is run for every request, and does nothing that it need not.
-import { decide, type ProxyRequest, type Rules, readCredentials } from '../policy/decide.ts';
-import type { Policy } from '../policy/policy.ts';
-import type { Uses } from '../policy/uses.ts';
-import type { Census } from './census.ts';
-import { connectionName } from './meter_log.ts';
+// Decides the requests that Squid asks about, a line each: this runs for every request, and does nothing that it need not.
+import { decide, type ProxyRequest, type Rules, readCredentials } from '../../policy/decide.ts';
+import type { LastUsedTimes } from '../../policy/last_used.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { connectionName } from '../sockets.ts';
+import type { Connections } from './connections.ts';
 
-export interface JudgeOptions {
+export interface EvaluatorOptions {
   /** The policy of now: a reload makes another object. */
   policy: () => Policy;
   rules: Rules;
   port_shift: number;
   /** Hears of every connection that is let in. */
-  census: Census;
-  uses: Uses;
+  connections: Connections;
+  uses: LastUsedTimes;
 }
 
-export class Judge {
+export class Evaluator {
   readonly #policy: () => Policy;
-  readonly #census: Census;
-  readonly #uses: Uses;
+  readonly #connections: Connections;
+  readonly #uses: LastUsedTimes;
   rules: Rules;
   port_shift: number;
 
-  constructor({ policy, rules, port_shift, census, uses }: JudgeOptions) {
+  constructor({ policy, rules, port_shift, connections, uses }: EvaluatorOptions) {
     this.#policy = policy;
-    this.#census = census;
+    this.#connections = connections;
     this.#uses = uses;
     this.rules = rules;
     this.port_shift = port_shift;
   }
 
   /**
-   * `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -` is answered by `ID OK …` with the notes
-   * that squid.conf and the meter want, or `ID ERR reason_=…`.
+   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`: `ID OK …` with the
+   * notes that squid.conf and the meter want, or `ID ERR reason_=…`.
    */
-  answer(line: string, now: number): string {
+  respond(line: string, now: number): string {
     const words = line.split(' ');
     const [id, source = '', source_port = '', port, method = '', host = ''] = words;
     const authorization = words[7];
@@ -53,7 +53,7 @@ export class Judge {
     if (verdict.verdict !== 'allow') return `${id} ERR reason_=${verdict.reason}\n`;
     const { authority, dial } = verdict;
     if (authority.by === 'probe') return `${id} OK probe_=1\n`;
-    this.#census.admit(connectionName(source, source_port, port ?? ''), authority);
+    this.#connections.admit(connectionName(source, source_port, port ?? ''), authority);
     this.#uses.note(authority, now);
     const notes = `account_=${authority.account} user_=${authority.user}`;
     if (dial === undefined) return `${id} OK ${notes}\n`;

@@ -1,9 +1,12 @@
-// A second fence in the kernel: nftables rules that keep exit addresses from reaching private destinations, and the machine itself.
+// The firewall, a second fence in the kernel: nftables rules that keep exit addresses from reaching private destinations, and the machine itself.
 import { execFile } from 'node:child_process';
 import { isIPv4 } from 'node:net';
-import { type Network, refusedIpv4, refusedIpv6, routedIpv6 } from '../address.ts';
+import { type Network, refusedIpv4, refusedIpv6, routedIpv6 } from './address.ts';
+import type { Config } from './config.ts';
+import type { Listener } from './policy/policy.ts';
+import { findSquidUser } from './squid/agent/unix_user.ts';
 
-export interface GuardOptions {
+export interface FirewallOptions {
   exit_ips: readonly string[];
   /** Destinations that the operator allows although they are private or reserved. */
   allowed: readonly Network[];
@@ -14,11 +17,24 @@ export interface GuardOptions {
 const table = 'inet exitward';
 const reject = 'counter reject with icmpx admin-prohibited';
 
+/** The options of this node: its exits, and the destinations that its operator allowed. */
+export function firewallOptions(
+  { allowed, engine }: Config,
+  listeners: ReadonlyMap<number, Listener>,
+): FirewallOptions {
+  const exits = Array.from(listeners.values(), ({ exit_ip }) => exit_ip);
+  return {
+    exit_ips: [...new Set(exits)].sort(),
+    allowed,
+    proxy_user: engine === 'squid' ? findSquidUser()?.name : undefined,
+  };
+}
+
 /**
- * The ruleset, for `nft -f`. It judges new connections by their exit address: what the machine does
- * for itself, or the proxy with its helpers, does not matter to it. Applying it again replaces it.
+ * The ruleset, for `nft -f`. It decides by the exit address of a new connection: connections that the
+ * machine makes for itself, or the proxy to its helpers, pass. Applying it again replaces it.
  */
-export function guardRules({ exit_ips, allowed, proxy_user }: GuardOptions): string {
+export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions): string {
   const exits4 = exit_ips.filter((ip) => isIPv4(ip));
   const exits6 = exit_ips.filter((ip) => !isIPv4(ip));
   const allowed4 = allowed.filter(([base]) => base.kind() === 'ipv4').map(networkText);
@@ -64,13 +80,13 @@ export function guardRules({ exit_ips, allowed, proxy_user }: GuardOptions): str
   ].join('\n');
 }
 
-/** Puts the ruleset in force. Errors: what `nft` says against it. */
-export function applyGuard(options: GuardOptions): Promise<void> {
-  return nft(guardRules(options));
+/** Puts the ruleset in force. Errors: those that `nft` tells. */
+export function applyFirewall(options: FirewallOptions): Promise<void> {
+  return nft(firewallRules(options));
 }
 
 /** Takes the ruleset away; it need not be there. */
-export function removeGuard(): Promise<void> {
+export function removeFirewall(): Promise<void> {
   return nft(`table ${table}\ndelete table ${table}\n`);
 }
 
