@@ -83,6 +83,7 @@ export default defineConfig({
             ...(hasBrowser ? [] : browser),
             ...(hasTerminal ? [] : terminal),
           ],
+          provide: { databases: ['SQLite', 'PostgreSQL'] },
           globalSetup: ['server/test/postgres.ts'],
         },
       },
