@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cost } from '../src/signin/passwords.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
+import { until } from './waiting.ts';
 
 const day = 86_400;
 const wrong = { message: 'account, user or password is not right.' };
@@ -468,13 +469,4 @@ eachDatabase((database) => {
 async function seenAt(browser: Browser): Promise<number> {
   const sessions = (await browser.get('/sessions')).body as Array<Record<string, unknown>>;
   return sessions.find(({ current }) => current)?.seen_at as number;
-}
-
-/** Waits for what is written beside the answers. */
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if (await holds()) return;
-    await new Promise((again) => setTimeout(again, 10));
-  }
-  throw new Error('It did not come about within a second.');
 }
