@@ -12,7 +12,7 @@ import { type NodePlace, originNetwork } from './places.ts';
 
 export type EngineName = 'embedded' | 'squid';
 
-const program = fileURLToPath(new URL('../../agent/bin/exitward-agent.js', import.meta.url));
+const thisProgram = fileURLToPath(new URL('../../agent/bin/exitward-agent.js', import.meta.url));
 
 export interface AgentOptions {
   engine: EngineName;
@@ -24,6 +24,8 @@ export interface AgentOptions {
   namespace?: string;
   /** Where the control plane is; behind its relay when nothing is said. */
   url?: string;
+  /** The command line of another version of the agent, in place of this one's. */
+  program?: string;
 }
 
 export class AgentProcess {
@@ -36,7 +38,8 @@ export class AgentProcess {
   #child: ChildProcess | undefined;
   #said = '';
 
-  private constructor({ engine, name, place, namespace, settings = {} }: AgentOptions) {
+  private constructor(options: AgentOptions) {
+    const { engine, name, place, namespace, program = thisProgram, settings = {} } = options;
     this.name = name;
     this.place = place;
     this.#engine = engine;
