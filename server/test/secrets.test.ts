@@ -47,7 +47,7 @@ eachDatabase((database) => {
     let url: string;
 
     beforeAll(async () => {
-      url = await database.url();
+      url = await database.emptyUrl();
       settings = ServerProcess.settings({
         EXITWARD_DATABASE_URL: url,
         EXITWARD_LOG_LEVEL: 'trace',
