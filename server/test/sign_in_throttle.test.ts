@@ -7,6 +7,7 @@ import { inHashQueue } from '../src/sign_in/passwords.ts';
 import { addressPrefix } from '../src/sign_in/throttle.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { until } from './waiting.ts';
 
 const right = passwordOf('alice');
 
@@ -150,8 +151,7 @@ eachDatabase((database) => {
       );
       return rows.length;
     };
-    const until = performance.now() + 5000;
-    while ((await failures()) < 2 && performance.now() < until) await sleep(10);
+    await until(async () => (await failures()) >= 2);
     expect(await failures()).toBe(2);
     for (const { resolve } of places) resolve();
     await Promise.all(busy);
