@@ -5,18 +5,18 @@ import { QueryClientProvider } from '@tanstack/preact-query';
 import { render } from 'preact';
 import { Router } from 'wouter-preact';
 import { useHashLocation } from 'wouter-preact/use-hash-location';
+import { queries } from './api/reading.ts';
+import { start } from './api/session.ts';
 import { App } from './app.tsx';
-import { queries } from './reading.ts';
-import { start } from './session.ts';
-import { Guard } from './ui/guard.tsx';
+import { ErrorBoundary } from './ui/error_boundary.tsx';
 
 void start();
 render(
   <QueryClientProvider client={queries}>
     <Router hook={useHashLocation}>
-      <Guard>
+      <ErrorBoundary>
         <App />
-      </Guard>
+      </ErrorBoundary>
     </Router>
   </QueryClientProvider>,
   document.getElementById('app') as HTMLElement,

@@ -1,13 +1,14 @@
 // What the overview says needs attention, and what it leaves alone.
 import { describe, expect, test } from 'vitest';
-import { named } from '../src/attention.ts';
-import type { DnsState } from '../src/dns_entries.ts';
-import { attention } from '../src/overview/attention.ts';
-import type { Known } from '../src/overview/known.ts';
+import { attention } from '../src/account/overview/attention.ts';
+import type { DescriptionList } from '../src/account/overview/known.ts';
+import { named } from '../src/attention/items.ts';
+import type { DnsState } from '../src/dns/entries.ts';
 
 const now = 1_795_229_104;
 const day = 86_400;
-const keys = (known: Omit<Known, 'now'>) => attention({ now, ...known }).map(({ key }) => key);
+const keys = (known: Omit<DescriptionList, 'now'>) =>
+  attention({ now, ...known }).map(({ key }) => key);
 
 const contract = {
   suspended: false,

@@ -1,6 +1,6 @@
 // What is said of an address that is listed already, to whoever cannot take that entry away.
 import { describe, expect, test } from 'vitest';
-import { listedElsewhere } from '../src/forms/listed_elsewhere.ts';
+import { listedElsewhere } from '../src/authlist/listed_elsewhere.ts';
 
 const taken = { sentence: '198.51.100.7 is already on the authlist.', field: 'ip' };
 const wayOn = 'Ask an admin, or use a token.';

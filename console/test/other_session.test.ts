@@ -14,8 +14,8 @@ vi.stubGlobal('fetch', async (url: string, { headers }: { headers: HeadersInit }
 });
 afterAll(() => vi.unstubAllGlobals());
 
-const { change, queries } = await import('../src/reading.ts');
-const { readSession, refusalOf, session, setSession } = await import('../src/session.ts');
+const { change, queries } = await import('../src/api/reading.ts');
+const { readSession, refusalOf, session, setSession } = await import('../src/api/session.ts');
 type Session = NonNullable<typeof session.value>;
 
 const sessionOf = (account: string, name: string, session_id: number, flags = {}) =>

@@ -5,8 +5,8 @@ import { afterAll, expect, test, vi } from 'vitest';
 vi.stubGlobal('sessionStorage', { getItem: () => null });
 afterAll(() => vi.unstubAllGlobals());
 
-const { ApiError, call } = await import('../src/api.ts');
-const { explain } = await import('../src/sentences.ts');
+const { ApiError, call } = await import('../src/api/api.ts');
+const { explain } = await import('../src/api/sentences.ts');
 
 const refusal = (status: number, message: string, headers: Record<string, string> = {}) =>
   explain(new ApiError(message, status, new Headers(headers)));

@@ -8,9 +8,9 @@ vi.stubGlobal('sessionStorage', {
   setItem: (key: string, value: string) => kept.set(key, value),
   removeItem: (key: string) => kept.delete(key),
 });
-const sessions = await import('../src/session.ts');
+const sessions = await import('../src/api/session.ts');
 const { session, sessionEnded, setSession, isSignedOut } = sessions;
-const tokens = await import('../src/operator_token.ts');
+const tokens = await import('../src/api/operator_token.ts');
 const { operatorToken, operatorTokenEnded, setOperatorToken, forgetOperatorToken } = tokens;
 afterAll(() => vi.unstubAllGlobals());
 

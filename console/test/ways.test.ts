@@ -1,6 +1,6 @@
 // The ports through which a custom DNS entry can be tried.
 import { expect, test } from 'vitest';
-import { waysThrough } from '../src/forms/ways.ts';
+import { waysThrough } from '../src/dns/ways.ts';
 import type { OwnServer } from '../src/servers/rows.ts';
 
 const ports = [

@@ -1,5 +1,5 @@
 // A choice whose options are still being read: it takes no typing that they would replace.
-import { explain } from '../sentences.ts';
+import { explain } from '../api/sentences.ts';
 import { SelectField } from '../ui/field.tsx';
 
 interface ReadingFieldProps {

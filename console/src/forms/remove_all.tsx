@@ -1,19 +1,19 @@
 // Removing all entries of a list: the dialog that says how many and asks for a typed word, and the way back.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../api.ts';
+import { ApiError } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { refusal, session } from '../api/session.ts';
 import { count, dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { refusal, session } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { TextField } from '../ui/field.tsx';
 import { keepFocus } from '../ui/focus.ts';
 import { Form, textOf } from '../ui/form.tsx';
 import { Time } from '../ui/time.tsx';
-import { say } from '../ui/toast.tsx';
+import { notify } from '../ui/toast.tsx';
 import { undoBy } from './undo.ts';
 
 /** The lists that can be emptied at once, by their name in the record of removals. */
@@ -62,7 +62,7 @@ export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) 
     const removed = await change(remove, {});
     onClose();
     const { removal_id } = removed;
-    say(
+    notify(
       `${count(removed.entries, one, many)} removed.`,
       removal_id === null ? {} : undoRemoval(list, removal_id),
     );

@@ -1,10 +1,10 @@
 // One account: its contract and all that belongs to it, each part at an address of its own.
 import type { FunctionComponent } from 'preact';
 import { Link } from 'wouter-preact';
-import { NotFoundPage } from '../pages/not_found.tsx';
+import { useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
-import { useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
 import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { AuditPart } from './account/audit.tsx';

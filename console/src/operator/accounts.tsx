@@ -1,23 +1,23 @@
 // Every account: how it stands with its contract, and a way to its page.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
+import { usePages } from '../api/paging.ts';
+import { explain } from '../api/sentences.ts';
 import { bytes, date, percent } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { TextField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Meter } from '../ui/meter.tsx';
+import { MoreRows } from '../ui/more_rows.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { useDialog } from './ask.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { Moment } from './moment.tsx';
-import { MoreRows } from './more_rows.tsx';
-import { usePages } from './paging.ts';
 import { type Account, accountStates } from './states.ts';
 
 export function AccountsPage() {

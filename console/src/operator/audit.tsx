@@ -1,9 +1,9 @@
 // The audit log of the whole network.
 import { useId, useState } from 'preact/hooks';
+import { usePages } from '../api/paging.ts';
 import { TextField } from '../ui/field.tsx';
 import { Page } from '../ui/page.tsx';
 import { AuditLog } from './audit_log.tsx';
-import { usePages } from './paging.ts';
 
 export function AuditPage() {
   const [account, setAccount] = useState('');

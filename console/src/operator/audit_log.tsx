@@ -1,16 +1,16 @@
 // The audit log, of the whole network or of one account: who changed what, as sentences, the newest first.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { useLookBack } from '../audit_pages.ts';
-import { accountKinds, kindOf, networkKinds } from '../audit_sentences.ts';
-import { OneRecord } from '../pages/activity.tsx';
+import { useLookBack } from '../activity/look_back.ts';
+import { OneRecord } from '../activity/page.tsx';
+import { accountKinds, kindOf, networkKinds } from '../activity/sentences.ts';
+import { usePages } from '../api/paging.ts';
+import { explain } from '../api/sentences.ts';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
 import { Card, Empty } from '../ui/card.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { MoreRows } from './more_rows.tsx';
-import { usePages } from './paging.ts';
+import { MoreRows } from '../ui/more_rows.tsx';
 
 const everything = '';
 

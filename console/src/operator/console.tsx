@@ -1,13 +1,13 @@
 // The operator's console: its pages, for whoever gave an operator token.
 import { useEffect } from 'preact/hooks';
 import { Link, Route, Switch, useLocation } from 'wouter-preact';
+import { follow } from '../api/live.ts';
+import { forgetOperatorToken } from '../api/operator_token.ts';
+import { queries } from '../api/reading.ts';
+import { facts } from '../api/session.ts';
 import { Frame, type Place } from '../frame.tsx';
-import { follow } from '../live.ts';
-import { forgetOperatorToken } from '../operator_token.ts';
-import { NotFoundPage } from '../pages/not_found.tsx';
+import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
-import { queries } from '../reading.ts';
-import { facts } from '../session.ts';
 import '../style/operator.css';
 import { lazy } from '../ui/lazy.tsx';
 import { OverviewPage } from './overview.tsx';

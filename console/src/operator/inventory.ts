@@ -1,6 +1,6 @@
 // An inventory as a file, JSON or CSV, sent to the server as it is.
-import { type Answer, ApiError, type Given } from '../api.ts';
-import { change } from '../reading.ts';
+import { type Answer, ApiError, type Given } from '../api/api.ts';
+import { change } from '../api/reading.ts';
 
 export type Outcome = Answer<'admin_import_inventory'>;
 type Query = Required<Given<'admin_import_inventory'>['query']>;

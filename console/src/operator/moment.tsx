@@ -1,7 +1,7 @@
 // Times in tables and forms: how far from now, with the date beneath.
 
 import { localText, zoneAt } from '../forms/expiry.ts';
-import { Since, Until } from '../moments.tsx';
+import { Since, Until } from '../relative_time.tsx';
 import { TextField } from '../ui/field.tsx';
 
 /** What has happened: "3 minutes ago"; `never` where it has not. */

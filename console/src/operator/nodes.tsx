@@ -1,17 +1,17 @@
 // Every node: which server it serves, whether it is there, how far it is; and the codes that nobody has used yet.
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Ask, useDialog } from './ask.tsx';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { Moment } from './moment.tsx';
 import { NodesTable } from './nodes_table.tsx';
@@ -104,7 +104,7 @@ const inviteColumns: Column<Invite>[] = [
 
 function TakeBack({ id, server, onClose }: { id: string; server: string; onClose: () => void }) {
   return (
-    <Ask
+    <FormDialog
       title={`Take back the invitation for ${server}?`}
       verb="Take it back"
       onClose={onClose}
@@ -116,6 +116,6 @@ function TakeBack({ id, server, onClose }: { id: string; server: string; onClose
       <p>
         The code that was made for {server} no longer lets a machine join. Nodes that joined stay.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

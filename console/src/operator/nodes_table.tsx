@@ -1,12 +1,12 @@
 // Nodes as a table, of the whole network or of one server.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
+import { change } from '../api/reading.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { change } from '../reading.ts';
 import { Badge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Ask } from './ask.tsx';
 import { Happened } from './moment.tsx';
 import { lagText, type Node, nodeState } from './states.ts';
 
@@ -75,7 +75,7 @@ interface RevokeNodeProps {
 function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeProps) {
   const live = others.filter((one) => one.live).length;
   return (
-    <Ask
+    <FormDialog
       title={`Revoke ${name} of ${server}?`}
       verb={`Revoke ${name}`}
       onClose={onClose}
@@ -97,6 +97,6 @@ function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeP
         It cannot be brought back; the machine can join again with a new code. What the machine
         holds is beyond reach: take its keys and addresses away, too.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,19 +1,19 @@
 // One server: what is known of it, its exit IPs, its nodes, and what a node of it would do with a connection.
 import { Link, useLocation } from 'wouter-preact';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
 import { count, country, dateTime } from '../format.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
+import { DescriptionList } from '../ui/description_list.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
-import { Ask, useDialog } from './ask.tsx';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
-import { Known } from './known.tsx';
 import { NodesTable } from './nodes_table.tsx';
 import { Exits } from './server/exits.tsx';
 import { Explain } from './server/explain.tsx';
@@ -74,7 +74,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
         </>
       }
     >
-      <Known
+      <DescriptionList
         of={[
           ['City', `${server.city}, ${country(server.country)}`],
           ['Position', `${server.latitude}, ${server.longitude}`],
@@ -126,7 +126,7 @@ function RemoveServer({
 }: RemoveServerProps) {
   const [, navigate] = useLocation();
   return (
-    <Ask
+    <FormDialog
       title={`Remove ${name} from the network?`}
       verb={`Remove ${name}`}
       onClose={onClose}
@@ -149,6 +149,6 @@ function RemoveServer({
         {nodes.length > 0 && `: ${nodes.map((node) => node.name).join(', ')}`}. What was used there
         stays counted. This cannot be undone.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,10 +1,11 @@
 // Every server of the network: filtered by country, service, and how its nodes and its exit IPs stand.
 import { useMemo, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
+import { useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
 import { country } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
@@ -13,7 +14,6 @@ import { Loaded } from '../ui/loaded.tsx';
 import { LongList } from '../ui/long_list.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { useDialog } from './ask.tsx';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { NewServerDialog } from './forms/server_form.tsx';
 import {

@@ -1,14 +1,14 @@
 // The operator's token is asked for, and tried before anything is shown.
 import { Link } from 'wouter-preact';
-import { ApiError, call } from '../api.ts';
-import { operatorTokenEnded, setOperatorToken } from '../operator_token.ts';
+import { ApiError, call } from '../api/api.ts';
+import { operatorTokenEnded, setOperatorToken } from '../api/operator_token.ts';
+import { queries } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { facts } from '../api/session.ts';
 import { paths } from '../paths.ts';
-import { queries } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { facts } from '../session.ts';
 import { CheckField, TextField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';
-import { Lone } from '../ui/lone.tsx';
+import { SingleCard } from '../ui/single_card.tsx';
 
 export function OperatorSignIn() {
   const signIn = async (fields: FormData) => {
@@ -19,7 +19,7 @@ export function OperatorSignIn() {
     setOperatorToken(token, fields.has('keep'));
   };
   return (
-    <Lone
+    <SingleCard
       title="Run the network"
       foot={
         facts.value?.audiences.account && (
@@ -52,7 +52,7 @@ export function OperatorSignIn() {
           hint="Otherwise it is forgotten when the page is loaded again."
         />
       </Form>
-    </Lone>
+    </SingleCard>
   );
 }
 

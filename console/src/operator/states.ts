@@ -1,5 +1,5 @@
 // How servers, nodes and accounts stand: each state as a tone and a word.
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
 import { count } from '../format.ts';
 import type { Tone } from '../ui/badge.tsx';
 

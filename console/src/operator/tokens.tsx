@@ -1,8 +1,10 @@
 // The operators' own tokens: one for each person, as the audit log names them.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../api.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { nameRule } from '../forms/name_rule.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -12,8 +14,6 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { ShownOnce } from '../ui/shown_once.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Ask, useDialog } from './ask.tsx';
-import { nameRule } from './forms/name_rule.ts';
 import { Happened } from './moment.tsx';
 
 type Token = Answer<'admin_list_tokens'>[number];
@@ -96,7 +96,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
 
 function RevokeToken({ token: { id, name }, onClose }: { token: Token; onClose: () => void }) {
   return (
-    <Ask
+    <FormDialog
       title={`Revoke the token of ${name}?`}
       verb={`Revoke ${name}`}
       onClose={onClose}
@@ -112,6 +112,6 @@ function RevokeToken({ token: { id, name }, onClose }: { token: Token; onClose: 
         </strong>{' '}
         It cannot be brought back. If it is the one that you signed in with, you are signed out.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,11 +1,12 @@
 // What every account used in its running billing period.
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { usePages } from '../api/paging.ts';
+import { explain } from '../api/sentences.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty, Stat } from '../ui/card.tsx';
@@ -13,9 +14,8 @@ import { Loaded } from '../ui/loaded.tsx';
 import { LongList } from '../ui/long_list.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { isoDay } from '../usage_days.ts';
+import { isoDay } from '../usage/days.ts';
 import { UsageMeter } from './accounts.tsx';
-import { usePages } from './paging.ts';
 
 type AccountUsage = Answer<'admin_list_usage'>[number];
 

@@ -1,14 +1,14 @@
 // Adding a server to the contract and taking it off; each can be undone by the other.
 import { useState } from 'preact/hooks';
+import { change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { refusal } from '../api/session.ts';
 import { bytes, count } from '../format.ts';
 import { undoBy } from '../forms/undo.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { refusal } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Form } from '../ui/form.tsx';
-import { complain, say } from '../ui/toast.tsx';
+import { notify, notifyError } from '../ui/toast.tsx';
 import type { OwnServer } from './rows.ts';
 
 const put = (server: string) => change('console_add_server', { path: { server } });
@@ -21,7 +21,7 @@ async function add(server: string): Promise<void> {
     await take(server);
     return `${server} is off the contract again.`;
   };
-  say(`${server} is on the contract.`, undoBy(back));
+  notify(`${server} is on the contract.`, undoBy(back));
 }
 
 /** Takes it off and says so. Errors: ApiError. */
@@ -31,7 +31,7 @@ async function remove(server: string): Promise<void> {
     await put(server);
     return `${server} is on the contract again.`;
   };
-  say(`${server} is off the contract.`, undoBy(back));
+  notify(`${server} is off the contract.`, undoBy(back));
 }
 
 /** `words`: in full where no row says which server it is. */
@@ -39,7 +39,7 @@ export function AddButton({ server, words }: { server: string; words?: string })
   const [busy, setBusy] = useState(false);
   const press = async () => {
     setBusy(true);
-    await add(server).catch((error: unknown) => complain(explain(error).sentence));
+    await add(server).catch((error: unknown) => notifyError(explain(error).sentence));
     setBusy(false);
   };
   return (

@@ -1,9 +1,9 @@
 // The list of servers with its filters: those on the contract, the others of the network, or all.
 import { useMemo, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { flags, refusal } from '../api/session.ts';
 import { bytes } from '../format.ts';
 import { paths } from '../paths.ts';
-import { flags, refusal } from '../session.ts';
 import { Badge, type Tone } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';

@@ -1,10 +1,10 @@
 // One server: how it stands, its exit IPs, and settings to copy; or how to add it to the contract.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { explain } from '../api/sentences.ts';
+import { flags, refusal } from '../api/session.ts';
 import { bytes, count } from '../format.ts';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
-import { flags, refusal } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty, Stat } from '../ui/card.tsx';
 import { Loaded } from '../ui/loaded.tsx';

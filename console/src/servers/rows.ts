@@ -1,5 +1,5 @@
 // The servers as the page lists them: own and others in one list, summed up, filtered and sorted; pure.
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
 import { country } from '../format.ts';
 
 export type OwnServer = Answer<'console_list_servers'>[number];

@@ -1,6 +1,6 @@
 // Ready-made settings for the programs that are to go through a proxy; pure text, nothing is sent.
 
-import { curlThrough, placeOf, proxyUrl, shell, type Through } from '../curl.ts';
+import { curlThrough, placeOf, proxyUrl, shell, type Through } from './curl.ts';
 
 export interface Settings {
   text: string;

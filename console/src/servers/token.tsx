@@ -1,11 +1,11 @@
 // Signing in to a proxy by token: whose, and one made on the spot, which the settings hold while the page stands.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { flags, refusal, session } from '../api/session.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { flags, refusal, session } from '../session.ts';
 import { Copy } from '../ui/copy.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';

@@ -1,17 +1,17 @@
 // Settings to copy for one server: choose the exit IP, how to sign in and the program, take the text.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import type { Through } from '../curl.ts';
+import { useRead } from '../api/reading.ts';
+import { flags, refusal } from '../api/session.ts';
+import { AuthlistForm } from '../authlist/form.tsx';
 import { dateTime } from '../format.ts';
-import { AuthlistForm } from '../forms/authlist_form.tsx';
 import { paths } from '../paths.ts';
-import { useRead } from '../reading.ts';
-import { flags, refusal } from '../session.ts';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { Choice } from '../ui/choice.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { CheckField, SelectField, TextField } from '../ui/field.tsx';
+import type { Through } from './curl.ts';
 import { portsOf } from './exits.tsx';
 import { type OwnServer, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';

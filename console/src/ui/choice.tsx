@@ -20,7 +20,7 @@ export function Choice<V extends string>({
   const name = useId();
   return (
     <fieldset class="choice">
-      <legend class={shown ? undefined : 'unseen'}>{label}</legend>
+      <legend class={shown ? undefined : 'visually-hidden'}>{label}</legend>
       <div class="choice-options">
         {options.map((option) => (
           <label key={option.value}>

@@ -56,7 +56,7 @@ export function CopyButton({ text, what, inWords = false }: CopyButtonProps) {
       ) : (
         <IconButton icon={icon} label={`Copy ${what}`} onClick={copy} />
       )}
-      <span role="status" class={state === 'failed' ? 'hint' : 'unseen'}>
+      <span role="status" class={state === 'failed' ? 'hint' : 'visually-hidden'}>
         {state === 'copied' && `Copied ${what}.`}
         {state === 'failed' && 'The browser did not allow it; select the text and copy it.'}
       </span>

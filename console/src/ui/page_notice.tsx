@@ -8,7 +8,7 @@ export const PageNotice = createContext<string | undefined | null>(undefined);
 export function PageNoticeHere() {
   const notice = useContext(PageNotice);
   return (
-    <p class={notice ? 'banner' : 'unseen'} role="status">
+    <p class={notice ? 'banner' : 'visually-hidden'} role="status">
       {notice}
     </p>
   );

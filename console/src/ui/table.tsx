@@ -26,7 +26,7 @@ export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: Ta
   return (
     <div class="table-frame">
       <table class="table">
-        <caption class="unseen">{caption}</caption>
+        <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
             {columns.map(({ heading, numeric }) => (
@@ -36,7 +36,7 @@ export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: Ta
             ))}
             {actions && (
               <th scope="col">
-                <span class="unseen">Actions</span>
+                <span class="visually-hidden">Actions</span>
               </th>
             )}
           </tr>

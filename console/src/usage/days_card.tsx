@@ -1,14 +1,14 @@
 // Usage by day: the chart, the same numbers as a table, and as a file.
 import { useMemo, useState } from 'preact/hooks';
+import { useRead } from '../api/reading.ts';
 import { DaysChart, type Series } from '../charts/days_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
-import { useRead } from '../reading.ts';
 import { Button } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { SelectField } from '../ui/field.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { everyDay, isoDay, type UsageOfDay, writtenDay } from '../usage_days.ts';
+import { everyDay, isoDay, type UsageOfDay, writtenDay } from './days.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
 /** Parts that one can still tell apart in a bar; the rest is one part. */
@@ -67,7 +67,7 @@ export function DaysCard({ report, query, servers, account }: DaysCardProps) {
             </div>
           )}
           <Button icon="download" onClick={save}>
-            Download CSV<span class="unseen"> by day</span>
+            Download CSV<span class="visually-hidden"> by day</span>
           </Button>
         </>
       }

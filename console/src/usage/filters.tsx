@@ -1,6 +1,6 @@
 // What the page of usage shows: which days, and whose traffic through which server.
 import { SelectField, TextField } from '../ui/field.tsx';
-import { isoDay } from '../usage_days.ts';
+import { isoDay } from './days.ts';
 import { type Choice, spanNames } from './span.ts';
 
 export interface Filters {

@@ -1,6 +1,6 @@
 // A report of usage as the server answers it, and the names of the files that are made of it.
-import type { Answer, Given } from '../api.ts';
-import { isoDay } from '../usage_days.ts';
+import type { Answer, Given } from '../api/api.ts';
+import { isoDay } from './days.ts';
 
 export type Report = Answer<'console_get_usage'>;
 /** What is asked for, but for how it is grouped. */

@@ -35,7 +35,7 @@ export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
       actions={
         rows.length > 0 && (
           <Button icon="download" onClick={save}>
-            Download CSV<span class="unseen"> {title.toLowerCase()}</span>
+            Download CSV<span class="visually-hidden"> {title.toLowerCase()}</span>
           </Button>
         )
       }
@@ -57,7 +57,7 @@ export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
                     name
                   ) : (
                     <button type="button" class="as-link" onClick={() => onChoose(name)}>
-                      <span class="unseen">Show only </span>
+                      <span class="visually-hidden">Show only </span>
                       {name}
                     </button>
                   ),

@@ -1,5 +1,5 @@
 // Which days are asked for: a span by its name, or by its first and last day.
-import { day_seconds, daysBack, parseIsoDay, startOfDay, writtenDay } from '../usage_days.ts';
+import { day_seconds, daysBack, parseIsoDay, startOfDay, writtenDay } from './days.ts';
 
 export const spanNames = {
   period: 'This billing period',

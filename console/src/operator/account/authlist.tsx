@@ -1,15 +1,15 @@
 // An account's IP authlist, as its operator sees and mends it.
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
 import { count, dateTime } from '../../format.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { LongList } from '../../ui/long_list.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Ask, useDialog } from '../ask.tsx';
 import { Moment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 import { Removals } from './removals.tsx';
@@ -115,7 +115,7 @@ interface RemoveEntryProps {
 
 function RemoveEntry({ account, entry: { id, ip, user }, onClose }: RemoveEntryProps) {
   return (
-    <Ask
+    <FormDialog
       title={`Remove ${ip} of ${account}?`}
       verb={`Remove ${count(1, 'entry')}`}
       onClose={onClose}
@@ -131,6 +131,6 @@ function RemoveEntry({ account, entry: { id, ip, user }, onClose }: RemoveEntryP
         : they need a username and a proxy access token, and those that are open end. Only the
         account can list it again.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,14 +1,14 @@
 // An account's contract: what it allows, how it stands, and whether it is suspended.
 
+import { change } from '../../api/reading.ts';
 import { bytes, dateTime } from '../../format.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { duration } from '../../forms/lifetimes.ts';
-import { change } from '../../reading.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
+import { DescriptionList } from '../../ui/description_list.tsx';
 import { UsageMeter } from '../accounts.tsx';
-import { Ask, useDialog } from '../ask.tsx';
 import { ChangeContractDialog } from '../forms/account_form.tsx';
-import { Known } from '../known.tsx';
 import { Moment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 
@@ -52,7 +52,7 @@ export function ContractPart({ account }: { account: Account }) {
         </h3>
         <UsageMeter name={name} usage={period.usage} limit={account.limit_bytes} />
       </div>
-      <Known
+      <DescriptionList
         of={[
           ['Plan', account.plan],
           ['Limit', `${bytes(account.limit_bytes)} a period`],
@@ -86,7 +86,7 @@ function SuspendDialog({ account, onClose }: { account: Account; onClose: () => 
     return suspended ? `${name} is in service again.` : `${name} is suspended.`;
   };
   return suspended ? (
-    <Ask
+    <FormDialog
       title={`Resume ${name}?`}
       verb={`Resume ${name}`}
       kind="primary"
@@ -97,14 +97,19 @@ function SuspendDialog({ account, onClose }: { account: Account; onClose: () => 
         Nodes let the users of {name} through again, as far as the contract allows, and the account
         can change its records.
       </p>
-    </Ask>
+    </FormDialog>
   ) : (
-    <Ask title={`Suspend ${name}?`} verb={`Suspend ${name}`} onSubmit={submit} onClose={onClose}>
+    <FormDialog
+      title={`Suspend ${name}?`}
+      verb={`Suspend ${name}`}
+      onSubmit={submit}
+      onClose={onClose}
+    >
       <p>
         <strong>Every node refuses every connection of {name}, within seconds</strong>, and open
         ones end. The account can read its records, and change none. Nothing is removed: Resume
         brings everything back.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

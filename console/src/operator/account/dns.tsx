@@ -1,8 +1,9 @@
 // An account's custom DNS entries, and on which nodes each is in force.
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
 import { dateTime } from '../../format.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
@@ -10,7 +11,6 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { LongList } from '../../ui/long_list.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Ask, useDialog } from '../ask.tsx';
 import { Moment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 import { Removals } from './removals.tsx';
@@ -55,7 +55,7 @@ export function DnsPart({ account: { name: account } }: { account: Account }) {
         }
       >
         Nodes
-        <span class="unseen">
+        <span class="visually-hidden">
           {' '}
           of {entry.hostname} on {entry.server}
         </span>
@@ -182,7 +182,7 @@ interface RemoveEntryProps {
 function RemoveEntry({ account, entry, onClose }: RemoveEntryProps) {
   const { id, hostname, server } = entry;
   return (
-    <Ask
+    <FormDialog
       title={`Remove ${hostname} on ${server}?`}
       verb="Remove 1 entry"
       onClose={onClose}
@@ -195,6 +195,6 @@ function RemoveEntry({ account, entry, onClose }: RemoveEntryProps) {
         <strong>{hostname} leads to its public address again</strong> for the users of {account} on{' '}
         {server}. Only the account can add it again.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,14 +1,14 @@
 // Lists that the account removed as a whole: for seven days they can be put back.
 
-import { call } from '../../api.ts';
+import { call } from '../../api/api.ts';
+import { change, queries, useRead } from '../../api/reading.ts';
 import { count, dateTime } from '../../format.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { undoBy } from '../../forms/undo.ts';
-import { change, queries, useRead } from '../../reading.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Table } from '../../ui/table.tsx';
-import { say } from '../../ui/toast.tsx';
-import { Ask, useDialog } from '../ask.tsx';
+import { notify } from '../../ui/toast.tsx';
 import { Happened } from '../moment.tsx';
 
 type List = 'authlist' | 'overrides';
@@ -39,7 +39,7 @@ export async function sayRemoved(account: string, list: List, entries: number): 
   const newest = removals
     .filter((one) => one.list === list)
     .reduce((id, { removal_id }) => Math.max(id, removal_id), 0);
-  say(
+  notify(
     `${count(entries, 'entry', 'entries')} of ${account} removed.`,
     newest > 0 ? undoBy(() => restore(account, list, newest)) : {},
   );
@@ -73,7 +73,7 @@ export function Removals({ account, list }: { account: string; list: List }) {
           <Button
             onClick={() =>
               open((close) => (
-                <Ask
+                <FormDialog
                   title={`Put ${count(entries, 'entry', 'entries')} back?`}
                   verb={`Restore ${count(entries, 'entry', 'entries')}`}
                   kind="primary"
@@ -84,11 +84,11 @@ export function Removals({ account, list }: { account: string; list: List }) {
                     What was removed on {dateTime(at)} comes back under its old ids. Left out is
                     what {whyLeftOut[list].replace(/^expired/, 'has expired')}.
                   </p>
-                </Ask>
+                </FormDialog>
               ))
             }
           >
-            Undo …<span class="unseen"> the removal of {dateTime(at)}</span>
+            Undo …<span class="visually-hidden"> the removal of {dateTime(at)}</span>
           </Button>
         )}
       />

@@ -1,7 +1,7 @@
 // The dialog that removes a whole list of an account.
 import type { ComponentChildren } from 'preact';
+import { explain } from '../../api/sentences.ts';
 import { count } from '../../format.ts';
-import { explain } from '../../sentences.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Form } from '../../ui/form.tsx';
 import { sayRemoved } from './removals.tsx';

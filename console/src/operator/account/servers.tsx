@@ -1,11 +1,13 @@
 // The servers on an account's contract, each with its own limit where it has one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
+import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { bytes } from '../../format.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { paths } from '../../paths.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
@@ -14,8 +16,6 @@ import { textOf } from '../../ui/form.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { UsageMeter } from '../accounts.tsx';
-import { Ask, useDialog } from '../ask.tsx';
-import { LimitField, limitOf } from '../forms/limit_field.tsx';
 import { Happened } from '../moment.tsx';
 import type { Account } from '../states.ts';
 
@@ -140,7 +140,7 @@ function AddServer({ account, present, onClose }: OfAccount & { present: string[
     return `${name} is on the contract of ${account.name}.`;
   };
   return (
-    <Ask
+    <FormDialog
       title={`Add a server to ${account.name}`}
       verb="Add the server"
       kind="primary"
@@ -163,7 +163,7 @@ function AddServer({ account, present, onClose }: OfAccount & { present: string[
         value={undefined}
         none="None: the limit of the whole network."
       />
-    </Ask>
+    </FormDialog>
   );
 }
 
@@ -176,7 +176,7 @@ function ChangeLimit({ account, of, onClose }: OfAccount & { of: AccountServer }
     return `Saved the limit of ${of.server}.`;
   };
   return (
-    <Ask
+    <FormDialog
       title={`Own limit of ${of.server}`}
       verb="Save"
       kind="primary"
@@ -188,13 +188,13 @@ function ChangeLimit({ account, of, onClose }: OfAccount & { of: AccountServer }
         value={of.limit_bytes ?? undefined}
         none="None: the limit of the whole network."
       />
-    </Ask>
+    </FormDialog>
   );
 }
 
 function RemoveServer({ account, server, onClose }: OfAccount & { server: string }) {
   return (
-    <Ask
+    <FormDialog
       title={`Take ${server} off the contract?`}
       verb={`Remove ${server}`}
       onClose={onClose}
@@ -210,6 +210,6 @@ function RemoveServer({ account, server, onClose }: OfAccount & { server: string
         Their custom DNS entries on it stop working; they work again when the server is added again
         before they expire. What was used there stays counted.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

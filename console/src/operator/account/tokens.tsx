@@ -1,10 +1,11 @@
 // The API tokens of an account.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
 import { now } from '../../now.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
@@ -14,7 +15,6 @@ import { Form, textOf } from '../../ui/form.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ShownOnce } from '../../ui/shown_once.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Ask, useDialog } from '../ask.tsx';
 import { Happened, Moment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 
@@ -54,7 +54,7 @@ export function TokensPart({ account: { name: account } }: { account: Account })
                         open((close) => <ViewToken account={account} of={token} onClose={close} />)
                       }
                     >
-                      View<span class="unseen"> {token.name}</span>
+                      View<span class="visually-hidden"> {token.name}</span>
                     </Button>
                   )}
                   <IconButton
@@ -169,7 +169,7 @@ function ViewToken({ account, of: { id, name }, onClose }: OfAccount & { of: Tok
 
 function RevokeToken({ account, of: { id, name }, onClose }: OfAccount & { of: Token }) {
   return (
-    <Ask
+    <FormDialog
       title={`Revoke ${name}?`}
       verb={`Revoke ${name}`}
       onClose={onClose}
@@ -182,6 +182,6 @@ function RevokeToken({ account, of: { id, name }, onClose }: OfAccount & { of: T
         <strong>Requests with the API token {name} get 401 at once.</strong> It cannot be brought
         back; programs of {account} that use it need another one.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,12 +1,12 @@
 // What an account used, by day, server or user: a chart, the numbers, and the file of them.
 import { useMemo, useState } from 'preact/hooks';
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
 import { DaysChart } from '../../charts/days_chart.tsx';
 import { csv, download } from '../../csv.ts';
 import { bytes, percent } from '../../format.ts';
 import { now } from '../../now.ts';
-import { useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
 import '../../style/usage.css';
 import { Button } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
@@ -14,8 +14,8 @@ import { Choice } from '../../ui/choice.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Table } from '../../ui/table.tsx';
+import { daysBack, everyDay, isoDay, writtenDay } from '../../usage/days.ts';
 import { fileName } from '../../usage/report.ts';
-import { daysBack, everyDay, isoDay, writtenDay } from '../../usage_days.ts';
 import type { Account } from '../states.ts';
 
 type Report = Answer<'admin_get_account_usage'>;

@@ -1,8 +1,9 @@
 // The users of an account: their permissions, their ways to sign in, their tokens.
-import type { Answer } from '../../api.ts';
-import { DisplayNameField, FlagFields, flagsOf } from '../../forms/user_form.tsx';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
+import { nameRule } from '../../forms/name_rule.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
@@ -11,9 +12,8 @@ import { textOf } from '../../ui/form.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Ask, useDialog } from '../ask.tsx';
-import { InviteDialog, SignInLinkDialog } from '../forms/link_dialog.tsx';
-import { nameRule } from '../forms/name_rule.ts';
+import { DisplayNameField, FlagFields, flagsOf } from '../../users/form.tsx';
+import { InviteDialog, SignInLinkDialog } from '../../users/sign_in_link.tsx';
 import type { Account } from '../states.ts';
 
 type User = Answer<'admin_list_account_users'>[number];
@@ -133,7 +133,7 @@ function AddUser({ account, onClose }: OfAccount) {
     return `${name} was added. To sign in, ${name} needs an invitation.`;
   };
   return (
-    <Ask
+    <FormDialog
       title={`Add a user to ${account}`}
       verb="Add the user"
       kind="primary"
@@ -149,7 +149,7 @@ function AddUser({ account, onClose }: OfAccount) {
       />
       <DisplayNameField hint="Shown in lists; the name when left out." />
       <FlagFields />
-    </Ask>
+    </FormDialog>
   );
 }
 
@@ -166,7 +166,13 @@ function ChangeUser({ account, of, onClose }: OfAccount & { of: User }) {
     return `Saved ${of.name}.`;
   };
   return (
-    <Ask title={`Change ${of.name}`} verb="Save" kind="primary" onSubmit={save} onClose={onClose}>
+    <FormDialog
+      title={`Change ${of.name}`}
+      verb="Save"
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+    >
       <DisplayNameField required defaultValue={of.display_name} />
       <FlagFields of={of.flags} />
       <CheckField
@@ -175,14 +181,14 @@ function ChangeUser({ account, of, onClose }: OfAccount & { of: User }) {
         defaultChecked={of.active}
         hint="Off: cannot sign in, and tokens and authlist entries give no access."
       />
-    </Ask>
+    </FormDialog>
   );
 }
 
 function RaiseVersion({ account, of, onClose }: OfAccount & { of: User }) {
   const { name, token_version } = of;
   return (
-    <Ask
+    <FormDialog
       title={`Invalidate all tokens of ${name}?`}
       verb={`Invalidate all tokens of ${name}`}
       onClose={onClose}
@@ -196,14 +202,14 @@ function RaiseVersion({ account, of, onClose }: OfAccount & { of: User }) {
         all servers. This cannot be undone. The token version rises from {token_version} to{' '}
         {token_version + 1}; authlist entries and the sign-in to this console stay.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }
 
 function ResetSignIn({ account, of, onClose }: OfAccount & { of: User }) {
   const { name } = of;
   return (
-    <Ask
+    <FormDialog
       title={`Reset the sign-in of ${name}?`}
       verb={`Reset the sign-in of ${name}`}
       onClose={onClose}
@@ -219,6 +225,6 @@ function ResetSignIn({ account, of, onClose }: OfAccount & { of: User }) {
         </strong>{' '}
         {name} signs in again only by a new invitation. Proxy access tokens go on working.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

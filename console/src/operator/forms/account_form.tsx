@@ -1,19 +1,19 @@
 // Creating an account, and changing its contract.
 import { useState } from 'preact/hooks';
-import type { Answer, Given } from '../../api.ts';
+import type { Answer, Given } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
+import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { expiryOf } from '../../forms/expiry_field.tsx';
+import { FormDialog } from '../../forms/form_dialog.tsx';
+import { nameRule } from '../../forms/name_rule.ts';
 import { now } from '../../now.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { Form, textOf } from '../../ui/form.tsx';
 import { ShownOnce } from '../../ui/shown_once.tsx';
-import { Ask } from '../ask.tsx';
 import { ExpiryMoment } from '../moment.tsx';
 import type { Account } from '../states.ts';
-import { LimitField, limitOf } from './limit_field.tsx';
-import { nameRule } from './name_rule.ts';
 
 const day_seconds = 86_400;
 /** A second, and ten years: what the server takes. */
@@ -85,7 +85,7 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
     return `Saved the contract of ${of.name}.`;
   };
   return (
-    <Ask
+    <FormDialog
       title={`Contract of ${of.name}`}
       verb="Save"
       kind="primary"
@@ -93,7 +93,7 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
       onClose={onClose}
     >
       <ContractFields of={of} />
-    </Ask>
+    </FormDialog>
   );
 }
 

@@ -1,13 +1,13 @@
 // Importing the inventory from a file: looked at first, then done as a whole or not at all.
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../api.ts';
+import { ApiError } from '../../api/api.ts';
+import { explain } from '../../api/sentences.ts';
 import { count } from '../../format.ts';
-import { explain } from '../../sentences.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, Field } from '../../ui/field.tsx';
 import { Form } from '../../ui/form.tsx';
 import { Table } from '../../ui/table.tsx';
-import { say } from '../../ui/toast.tsx';
+import { notify } from '../../ui/toast.tsx';
 import { importInventory, type Outcome } from '../inventory.ts';
 
 interface Looked {
@@ -33,7 +33,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     const { file, remove_missing } = looked;
     const done = await importInventory(file, { dry_run: 'false', remove_missing });
     onClose();
-    say(`Imported ${file.name}: ${sentenceOf(done)}`);
+    notify(`Imported ${file.name}: ${sentenceOf(done)}`);
   };
   return (
     <Dialog title="Import an inventory" onClose={onClose} wide>

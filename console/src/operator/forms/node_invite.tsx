@@ -1,11 +1,11 @@
 // Inviting a node: the code is shown once, with the line that its agent joins by.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { explain } from '../../api/sentences.ts';
+import { facts } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
-import { facts } from '../../session.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';

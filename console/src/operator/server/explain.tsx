@@ -1,12 +1,12 @@
 // Asking a node what it would do with a connection: its verdict in words.
 import { useState } from 'preact/hooks';
-import { type Answer, call, type Given } from '../../api.ts';
-import { explain } from '../../sentences.ts';
+import { type Answer, call, type Given } from '../../api/api.ts';
+import { explain } from '../../api/sentences.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
+import { DescriptionList } from '../../ui/description_list.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Form, textOf } from '../../ui/form.tsx';
-import { Known } from '../known.tsx';
 
 type Verdict = Answer<'admin_explain'>;
 type Connection = Given<'admin_explain'>['body'];
@@ -109,7 +109,9 @@ function Said({ of, verdict }: { of: Connection; verdict: Verdict }) {
         {`${of.method} ${of.host} from ${of.from} at port ${of.port} would be ${text}.`}
       </h3>
       {verdict.message && <p>The client would be told: “{verdict.message}”</p>}
-      <Known of={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))} />
+      <DescriptionList
+        of={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))}
+      />
     </div>
   );
 }

@@ -1,0 +1,155 @@
+// API tokens: what programs sign requests to the account API with.
+import { useState } from 'preact/hooks';
+import { useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { now } from '../now.ts';
+import { Since, Until } from '../relative_time.tsx';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card, Empty } from '../ui/card.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Loaded } from '../ui/loaded.tsx';
+import { Page } from '../ui/page.tsx';
+import { type Column, Table } from '../ui/table.tsx';
+import {
+  type ApiToken,
+  curlWith,
+  NewApiTokenDialog,
+  RevokeApiTokenDialog,
+  ViewApiTokenDialog,
+} from './form.tsx';
+
+type Open = { what: 'new' } | { what: 'view' | 'revoke'; token: ApiToken };
+
+export function TokensPage() {
+  const tokens = useRead('console_list_tokens', {});
+  const [open, setOpen] = useState<Open>();
+  const onClose = () => setOpen(undefined);
+  const create = (
+    <Button kind="primary" icon="plus" onClick={() => setOpen({ what: 'new' })}>
+      New API token
+    </Button>
+  );
+  return (
+    <Page
+      title="API tokens"
+      note="Programs manage the account with an API token: servers, authlist, custom DNS, users. It is no key to the proxies; those take proxy access tokens."
+      actions={create}
+    >
+      <Card title="Tokens">
+        <Loaded of={tokens} what="the API tokens" explain={explain}>
+          {(list) =>
+            list.length === 0 ? (
+              <Empty title="There is no API token." action={create}>
+                No program can manage the account now. Make a token for each one that is to.
+              </Empty>
+            ) : (
+              <>
+                <Table
+                  caption="API tokens of the account"
+                  columns={columns}
+                  rows={list}
+                  keyOf={({ id }) => id}
+                  isFaint={hasExpired}
+                  actions={(token) => (
+                    <span class="actions">
+                      {token.viewable && (
+                        <Button
+                          aria-label={`View ${token.name}`}
+                          onClick={() => setOpen({ what: 'view', token })}
+                        >
+                          View
+                        </Button>
+                      )}
+                      <Button
+                        aria-label={`Revoke ${token.name}`}
+                        onClick={() => setOpen({ what: 'revoke', token })}
+                      >
+                        Revoke
+                      </Button>
+                    </span>
+                  )}
+                />
+                {list.some(({ viewable }) => !viewable) && (
+                  <p class="note">
+                    A token without “View” was shown once, when it was made. Who has lost it makes a
+                    new one and revokes it.
+                  </p>
+                )}
+              </>
+            )
+          }
+        </Loaded>
+      </Card>
+      <Use />
+      {open?.what === 'new' && <NewApiTokenDialog onClose={onClose} />}
+      {open?.what === 'view' && <ViewApiTokenDialog token={open.token} onClose={onClose} />}
+      {open?.what === 'revoke' && <RevokeApiTokenDialog token={open.token} onClose={onClose} />}
+    </Page>
+  );
+}
+
+const hasExpired = ({ expiry }: ApiToken) => expiry !== null && expiry <= now.value;
+
+const columns: Array<Column<ApiToken>> = [
+  { heading: 'Name', names: true, cell: ({ name }) => <span class="wrap-anywhere">{name}</span> },
+  {
+    heading: 'Access',
+    cell: ({ read_only }) =>
+      read_only ? <Badge tone="neutral">read-only</Badge> : <Badge tone="good">full</Badge>,
+  },
+  {
+    heading: 'Expires',
+    cell: (token) =>
+      hasExpired(token) ? (
+        <Badge tone="bad">expired</Badge>
+      ) : token.expiry === null ? (
+        'never'
+      ) : (
+        <Until at={token.expiry} />
+      ),
+  },
+  { heading: 'Created', cell: ({ created_at }) => <Since at={created_at} /> },
+  {
+    heading: 'Last used',
+    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Since at={last_used_at} />),
+  },
+];
+
+function Use() {
+  const { origin } = location;
+  return (
+    <Card
+      title="How one is used"
+      note={
+        <>
+          By HTTP Basic, with <code>TOKEN</code> for the token itself.{' '}
+          <a href="/docs">Read and try the whole interface</a>.
+        </>
+      }
+    >
+      <div class="columns">
+        <div class="stack-tight">
+          <h3>Current interface</h3>
+          <p class="note">The token is the password; the username is empty.</p>
+          <Copy text={curlWith('TOKEN')} what="the line for the current interface" />
+        </div>
+        <div class="stack-tight">
+          <h3>Earlier interface</h3>
+          <p class="note">The token is the username; the password is empty.</p>
+          <Copy
+            text={`curl -u TOKEN: ${origin}/v0/contract`}
+            what="the line for the earlier interface"
+          />
+        </div>
+        <div class="stack-tight">
+          <h3>Command line</h3>
+          <p class="note">
+            <code>exw</code> asks for the token once, and keeps it.
+          </p>
+          <Copy text={`exw login --url ${origin}`} what="the exw line" />
+        </div>
+      </div>
+    </Card>
+  );
+}
