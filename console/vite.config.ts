@@ -24,7 +24,8 @@ function firstPageSize(): Plugin {
       };
       for (const chunk of chunks) {
         // The overview is the first page of whoever is signed in.
-        const isFirst = chunk.isEntry || chunk.facadeModuleId?.endsWith('/account/overview/page.tsx');
+        const isFirst =
+          chunk.isEntry || chunk.facadeModuleId?.endsWith('/account/overview/page.tsx');
         if (isFirst) want(chunk.fileName);
       }
       const bytes = [...wanted].reduce(

@@ -1,14 +1,13 @@
 // What the overview says needs attention, and what it leaves alone.
 import { describe, expect, test } from 'vitest';
 import { attention } from '../src/account/overview/attention.ts';
-import type { DescriptionList } from '../src/account/overview/known.ts';
+import type { Known } from '../src/account/overview/known.ts';
 import { named } from '../src/attention/items.ts';
 import type { DnsState } from '../src/dns/entries.ts';
 
 const now = 1_795_229_104;
 const day = 86_400;
-const keys = (known: Omit<DescriptionList, 'now'>) =>
-  attention({ now, ...known }).map(({ key }) => key);
+const keys = (known: Omit<Known, 'now'>) => attention({ now, ...known }).map(({ key }) => key);
 
 const contract = {
   suspended: false,

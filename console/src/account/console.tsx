@@ -4,11 +4,11 @@ import { Route, Switch, useLocation } from 'wouter-preact';
 import { ApiError, call } from '../api/api.ts';
 import { follow } from '../api/live.ts';
 import { whoIs } from '../api/reading.ts';
+import { personScope, ScopeContext } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import {
   handleAuthError,
   readSessionAgain,
-  refusal,
   type Session,
   session,
   setSession,
@@ -45,11 +45,12 @@ function OwnConsole() {
     document.addEventListener('visibilitychange', look, { signal });
     return () => {
       stop.abort();
-      // Undone by the next person, it would be done to another account.
+      // The next person may be of another account, where nothing of this is to be undone.
       toasts.value = [];
     };
   }, []);
   const { user, account } = session.value as Session;
+  const scope = personScope();
   const open = pages.filter(({ may }) => may.length === 0 || may.some((flag) => user.flags[flag]));
   const places: Place[] = open.map(({ path, name, icon }) => ({ path, name, icon }));
   const leave = async () => {
@@ -57,7 +58,7 @@ function OwnConsole() {
       await call('console_sign_out', {});
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) {
-        handleAuthError('console_sign_out', error);
+        handleAuthError(error);
         notifyError(`You are still signed in: ${explain(error).sentence}`);
         return;
       }
@@ -77,18 +78,20 @@ function OwnConsole() {
       }
       onLeave={() => void leave()}
     >
-      <PageNotice.Provider value={refusal.value}>
-        <Switch>
-          {open.map(({ path, hasBelow, Page }) => (
-            <Route key={path} path={hasBelow ? `${path}/*?` : path}>
-              <Page />
+      <ScopeContext.Provider value={scope}>
+        <PageNotice.Provider value={scope.readOnlyReason}>
+          <Switch>
+            {open.map(({ path, hasBelow, Page }) => (
+              <Route key={path} path={hasBelow ? `${path}/*?` : path}>
+                <Page />
+              </Route>
+            ))}
+            <Route>
+              <NotFoundPage />
             </Route>
-          ))}
-          <Route>
-            <NotFoundPage />
-          </Route>
-        </Switch>
-      </PageNotice.Provider>
+          </Switch>
+        </PageNotice.Provider>
+      </ScopeContext.Provider>
     </Frame>
   );
 }

@@ -6,31 +6,55 @@ export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
 export type Answer<K extends Operation> = Operations[K]['answer'];
 
-/** The server refused, or it was not reached (status 0). `sentences.ts` says it to people. */
+/** The body of an error response. */
+interface ErrorBody {
+  message: string;
+  /** The program decides by it; the message is for people. */
+  code: string;
+  /** The field of the request at fault; the message begins with it. */
+  field?: string | undefined;
+}
+
+/** The request that has failed. */
+interface FailedRequest {
+  headers?: Headers;
+  /** Whether nothing was to be changed: what is only read is read again by itself. */
+  isOfRead?: boolean;
+  /** Whether it carried the operator token. */
+  isOfOperator?: boolean;
+}
+
+/** An error response, or the server was not reached (status 0). `sentences.ts` says it to people. */
 export class ApiError extends Error {
   readonly status: number;
+  readonly code: string;
+  readonly field: string | undefined;
   /** Seconds after which another try makes sense, where the server said so. */
   readonly retry_after: number | undefined;
   /** Names the request in the server's log. */
   readonly request_id: string | undefined;
-  /** Whether nothing was to be changed: what is only read is read again by itself. */
   readonly isOfRead: boolean;
+  readonly isOfOperator: boolean;
 
-  constructor(message: string, status: number, headers?: Headers, isOfRead = true) {
+  constructor(
+    status: number,
+    { message, code, field }: ErrorBody,
+    { headers, isOfRead = true, isOfOperator = false }: FailedRequest = {},
+  ) {
     super(message);
     this.status = status;
+    this.code = code;
+    this.field = field;
     this.isOfRead = isOfRead;
+    this.isOfOperator = isOfOperator;
     this.retry_after = Number(headers?.get('retry-after')) || undefined;
     this.request_id = headers?.get('x-request-id') ?? undefined;
   }
-
-  /** Somebody has signed in in another tab: the cookie is of another session than this page. */
-  get isOfOtherSession(): boolean {
-    return (
-      this.status === 409 && this.message.startsWith('This page was opened in another session')
-    );
-  }
 }
+
+/** A fault of one field that the page itself finds, as the server would say it. */
+export const invalidField = (field: string, sentence: string) =>
+  new ApiError(400, { message: `${field}: ${sentence}`, code: 'invalid_field', field });
 
 interface Parts {
   path?: Record<string, string | number>;
@@ -38,11 +62,19 @@ interface Parts {
   body?: unknown;
 }
 
+interface CallOptions {
+  signal?: AbortSignal | undefined;
+  /** The operator token, unless it is the one that was given at the sign-in. */
+  token?: string;
+  /** Stands in the path in the place of `/console`: the same resource, as an operator reaches it. */
+  base?: string;
+}
+
 const timeout_milliseconds = 30_000;
 
 let shownSession: string | undefined;
 
-/** From now on requests say that this page shows this session, as ACCOUNT/SESSION_ID; another one is refused. */
+/** From now on each request names the session that this page shows, as ACCOUNT/SESSION_ID; another one is rejected. */
 export function showSession(shown: string | undefined): void {
   shownSession = shown;
 }
@@ -55,21 +87,22 @@ export function showSession(shown: string | undefined): void {
 export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
-  signal?: AbortSignal,
-  token = operatorToken.value,
+  { signal, token, base = '/console' }: CallOptions = {},
 ): Promise<Answer<K>> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
+  const url = urlOf(path, parts).replace(/^\/console/, base);
   const isOfRead = method === 'GET';
+  const isOfOperator = url.startsWith('/admin');
   const timeout = AbortSignal.timeout(timeout_milliseconds);
   let response: Response;
   let text: string;
   try {
-    response = await fetch(urlOf(path, parts), {
+    response = await fetch(url, {
       method,
       headers: {
-        // Which session it is, whatever this page shows, is what this operation is for.
-        ...(operation === 'console_get_session' ? {} : credentials(path, token)),
+        // This operation asks for the session of the cookie, whatever the page shows.
+        ...(operation === 'console_get_session' ? {} : credentials(url, token)),
         ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       },
       ...(body === undefined ? {} : { body: body instanceof Blob ? body : JSON.stringify(body) }),
@@ -81,16 +114,21 @@ export async function call<K extends Operation>(
     text = await response.text();
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(timeout.aborted ? 'timeout' : 'unreachable', 0, undefined, isOfRead);
+    const code = timeout.aborted ? 'timeout' : 'unreachable';
+    throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
   if (response.ok) return value as Answer<K>;
-  const { message } = (value ?? {}) as { message?: string };
-  throw new ApiError(message ?? response.statusText, response.status, response.headers, isOfRead);
+  const { status, statusText, headers } = response;
+  const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
+  throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }
 
 /** What goes with a request besides the cookie, which the browser adds by itself. */
-export function credentials(path: string, token = operatorToken.value): Record<string, string> {
+export function credentials(
+  path: string,
+  token: string | null = operatorToken.value,
+): Record<string, string> {
   if (path.startsWith('/admin')) return token ? { authorization: `Bearer ${token}` } : {};
   return shownSession ? { 'exitward-session': shownSession } : {};
 }

@@ -1,5 +1,6 @@
 // Live data: the server tells of each change by server-sent events, and what is shown is read again.
 import { signal } from '@preact/signals';
+import { createParser } from 'eventsource-parser';
 import { credentials } from './api.ts';
 import { queries } from './reading.ts';
 
@@ -8,9 +9,9 @@ export const isLive = signal(false);
 
 const pause_milliseconds = 150;
 const longestWait_milliseconds = 15_000;
-/** The server says something every 15 seconds; longer silence means that nobody is there. */
+/** The server sends something every 15 seconds; after a longer silence the connection counts as lost. */
 const silence_milliseconds = 40_000;
-/** A browser has six connections to a server for all of its tabs: one that nobody looks at gives its own back. */
+/** A browser has six connections to a server for all of its tabs: a hidden tab gives its own back. */
 const hidden_milliseconds = 5_000;
 
 /**
@@ -28,7 +29,7 @@ export async function follow(
   while (!stop.aborted) {
     await untilSeen(stop);
     const attempt = new AbortController();
-    const forgetHiding = whenHidden(() => attempt.abort());
+    const stopWatching = whenHidden(() => attempt.abort());
     try {
       await readEvents(path, AbortSignal.any([stop, attempt.signal]), () => {
         failures = 0;
@@ -37,11 +38,11 @@ export async function follow(
     } catch {
       failures += 1;
     } finally {
-      forgetHiding();
+      stopWatching();
       isLive.value = false;
     }
     if (stop.aborted) return;
-    // Nobody looks: it is read again, and followed, when somebody does.
+    // The tab is hidden: it is read again, and followed, when it is shown.
     if (attempt.signal.aborted) continue;
     // The session may be over: reading says so.
     readAgainSoon();
@@ -67,15 +68,17 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
     if (!response.ok || !response.body) throw new Error(String(response.status));
     opened();
     isLive.value = true;
+    const parser = createParser({
+      onEvent: ({ event }) => {
+        if (event === 'change') readAgainSoon();
+      },
+    });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = '';
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       heard();
-      const lines = (rest + value).split('\n');
-      rest = lines.pop() ?? '';
-      if (lines.includes('event: change')) readAgainSoon();
+      parser.feed(value);
     }
   } finally {
     clearTimeout(timer);
@@ -92,7 +95,7 @@ async function untilSeen(stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Calls `then` when nobody has looked at the page for a while; answers what forgets it. */
+/** Calls `then` when the page has been hidden for a while; returns the function that ends this. */
 function whenHidden(then: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = () => {

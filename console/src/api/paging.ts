@@ -1,15 +1,15 @@
 // Lists that the server gives in pages: the pages read so far, kept up to date together.
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
-import { type Answer, ApiError, call, type Given } from './api.ts';
-import { isSignedOut } from './session.ts';
+import type { Answer, Given } from './api.ts';
+import { callAsShown } from './reading.ts';
 
-type Paged = 'admin_list_accounts' | 'admin_list_usage' | 'admin_list_audit';
+type Paged = 'admin_list_accounts' | 'admin_list_usage' | 'admin_list_audit' | 'console_list_audit';
 type Query<K extends Paged> = Given<K>['query'];
 type Row<K extends Paged> = Answer<K>[number];
 
 export interface Pages<T> {
-  /** What `Loaded` takes: the rows of all pages that were read. */
+  /** As `Loaded` takes them: the rows of all pages that were read. */
   rows: { data: T[] | undefined; error: unknown; refetch: () => unknown };
   hasMore: boolean;
   isReading: boolean;
@@ -24,11 +24,13 @@ interface PagesGiven<K extends Paged> {
   limit?: number;
   /** Goes on by itself until the end. */
   all?: boolean;
+  /** Of a scope, for an operation of accounts. */
+  base?: string;
 }
 
 export function usePages<K extends Paged>(
   operation: K,
-  { query, after, limit = 200, all = false }: PagesGiven<K>,
+  { query, after, limit = 200, all = false, base }: PagesGiven<K>,
 ): Pages<Row<K>> {
   const pages = useInfiniteQuery<
     Answer<K>,
@@ -37,16 +39,11 @@ export function usePages<K extends Paged>(
     readonly unknown[],
     Query<K>
   >({
-    queryKey: [operation, 'pages', query, limit],
+    queryKey: [operation, 'pages', query, limit, base],
     initialPageParam: {},
-    queryFn: async ({ signal, pageParam }) => {
-      try {
-        const given = { query: { ...query, limit, ...(pageParam as Query<K>) } };
-        return await call(operation, given as unknown as Given<K>, signal);
-      } catch (error) {
-        if (error instanceof ApiError && error.status === 401) isSignedOut(operation);
-        throw error;
-      }
+    queryFn: ({ signal, pageParam }) => {
+      const given = { query: { ...query, limit, ...(pageParam as Query<K>) } };
+      return callAsShown(operation, given as unknown as Given<K>, base, signal);
     },
     getNextPageParam: (page) => {
       const rows = page as Row<K>[];

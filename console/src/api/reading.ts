@@ -1,4 +1,4 @@
-// What pages read and change: kept by operation and parameters, read again when the server tells of a change.
+// What pages read and change: cached by operation and parameters, read again when the server tells of a change.
 import { effect } from '@preact/signals';
 import {
   keepPreviousData,
@@ -6,7 +6,9 @@ import {
   type UseQueryResult,
   useQuery,
 } from '@tanstack/preact-query';
+import type { Operations } from '../openapi.ts';
 import { type Answer, ApiError, call, type Given, type Operation } from './api.ts';
+import type { Scope } from './scope.ts';
 import { handleAuthError, type Session, session } from './session.ts';
 
 export const queries = new QueryClient({
@@ -29,7 +31,7 @@ export const queries = new QueryClient({
 export const whoIs = (of: Session | null | undefined) => of && `${of.account}/${of.user.name}`;
 
 let last = session.peek();
-// Nothing of who was there before stays; what was refused to the session before is asked again.
+// Nothing of the person before stays; a request that was rejected for the session before is made again.
 effect(() => {
   const before = last;
   last = session.value;
@@ -38,27 +40,64 @@ effect(() => {
   else if (before?.session_id !== last?.session_id) void queries.invalidateQueries();
 });
 
+/** The operations on what an account has: its people and operators have the same ones. */
+export type AccountOperation = {
+  [K in Operation]: K extends `console_${infer Name}` ? Name : never;
+}[Operation];
+export type AccountGiven<N extends AccountOperation> = Operations[`console_${N}`]['given'];
+export type AccountAnswer<N extends AccountOperation> = Operations[`console_${N}`]['answer'];
+
+interface ReadOptions {
+  /** False: not now. */
+  enabled?: boolean;
+}
+
 /** Reads an operation; the answer stays up to date while it is shown. */
-export function useRead<K extends Operation>(
+export const useRead = <K extends Operation>(
   operation: K,
   given: Given<K>,
-  { enabled = true }: { enabled?: boolean } = {},
-): UseQueryResult<Answer<K>, unknown> {
-  return useQuery<Answer<K>, unknown>({
-    queryKey: [operation, given],
+  options: ReadOptions = {},
+) => useQueryOf<Answer<K>>(operation, given, '/console', options);
+
+/** The same of an account's operation, in the scope of its people or of an operator. */
+export const useReadIn = <N extends AccountOperation>(
+  { base }: Scope,
+  name: N,
+  given: AccountGiven<N>,
+  options: ReadOptions = {},
+) => useQueryOf<AccountAnswer<N>>(`console_${name}`, given, base, options);
+
+function useQueryOf<T>(
+  operation: Operation,
+  given: object,
+  base: string,
+  { enabled = true }: ReadOptions,
+): UseQueryResult<T, unknown> {
+  return useQuery<T, unknown>({
+    queryKey: [operation, given, base],
     queryFn: async ({ signal }) => {
-      try {
-        const answer = await call(operation, given, signal);
-        // An answer without a body would count as missing.
-        return (answer ?? null) as Answer<K>;
-      } catch (error) {
-        handleAuthError(operation, error);
-        throw error;
-      }
+      const answer = await callAsShown(operation, given as never, base, signal);
+      // An answer without a body would count as missing.
+      return (answer ?? null) as T;
     },
     placeholderData: keepPreviousData as never,
     enabled,
   });
+}
+
+/** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
+export async function callAsShown<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  base?: string,
+  signal?: AbortSignal,
+): Promise<Answer<K>> {
+  try {
+    return await call(operation, given, { signal, ...(base === undefined ? {} : { base }) });
+  } catch (error) {
+    handleAuthError(error);
+    throw error;
+  }
 }
 
 /**
@@ -68,14 +107,20 @@ export function useRead<K extends Operation>(
 export async function change<K extends Operation>(
   operation: K,
   given: Given<K>,
+  base?: string,
 ): Promise<Answer<K>> {
   try {
-    return await call(operation, given);
-  } catch (error) {
-    handleAuthError(operation, error);
-    throw error;
+    return await callAsShown(operation, given, base);
   } finally {
     // Also after a failure: the outcome may be unknown.
     void queries.invalidateQueries();
   }
 }
+
+/** The same by an account's operation, in the scope of its people or of an operator. */
+export const changeIn = <N extends AccountOperation>(
+  { base }: Scope,
+  name: N,
+  given: AccountGiven<N>,
+): Promise<AccountAnswer<N>> =>
+  change(`console_${name}` as Operation, given as never, base) as Promise<AccountAnswer<N>>;

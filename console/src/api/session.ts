@@ -1,8 +1,7 @@
 // Who is signed in, and where this page is served: for account holders, for operators, or both.
 import { computed, effect, signal } from '@preact/signals';
 import { now, setServerTime } from '../now.ts';
-import type { Answer, Operation } from './api.ts';
-import { ApiError, call, showSession } from './api.ts';
+import { type Answer, ApiError, call, showSession } from './api.ts';
 import { loseOperatorToken } from './operator_token.ts';
 
 export type Session = Answer<'console_get_session'>;
@@ -14,7 +13,7 @@ export const facts = signal<Facts | undefined>(undefined);
 export const session = signal<Session | null | undefined>(undefined);
 /** Whether the last session was over before its person signed out. */
 export const sessionEnded = signal(false);
-/** What kept `start` from finding out. */
+/** The error that kept `start` from finding out. */
 export const startFault = signal<unknown>(undefined);
 
 /** The permissions of whoever is signed in; none without a session. */
@@ -23,10 +22,15 @@ export const flags = computed(
 );
 
 /** Why the account's records cannot be changed now, in words; undefined when they can. */
-export const refusal = computed(() => session.value && refusalOf(session.value, now.value));
+export const readOnlyReason = computed(
+  () => session.value && readOnlyReasonOf(session.value, now.value),
+);
 
 /** The same of a session at a time, which may pass the end of the contract. */
-export function refusalOf({ writable, contract }: Session, time: number): string | undefined {
+export function readOnlyReasonOf(
+  { writable, contract }: Session,
+  time: number,
+): string | undefined {
   if (contract.suspended) {
     return 'The contract is suspended: nothing is let through, and servers, lists and proxy tokens cannot be changed. Ask your provider to lift the suspension.';
   }
@@ -57,7 +61,7 @@ async function tryStart(): Promise<void> {
     startFault.value = undefined;
   } catch (error) {
     startFault.value = error;
-    // As is said to whoever waits; to press the button is only quicker.
+    // As the page says; the button is only quicker.
     if (error instanceof ApiError && error.status === 0) {
       nextStart = setTimeout(tryStart, nextStart_milliseconds);
     }
@@ -72,7 +76,7 @@ export async function readSession(): Promise<void> {
   const before = session.value;
   if (!before) return;
   const found = await findSession();
-  // Whoever has signed in or out here meanwhile knows better.
+  // A sign-in or sign-out on this page meanwhile is newer.
   if (session.value !== before) return;
   if (!found) loseSession();
   else if (!isSame(before, found)) session.value = found;
@@ -82,15 +86,21 @@ export async function readSession(): Promise<void> {
 const isSame = (one: Session, other: Session) =>
   JSON.stringify({ ...one, now: 0 }) === JSON.stringify({ ...other, now: 0 });
 
-/** The same, where nobody waits for it: there will be another occasion. */
+/** The same in the background: after a failure there will be another occasion. */
 export function readSessionAgain(): void {
   readSession().catch(() => undefined);
 }
 
-/** Who is signed in from now on; null: they have signed out. */
+/** Shows the console of this session from now on; null: its person has signed out. */
 export function setSession(value: Session | null): void {
   session.value = value;
   sessionEnded.value = false;
+}
+
+/** A sign-in on this page has succeeded. */
+export function startSession(started: Session): void {
+  setServerTime(started.now);
+  setSession(started);
 }
 
 /** The server does not know the session any more. */
@@ -111,19 +121,15 @@ async function findSession(): Promise<Session | null> {
   }
 }
 
-/** Heeds what a failure says about who is signed in: that it is over, another one, or may do less. */
-export function handleAuthError(operation: Operation, error: unknown): void {
+/** Follows what a failure says about the sign-in: that it is over, another one, or may do less. */
+export function handleAuthError(error: unknown): void {
   if (!(error instanceof ApiError)) return;
-  const { status, message, isOfOtherSession } = error;
-  // A 401 about a field is of a code that was typed.
-  if (status === 401 && !/^[a-z_]+: /.test(message)) isSignedOut(operation);
-  else if (operation.startsWith('console_') && (status === 403 || isOfOtherSession)) {
+  const { status, code, isOfOperator } = error;
+  if (isOfOperator) {
+    if (status === 401) loseOperatorToken();
+  } else if (code === 'session_ended') {
+    loseSession();
+  } else if (code === 'other_session' || status === 403) {
     readSessionAgain();
   }
-}
-
-/** The server said 401 to this operation: the session, or the operator token, is over. */
-export function isSignedOut(operation: Operation): void {
-  if (operation.startsWith('admin_')) loseOperatorToken();
-  else loseSession();
 }

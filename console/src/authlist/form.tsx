@@ -1,21 +1,22 @@
 // The dialog that adds an entry to the IP authlist, or changes one.
 import { useRef, useState } from 'preact/hooks';
-import { type Answer, call } from '../api/api.ts';
-import { change, useRead } from '../api/reading.ts';
+import { call } from '../api/api.ts';
+import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { flags, session } from '../api/session.ts';
 import { dateTime } from '../format.ts';
+import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
 import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Field, SelectField, TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { Field, optionsOf, SelectField, TextField } from '../ui/field.tsx';
+import { textOf } from '../ui/form.tsx';
 import { notify } from '../ui/toast.tsx';
-import { listedElsewhere } from './listed_elsewhere.ts';
+import { explainListed } from './listed_elsewhere.ts';
 
-export type AuthlistEntry = Answer<'console_list_authlist'>[number];
+export type AuthlistEntry = AccountAnswer<'list_authlist'>[number];
 
 interface AuthlistFormProps {
   /** The entry to change; none: a new one. */
@@ -26,35 +27,43 @@ interface AuthlistFormProps {
 }
 
 export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
-  const seen = useRead('console_list_authlist', {}).data;
+  const scope = useScope();
+  const seen = useReadIn(scope, 'list_authlist', {}).data;
+  const asked = useRef('');
   const submit = async (fields: FormData) => {
     const given = { ip: textOf(fields, 'ip'), user: textOf(fields, 'user') };
+    asked.current = given.ip;
     const expiry = expiryOf(fields);
-    if (entry) await changeEntry(entry, { ...given, expiry });
-    else await addEntry({ ...given, expiry: expiry as number });
-    onClose();
+    if (entry) await changeEntry(scope, entry, { ...given, expiry });
+    else await addEntry(scope, { ...given, expiry: expiry as number });
   };
   return (
-    <Dialog title={entry ? `Change ${entry.ip}` : 'Add an address'} onClose={onClose}>
-      <Form
-        verb={entry ? 'Save the change' : 'Add the address'}
-        onSubmit={submit}
-        explain={(error) => listedElsewhere(explain(error), seen, flags.value.admin)}
-        onCancel={onClose}
-      >
-        <AddressField ip={entry?.ip ?? ip} />
-        <UserField user={entry?.user} />
-        <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={entry ? `Change ${entry.ip}` : 'Add an address'}
+      verb={entry ? 'Save the change' : 'Add the address'}
+      kind="primary"
+      onSubmit={submit}
+      explainError={(error) => explainListed(error, asked.current, seen, scope.flags.admin)}
+      onClose={onClose}
+    >
+      <AddressField ip={entry?.ip ?? ip} />
+      <UserField user={entry?.user} />
+      <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
+    </FormDialog>
   );
 }
 
+interface Wanted {
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
 /** Adds an entry and says so. Errors: ApiError. */
-async function addEntry(body: { ip: string; user: string; expiry: number }): Promise<void> {
-  const { id, ip, user, expiry } = await change('console_create_authlist_entry', { body });
+async function addEntry(scope: Scope, body: Wanted): Promise<void> {
+  const { id, ip, user, expiry } = await changeIn(scope, 'create_authlist_entry', { body });
   const back = async () => {
-    await change('console_remove_authlist_entry', { path: { id } });
+    await changeIn(scope, 'remove_authlist_entry', { path: { id } });
     return `${ip} is off the list again.`;
   };
   const undo = undoBy(back, { about: keysOf({ id, ip }), until: expiry });
@@ -62,33 +71,29 @@ async function addEntry(body: { ip: string; user: string; expiry: number }): Pro
 }
 
 async function changeEntry(
+  scope: Scope,
   before: AuthlistEntry,
-  wanted: { ip: string; user: string; expiry: number | undefined },
+  wanted: Omit<Wanted, 'expiry'> & { expiry: number | undefined },
 ): Promise<void> {
-  const { ip, user, expiry = before.expiry } = wanted;
-  const body = {
-    ...(ip === before.ip ? {} : { ip }),
-    ...(user === before.user ? {} : { user }),
-    ...(expiry === before.expiry ? {} : { expiry }),
-  };
+  const { id, ip, user, expiry } = before;
+  const body = differing({ ip, user, expiry }, wanted);
   if (Object.keys(body).length === 0) return;
-  const path = { id: before.id };
-  const after = await change('console_change_authlist_entry', { path, body });
+  const after = await changeIn(scope, 'change_authlist_entry', { path: { id }, body });
   const back = async () => {
-    const earlier = { ip: before.ip, user: before.user, expiry: before.expiry };
-    await change('console_change_authlist_entry', { path, body: earlier });
-    return `${before.ip} is as it was.`;
+    await changeIn(scope, 'change_authlist_entry', { path: { id }, body: { ip, user, expiry } });
+    return `${ip} is as it was.`;
   };
   const about = [...keysOf(before), ...keysOf(after)];
-  notify(`${after.ip} is changed.`, undoBy(back, { about, until: before.expiry }));
+  notify(`${after.ip} is changed.`, undoBy(back, { about, until: expiry }));
 }
 
-/** What messages about an entry are about: the entry, and its address, which another may have later. */
+/** Keys for the messages about an entry: the entry, and its address, which another may have later. */
 export function keysOf({ id, ip }: { id: number; ip: string }): string[] {
   return [`authlist/${id}`, `authlist/${ip}`];
 }
 
 function AddressField({ ip: first }: { ip: string }) {
+  const { isOperator } = useScope();
   const [ip, setIp] = useState(first);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
@@ -99,7 +104,7 @@ function AddressField({ ip: first }: { ip: string }) {
     try {
       const own = (await call('console_get_address', {})).ip;
       if (!input.current) return;
-      // As if it were typed: what was wrong with the field before is no longer said.
+      // As if it were typed: an earlier fault of the field is no longer shown.
       input.current.value = own;
       input.current.dispatchEvent(new Event('input', { bubbles: true }));
     } catch (error) {
@@ -130,22 +135,24 @@ function AddressField({ ip: first }: { ip: string }) {
             autoFocus
             placeholder="203.0.113.7"
           />
-          <Button busy={busy} onClick={() => void useOwn()}>
-            Use my address
-          </Button>
+          {!isOperator && (
+            <Button busy={busy} onClick={() => void useOwn()}>
+              Use my address
+            </Button>
+          )}
         </div>
       )}
     </Field>
   );
 }
 
-/** Admins choose among the active users; everybody else lists addresses for themselves. */
+/** Admins choose among the active users; other users list addresses for themselves. */
 function UserField({ user }: { user: string | undefined }) {
-  const own = session.value?.user.name ?? '';
-  const isAdmin = flags.value.admin;
-  const users = useRead('console_list_users', {}, { enabled: isAdmin });
+  const scope = useScope();
+  const { flags, user: own = '' } = scope;
+  const users = useReadIn(scope, 'list_users', {}, { enabled: flags.admin });
   const [chosen, setChosen] = useState(user);
-  if (!isAdmin) {
+  if (!flags.admin) {
     return (
       <TextField
         label="User"
@@ -163,7 +170,7 @@ function UserField({ user }: { user: string | undefined }) {
         name="user"
         what="the users"
         error={users.error}
-        known={user ?? (flags.value.proxy ? own : undefined)}
+        known={user ?? (flags.proxy && own ? own : undefined)}
       />
     );
   }
@@ -173,7 +180,7 @@ function UserField({ user }: { user: string | undefined }) {
   ) as [typeof active, typeof active];
   const names = [...proxy, ...others].map(({ name }) => name);
   const options = [
-    ...proxy.map(({ name }) => ({ value: name, text: name })),
+    ...optionsOf(proxy.map(({ name }) => name)),
     ...others.map(({ name }) => ({ value: name, text: `${name}: without the proxy flag` })),
     ...(user && !names.includes(user) ? [{ value: user, text: `${user}: inactive` }] : []),
   ];

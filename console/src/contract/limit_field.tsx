@@ -1,18 +1,18 @@
 // The field for a limit: an amount and its unit, with the exact bytes that come of it.
 import { useState } from 'preact/hooks';
-import { ApiError } from '../api/api.ts';
+import { invalidField } from '../api/api.ts';
 import { Field } from '../ui/field.tsx';
 import { textOf } from '../ui/form.tsx';
 import { amountOf, bytesOf, type Unit, units } from './amount.ts';
 
-/** What the server can count exactly. */
+/** The most that the server counts exactly. */
 const most = '9,007 TB';
 
 interface LimitFieldProps {
   label: string;
   /** Bytes to begin with. */
   value: number | undefined;
-  /** What an empty field means; without it one is needed. */
+  /** The meaning of an empty field; without it one is needed. */
   none?: string;
 }
 
@@ -62,9 +62,9 @@ export function limitOf(fields: FormData): number | null {
   if (amount === '') return null;
   const bytes = bytesOf(amount, textOf(fields, 'limit_unit'));
   if (bytes === undefined) {
-    throw new ApiError(
-      `limit_bytes: expected a number that comes to whole bytes, at most ${most}.`,
-      400,
+    throw invalidField(
+      'limit_bytes',
+      `expected a number that comes to whole bytes, at most ${most}.`,
     );
   }
   return bytes;

@@ -1,8 +1,8 @@
-// Custom DNS entries in words: what one waits for, what became active, which of them are looked for.
-import type { Answer } from '../api/api.ts';
+// Custom DNS entries in words: what keeps one back, which became active, and which fit a filter.
+import type { AccountAnswer } from '../api/reading.ts';
 
-export type DnsEntry = Answer<'console_list_overrides'>[number];
-/** What the words rest on. */
+export type DnsEntry = AccountAnswer<'list_overrides'>[number];
+/** The facts that the words rest on. */
 export type DnsState = Pick<
   DnsEntry,
   'id' | 'server' | 'hostname' | 'status' | 'on_contract' | 'nodes'
@@ -13,7 +13,7 @@ export function isOver({ status }: Pick<DnsEntry, 'status'>): boolean {
   return status === 'expiring' || status === 'expired';
 }
 
-/** What keeps an entry from being where it should be; undefined when nothing does. */
+/** The reason why an entry is not where it should be; undefined when it is. */
 export function awaited({ server, status, on_contract, nodes }: DnsState): string | undefined {
   if (status === 'expired' || status === 'active') return undefined;
   if (!on_contract) return `${server} is not on your contract`;
@@ -35,7 +35,7 @@ function these(nodes: ReadonlyArray<{ name: string }>): string {
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }
 
-/** What became active since the statuses were `before`, by id; empty when nothing did. */
+/** Tells which entries became active since the statuses were `before`, by id; empty when nothing did. */
 export function newsOf(before: ReadonlyMap<number, string>, entries: readonly DnsState[]): string {
   const arrived = entries.filter(
     ({ id, status }) => status === 'active' && before.get(id) !== 'active',
@@ -44,6 +44,16 @@ export function newsOf(before: ReadonlyMap<number, string>, entries: readonly Dn
   if (!first) return '';
   if (arrived.length > 1) return `${arrived.length} entries are active`;
   return `${first.hostname} on ${first.server} is active`;
+}
+
+/** The entry that has this hostname on this server already; both as they were typed. */
+export function holderOf(
+  entries: readonly DnsEntry[],
+  { server, hostname }: { server: string; hostname: string },
+): DnsEntry | undefined {
+  // As the server does: lower case, punycode, no dot at the end.
+  const url = URL.parse(`http://${hostname.replace(/\.$/, '')}`);
+  return entries.find((one) => one.server === server && one.hostname === url?.hostname);
 }
 
 export interface DnsFilter {

@@ -1,28 +1,45 @@
 // The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
 import { useContext, useState } from 'preact/hooks';
 import { ApiError } from '../api/api.ts';
-import { change, useRead } from '../api/reading.ts';
+import { changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
+import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { FieldFault, SelectField, TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { textOf } from '../ui/form.tsx';
 import { notify } from '../ui/toast.tsx';
-import { type DnsEntry, isOver } from './entries.ts';
+import { type DnsEntry, holderOf, isOver } from './entries.ts';
+
+/** Opens the form for a new entry, or to change this one. */
+export function openDnsForm(open: OpenDialog, entry?: DnsEntry): void {
+  open((close) => (
+    <DnsForm
+      key={entry?.id}
+      entry={entry}
+      onClose={close}
+      onChangeOther={(other) => openDnsForm(open, other)}
+    />
+  ));
+}
 
 interface DnsFormProps {
   /** The entry to change; none: a new one. */
-  entry?: DnsEntry;
+  entry: DnsEntry | undefined;
   onClose: () => void;
-  /** Goes on with the entry that holds the hostname already. */
-  onChangeOther: (id: number) => void;
+  /** Goes on with the entry that has the hostname already. */
+  onChangeOther: (entry: DnsEntry) => void;
 }
 
-export function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
-  const [holder, setHolder] = useState<number>();
+function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
+  const scope = useScope();
+  const entries = useReadIn(scope, 'list_overrides', {}).data ?? [];
+  const [taken, setTaken] = useState<{ server: string; hostname: string }>();
+  const holder = taken && holderOf(entries, taken);
   const revives = entry !== undefined && isOver(entry);
   const title = entry
     ? `${revives ? 'Revive' : 'Change'} ${entry.hostname} on ${entry.server}`
@@ -34,57 +51,61 @@ export function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
       ip: textOf(fields, 'ip'),
     };
     const expiry = expiryOf(fields);
-    setHolder(undefined);
+    setTaken(undefined);
     try {
-      if (entry) await changeEntry(entry, { ...given, expiry });
-      else await addEntry({ ...given, expiry: expiry as number });
+      if (entry) await changeEntry(scope, entry, { ...given, expiry });
+      else await addEntry(scope, { ...given, expiry: expiry as number });
     } catch (error) {
-      setHolder(holderIn(error));
+      if (isTaken(error)) setTaken(given);
       throw error;
     }
-    onClose();
   };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form
-        verb={!entry ? 'Add the entry' : revives ? 'Revive the entry' : 'Save the change'}
-        onSubmit={submit}
-        explain={explain}
-        onCancel={onClose}
-      >
-        <TextField
-          label="Hostname"
-          name="hostname"
-          defaultValue={entry?.hostname ?? ''}
-          placeholder="shop.example.com"
-          autoCapitalize="off"
-          inputMode="url"
-          required
-          autoFocus
-        />
-        {holder !== undefined && <ChangeOther onClick={() => onChangeOther(holder)} />}
-        <TextField
-          label="Resolves to"
-          name="ip"
-          defaultValue={entry?.ip ?? ''}
-          placeholder="203.0.113.7"
-          autoCapitalize="off"
-          required
-          hint="One IPv4 or IPv6 address."
-        />
-        <ServerField server={entry?.server} />
-        <ExpiryField {...(entry && !revives ? { current: entry.expiry } : {})} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={title}
+      verb={!entry ? 'Add the entry' : revives ? 'Revive the entry' : 'Save the change'}
+      kind="primary"
+      onSubmit={submit}
+      explainError={explainTaken}
+      onClose={onClose}
+    >
+      <TextField
+        label="Hostname"
+        name="hostname"
+        defaultValue={entry?.hostname ?? ''}
+        placeholder="shop.example.com"
+        autoCapitalize="off"
+        inputMode="url"
+        required
+        autoFocus
+      />
+      {holder && <ChangeOther onClick={() => onChangeOther(holder)} />}
+      <TextField
+        label="Resolves to"
+        name="ip"
+        defaultValue={entry?.ip ?? ''}
+        placeholder="203.0.113.7"
+        autoCapitalize="off"
+        required
+        hint="One IPv4 or IPv6 address."
+      />
+      <ServerField server={entry?.server} />
+      <ExpiryField {...(entry && !revives ? { current: entry.expiry } : {})} />
+    </FormDialog>
   );
 }
 
-/** The entry that has the hostname of the refused one. */
-function holderIn(error: unknown): number | undefined {
-  const [, id] =
-    (error instanceof ApiError && /overridden on .*, by entry (\d+)\./.exec(error.message)) || [];
-  return id === undefined ? undefined : Number(id);
-}
+/** Whether another entry has the hostname on this server. */
+const isTaken = (error: unknown) => error instanceof ApiError && error.code === 'hostname_taken';
+
+/** The server's own sentence names that entry by its number, which the console does not show. */
+const explainTaken = (error: unknown) =>
+  isTaken(error)
+    ? {
+        sentence: 'This is already overridden on that server, by another entry; change that one.',
+        field: 'hostname',
+      }
+    : explain(error);
 
 /** Shown for as long as the hostname is said to be overridden already. */
 function ChangeOther({ onClick }: { onClick: () => void }) {
@@ -99,7 +120,7 @@ function ChangeOther({ onClick }: { onClick: () => void }) {
 }
 
 function ServerField({ server }: { server: string | undefined }) {
-  const servers = useRead('console_list_servers', {});
+  const servers = useReadIn(useScope(), 'list_servers', {});
   const [chosen, setChosen] = useState(server);
   if (!servers.data) {
     return (
@@ -137,16 +158,18 @@ function ServerField({ server }: { server: string | undefined }) {
   );
 }
 
-async function addEntry(body: {
+interface Wanted {
   server: string;
   hostname: string;
   ip: string;
   expiry: number;
-}): Promise<void> {
-  const made = await change('console_create_override', { body });
+}
+
+async function addEntry(scope: Scope, body: Wanted): Promise<void> {
+  const made = await changeIn(scope, 'create_override', { body });
   const { id, hostname, server, expiry } = made;
   const back = async () => {
-    await change('console_remove_override', { path: { id } });
+    await changeIn(scope, 'remove_override', { path: { id } });
     return `${hostname} on ${server} is removed again.`;
   };
   const undo = undoBy(back, { about: keysOf(made), until: expiry });
@@ -154,35 +177,30 @@ async function addEntry(body: {
 }
 
 async function changeEntry(
+  scope: Scope,
   before: DnsEntry,
-  wanted: { server: string; hostname: string; ip: string; expiry: number | undefined },
+  wanted: Omit<Wanted, 'expiry'> & { expiry: number | undefined },
 ): Promise<void> {
-  const { server, hostname, ip, expiry = before.expiry } = wanted;
-  const body = {
-    ...(server === before.server ? {} : { server }),
-    ...(hostname === before.hostname ? {} : { hostname }),
-    ...(ip === before.ip ? {} : { ip }),
-    ...(expiry === before.expiry ? {} : { expiry }),
-  };
+  const { id, server, hostname, ip, expiry } = before;
+  const earlier = { server, hostname, ip, expiry };
+  const body = differing(earlier, wanted);
   if (Object.keys(body).length === 0) return;
-  const path = { id: before.id };
-  const after = await change('console_change_override', { path, body });
+  const after = await changeIn(scope, 'change_override', { path: { id }, body });
   const name = `${after.hostname} on ${after.server}`;
   const about = [...keysOf(before), ...keysOf(after)];
-  // What has expired can be revived, not put back.
+  // An entry that has expired can be revived, not put back.
   if (isOver(before)) {
     notify(`${name} is revived.`, { about });
     return;
   }
   const back = async () => {
-    const { server, hostname, ip, expiry } = before;
-    await change('console_change_override', { path, body: { server, hostname, ip, expiry } });
+    await changeIn(scope, 'change_override', { path: { id }, body: earlier });
     return `${hostname} on ${server} is as it was.`;
   };
-  notify(`${name} is changed.`, undoBy(back, { about, until: before.expiry }));
+  notify(`${name} is changed.`, undoBy(back, { about, until: expiry }));
 }
 
-/** What messages about an entry are about: the entry, and its hostname, which another may have later. */
+/** Keys for the messages about an entry: the entry, and its hostname, which another may have later. */
 export function keysOf({ id, server, hostname }: Pick<DnsEntry, 'id' | 'server' | 'hostname'>) {
   return [`overrides/${id}`, `overrides/${server}/${hostname}`];
 }

@@ -1,9 +1,9 @@
 // The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { change, useRead } from '../api/reading.ts';
+import { changeIn, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { flags, refusal, session } from '../api/session.ts';
 import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
 import { curlThrough, type Through } from '../servers/curl.ts';
@@ -25,7 +25,11 @@ interface Token {
 }
 
 export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
-  const servers = useRead('console_list_servers', {});
+  const scope = useScope();
+  const servers = useReadIn(scope, 'list_servers', {});
+  // As it is now: it may come into force while the dialog is open.
+  const entries = useReadIn(scope, 'list_overrides', {}).data;
+  const shown = entries?.find(({ id }) => id === entry.id) ?? entry;
   return (
     <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} wide>
       <Loaded of={servers} what="the server" explain={explain}>
@@ -33,7 +37,7 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
           const server = all.find((one) => one.server === entry.server);
           const ways = server ? waysThrough(server) : [];
           return ways.length > 0 ? (
-            <Commands entry={entry} ways={ways} />
+            <Commands entry={shown} ways={ways} />
           ) : (
             <Empty title={`${entry.server} has no proxy port for your account.`} />
           );
@@ -137,12 +141,13 @@ function TokenMaker({
   token: Token | undefined;
   onToken: (token: Token) => void;
 }) {
-  const users = useRead('console_list_users', {});
-  const own = session.value?.user.name ?? '';
+  const scope = useScope();
+  const { flags: ownFlags, user: own = '', readOnlyReason } = scope;
+  const users = useReadIn(scope, 'list_users', {});
   const names = (users.data ?? [])
     .filter(({ active, flags }) => active && flags.proxy)
     .map(({ name }) => name);
-  const [chosen, setChosen] = useState(flags.value.proxy ? own : '');
+  const [chosen, setChosen] = useState(ownFlags.proxy ? own : '');
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
   useHold(busy);
@@ -153,7 +158,7 @@ function TokenMaker({
     setFault('');
     try {
       const body = { user: user as string, lifetime_seconds: tokenLifetime_seconds };
-      onToken(await change('console_create_proxy_token', { body }));
+      onToken(await changeIn(scope, 'create_proxy_token', { body }));
     } catch (error) {
       setFault(explain(error).sentence);
     } finally {
@@ -174,7 +179,7 @@ function TokenMaker({
           options={names.map((name) => ({ value: name, text: name }))}
         />
         {user && (
-          <Button busy={busy} refused={refusal.value} onClick={() => void make()}>
+          <Button busy={busy} disabledReason={readOnlyReason} onClick={() => void make()}>
             Make a token for 1 hour
           </Button>
         )}

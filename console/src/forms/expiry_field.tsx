@@ -54,6 +54,21 @@ export function ExpiryField({ current }: { current?: number }) {
   );
 }
 
+/** A date and time, in the reader's own zone; `expiryOf` reads it. */
+export function ExactExpiryField({ label, at }: { label: string; at: number }) {
+  return (
+    <TextField
+      label={label}
+      name="expiry"
+      type="datetime-local"
+      required
+      max="9999-12-31T23:59"
+      defaultValue={localText(at)}
+      hint={`In your time zone, ${zoneAt(at)}.`}
+    />
+  );
+}
+
 /** The expiry that a form with an `ExpiryField` asks for; undefined: as it is. */
 export function expiryOf(fields: FormData): number | undefined {
   return expiryFrom(textOf(fields, 'expiry'), now.value);

@@ -7,6 +7,7 @@ import { bytes, date, percent } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
+import { Until } from '../relative_time.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
@@ -17,7 +18,6 @@ import { MoreRows } from '../ui/more_rows.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
-import { Moment } from './moment.tsx';
 import { type Account, accountStates } from './states.ts';
 
 export function AccountsPage() {
@@ -104,7 +104,7 @@ const columns: Column<Account>[] = [
     heading: 'Contract ends',
     cell: ({ expiry }) => (
       <span class="two-lines">
-        <Moment at={expiry} />
+        <Until at={expiry} />
         <span class="note">{date(expiry)}</span>
       </span>
     ),

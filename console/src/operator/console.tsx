@@ -7,7 +7,7 @@ import { queries } from '../api/reading.ts';
 import { facts } from '../api/session.ts';
 import { Frame, type Place } from '../frame.tsx';
 import { NotFoundPage } from '../not_found.tsx';
-import { paths } from '../paths.ts';
+import { nameIn, paths } from '../paths.ts';
 import '../style/operator.css';
 import { lazy } from '../ui/lazy.tsx';
 import { OverviewPage } from './overview.tsx';
@@ -74,16 +74,14 @@ export function OperatorConsole() {
         </Route>
         <Route path={`${operator.accounts}/:name/:part?`}>
           {({ name, part }: { name: string; part?: string }) => (
-            <AccountPage key={name} name={decodeURIComponent(name)} part={part ?? ''} />
+            <AccountPage key={name} name={nameIn(name)} part={part ?? ''} />
           )}
         </Route>
         <Route path={operator.servers}>
           <ServersPage />
         </Route>
         <Route path={`${operator.servers}/:name`}>
-          {({ name }: { name: string }) => (
-            <ServerPage key={name} name={decodeURIComponent(name)} />
-          )}
+          {({ name }: { name: string }) => <ServerPage key={name} name={nameIn(name)} />}
         </Route>
         <Route path={operator.nodes}>
           <NodesPage />

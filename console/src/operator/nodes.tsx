@@ -6,6 +6,7 @@ import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
+import { Until } from '../relative_time.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
@@ -13,7 +14,6 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
-import { Moment } from './moment.tsx';
 import { NodesTable } from './nodes_table.tsx';
 
 export function NodesPage() {
@@ -95,7 +95,7 @@ const inviteColumns: Column<Invite>[] = [
     heading: 'Works until',
     cell: ({ expiry }) => (
       <span class="two-lines">
-        <Moment at={expiry} />
+        <Until at={expiry} />
         <span class="note">{dateTime(expiry)}</span>
       </span>
     ),

@@ -4,10 +4,10 @@ import { Link } from 'wouter-preact';
 import { change } from '../api/reading.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
+import { Since } from '../relative_time.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Happened } from './moment.tsx';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
@@ -61,7 +61,7 @@ const columns: Column<Node>[] = [
     cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
   },
   { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
-  { heading: 'Seen', cell: ({ seen_at }) => <Happened at={seen_at} /> },
+  { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
   { heading: 'Version', cell: ({ version }) => version },
 ];
 

@@ -1,6 +1,6 @@
 // The operator's token is asked for, and tried before anything is shown.
 import { Link } from 'wouter-preact';
-import { ApiError, call } from '../api/api.ts';
+import { ApiError, call, invalidField } from '../api/api.ts';
 import { operatorTokenEnded, setOperatorToken } from '../api/operator_token.ts';
 import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
@@ -14,7 +14,7 @@ export function OperatorSignIn() {
   const signIn = async (fields: FormData) => {
     const token = textOf(fields, 'token');
     await tryToken(token);
-    // What an earlier token read is not for this one's eyes.
+    // Another token may open less than the one before.
     queries.clear();
     setOperatorToken(token, fields.has('keep'));
   };
@@ -59,16 +59,12 @@ export function OperatorSignIn() {
 /** Errors: ApiError, as of any request. */
 async function tryToken(token: string): Promise<void> {
   // Other characters could not be sent in a header.
-  if (!/^ewo_[\w-]+$/.test(token)) throw new ApiError('', 401);
-  await call('admin_get_status', {}, undefined, token);
+  if (!/^ewo_[\w-]+$/.test(token)) throw unknownToken();
+  await call('admin_get_status', {}, { token });
 }
 
-function explainToken(error: unknown) {
-  if (error instanceof ApiError && error.status === 401) {
-    return {
-      sentence: 'The server does not know this operator token. It may have been revoked.',
-      field: 'token',
-    };
-  }
-  return explain(error);
-}
+const unknownToken = () =>
+  invalidField('token', 'the server does not know this operator token. It may have been revoked.');
+
+const explainToken = (error: unknown) =>
+  explain(error instanceof ApiError && error.status === 401 ? unknownToken() : error);

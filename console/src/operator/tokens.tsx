@@ -5,6 +5,7 @@ import { change, useRead } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
+import { Since } from '../relative_time.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
 import { Card } from '../ui/card.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -14,7 +15,6 @@ import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { ShownOnce } from '../ui/shown_once.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-import { Happened } from './moment.tsx';
 
 type Token = Answer<'admin_list_tokens'>[number];
 
@@ -61,8 +61,8 @@ export function TokensPage() {
 
 const columns: Column<Token>[] = [
   { heading: 'Operator', names: true, cell: ({ name }) => name },
-  { heading: 'Created', cell: ({ created_at }) => <Happened at={created_at} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Happened at={last_used_at} /> },
+  { heading: 'Created', cell: ({ created_at }) => <Since at={created_at} /> },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {

@@ -1,9 +1,10 @@
 // The servers of the contract and of the network, on a map and in a list; each server has a page of its own.
 import { useMemo, useState } from 'preact/hooks';
 import { useRoute } from 'wouter-preact';
-import { useRead } from '../api/reading.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { paths } from '../paths.ts';
+import { nameIn, paths } from '../paths.ts';
 import { Loaded } from '../ui/loaded.tsx';
 import { Page } from '../ui/page.tsx';
 import { ServerList } from './list.tsx';
@@ -16,18 +17,19 @@ import '../style/servers.css';
 const none: never[] = [];
 
 export function ServersPage() {
+  const scope = useScope();
   const [, one] = useRoute(`${paths.servers}/:server`);
   // Kept while a server is looked at.
   const [filters, setFilters] = useState<Filters>(noFilters);
-  const own = useRead('console_list_servers', {});
-  const network = useRead('console_list_network', {});
+  const own = useReadIn(scope, 'list_servers', {});
+  const network = useReadIn(scope, 'list_network', {});
   const rows = useMemo(
     () => rowsOf(network.data ?? none, own.data ?? none),
     [network.data, own.data],
   );
   const reading = own.data ? network : own;
   if (one) {
-    const { server } = one;
+    const server = nameIn(one.server);
     const row = rows.find(({ name }) => name === server);
     return <OneServer key={server} name={server} row={row} reading={reading} />;
   }
@@ -35,7 +37,11 @@ export function ServersPage() {
   return (
     <Page
       title="Servers"
-      note="Open a server for its exit IPs and ports, and for settings to copy."
+      note={
+        scope.isOperator
+          ? 'Each may have a limit of its own, which counts where the contract has detailed billing.'
+          : 'Open a server for its exit IPs and ports, and for settings to copy.'
+      }
     >
       <Loaded
         of={{ ...reading, data: own.data && network.data }}

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { PasswordField } from '../account/sign_in/password.tsx';
-import type { Answer } from '../api/api.ts';
-import { change } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
+import { type AccountAnswer, change, changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { session } from '../api/session.ts';
+import { FormDialog, MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
@@ -13,76 +13,86 @@ import { Since } from '../relative_time.tsx';
 import { Copy } from '../ui/copy.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { textOf } from '../ui/form.tsx';
 import { ShownOnce } from '../ui/shown_once.tsx';
-import { notify } from '../ui/toast.tsx';
 
-export type ApiToken = Answer<'console_list_tokens'>[number];
+export type ApiToken = AccountAnswer<'list_tokens'>[number];
 
 export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
-  const [token, setToken] = useState<Answer<'console_create_token'>>();
+  const scope = useScope();
   const [lifetime, setLifetime] = useState('');
-  const create = async (fields: FormData) => {
+  const make = (fields: FormData) => {
     const seconds = Number(textOf(fields, 'expiry'));
-    setToken(
-      await change('console_create_token', {
-        body: {
-          name: textOf(fields, 'name'),
-          read_only: fields.has('read_only'),
-          ...(seconds > 0 ? { expiry: now.value + seconds } : {}),
-        },
-      }),
-    );
+    const body = {
+      name: textOf(fields, 'name'),
+      read_only: fields.has('read_only'),
+      ...(seconds > 0 ? { expiry: now.value + seconds } : {}),
+    };
+    return changeIn(scope, 'create_token', { body });
   };
   const { day, week, month, quarter, year } = lifetimes;
   return (
-    <Dialog title={token ? `API token ${token.name}` : 'New API token'} onClose={onClose}>
-      {token ? (
-        <ShownOnce
-          what="the token"
-          text={token.api_token}
-          lead={
-            token.viewable
-              ? 'Here it is. An admin who gives the password can view it again later.'
-              : 'Copy it now: it is not shown again, to nobody.'
-          }
-          onDone={onClose}
-        >
-          <div class="stack-tight">
-            <h3>Try it</h3>
-            <Copy text={curlWith(token.api_token)} what="the curl line" />
-          </div>
-        </ShownOnce>
-      ) : (
-        <Form verb="Make the token" explain={explain} onSubmit={create} onCancel={onClose}>
-          <TextField
-            label="Name"
-            name="name"
-            required
-            maxLength={64}
-            hint="What uses it, so that you know later what revoking it stops."
-          />
-          <SelectField
-            label="Expires"
-            name="expiry"
-            value={lifetime}
-            onInput={setLifetime}
-            options={[
-              { value: '', text: 'Never' },
-              ...lifetimeOptions(day, week, month, quarter, year).map(({ value, text }) => ({
-                value,
-                text: `In ${text}`,
-              })),
-            ]}
-          />
-          <CheckField
-            label="Read-only"
-            name="read_only"
-            hint="It reads everything of the account, and changes nothing: for reports and monitoring."
-          />
-        </Form>
+    <MakerDialog
+      title="New API token"
+      titleOf={({ name }) => `API token ${name}`}
+      verb="Make the token"
+      make={make}
+      shown={(token) => <NewApiToken token={token} onDone={onClose} />}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={64}
+        hint="What uses it, so that you know later what revoking it stops."
+      />
+      <SelectField
+        label="Expires"
+        name="expiry"
+        value={lifetime}
+        onInput={setLifetime}
+        options={[
+          { value: '', text: 'Never' },
+          ...lifetimeOptions(day, week, month, quarter, year).map(({ value, text }) => ({
+            value,
+            text: `In ${text}`,
+          })),
+        ]}
+      />
+      <CheckField
+        label="Read-only"
+        name="read_only"
+        hint="It reads everything of the account, and changes nothing: for reports and monitoring."
+      />
+    </MakerDialog>
+  );
+}
+
+interface NewApiTokenProps {
+  token: AccountAnswer<'create_token'>;
+  onDone: () => void;
+}
+
+function NewApiToken({ token: { api_token, viewable }, onDone }: NewApiTokenProps) {
+  const { isOperator } = useScope();
+  const viewing = isOperator
+    ? 'It can be viewed again later; that is audited.'
+    : 'An admin who gives the password can view it again later.';
+  return (
+    <ShownOnce
+      what="the token"
+      text={api_token}
+      lead={viewable ? `Here it is. ${viewing}` : 'Copy it now: it is not shown again, to nobody.'}
+      onDone={onDone}
+    >
+      {!isOperator && (
+        <div class="stack-tight">
+          <h3>Try it</h3>
+          <Copy text={curlWith(api_token)} what="the curl line" />
+        </div>
       )}
-    </Dialog>
+    </ShownOnce>
   );
 }
 
@@ -96,17 +106,11 @@ interface OfToken {
   onClose: () => void;
 }
 
+/** People give their password anew; operators, whose token is no password of a person, need not. */
 export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
-  const [text, setText] = useState<string>();
-  const view = async (fields: FormData) => {
-    const { api_token } = await change('console_view_token', {
-      path: { id },
-      body: { password: String(fields.get('password')) },
-    });
-    setText(api_token);
-  };
+  const scope = useScope();
   const title = `View ${name}`;
-  if (!session.value?.has_password) {
+  if (!scope.isOperator && !session.value?.has_password) {
     return (
       <Dialog title={title} onClose={onClose}>
         <p>
@@ -116,20 +120,22 @@ export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
       </Dialog>
     );
   }
+  const view = (fields: FormData) =>
+    scope.isOperator
+      ? change('admin_view_account_token', { path: { account: scope.account, id } })
+      : changeIn(scope, 'view_token', {
+          path: { id },
+          body: { password: String(fields.get('password')) },
+        });
   return (
-    <Dialog title={title} onClose={onClose}>
-      {text === undefined ? (
-        <Form verb="View the token" explain={explain} onSubmit={view} onCancel={onClose}>
-          <p>
-            Whoever has this token can do with the account what it allows. That you viewed it is
-            noted in the account’s activity.
-          </p>
-          <PasswordField label="Your password" />
-        </Form>
-      ) : (
+    <MakerDialog
+      title={title}
+      verb="View the token"
+      make={view}
+      shown={({ api_token }) => (
         <ShownOnce
           what="the token"
-          text={text}
+          text={api_token}
           lead={
             <>
               The API token <strong>{name}</strong>:
@@ -138,42 +144,46 @@ export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
           onDone={onClose}
         />
       )}
-    </Dialog>
+      onClose={onClose}
+    >
+      <p>
+        Whoever has this token can do with the account what it allows. That you viewed it is noted
+        in the account’s activity.
+      </p>
+      {!scope.isOperator && <PasswordField label="Your password" />}
+    </MakerDialog>
   );
 }
 
 export function RevokeApiTokenDialog({ token, onClose }: OfToken) {
+  const scope = useScope();
   const { id, name, last_used_at, read_only } = token;
   const revoke = async () => {
-    await change('console_remove_token', { path: { id } });
-    onClose();
-    notify(`Revoked the API token ${name}.`);
+    await changeIn(scope, 'remove_token', { path: { id } });
+    return `Revoked the API token ${name}.`;
   };
   return (
-    <Dialog title={`Revoke ${name}`} onClose={onClose}>
-      <Form
-        kind="danger"
-        verb={`Revoke ${name}`}
-        explain={explain}
-        onSubmit={revoke}
-        onCancel={onClose}
-      >
-        <p>
-          <strong>
-            Requests with the {read_only ? 'read-only ' : ''}API token {name} get 401 at once.
-          </strong>{' '}
-          It cannot be brought back; programs that use it need another one.
-        </p>
-        <p class="note">
-          {last_used_at === null ? (
-            'It has never been used.'
-          ) : (
-            <>
-              It was last used <Since at={last_used_at} />.
-            </>
-          )}
-        </p>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Revoke ${name}`}
+      verb={`Revoke ${name}`}
+      onSubmit={revoke}
+      onClose={onClose}
+    >
+      <p>
+        <strong>
+          Requests with the {read_only ? 'read-only ' : ''}API token {name} get 401 at once.
+        </strong>{' '}
+        It cannot be brought back; programs that use it need another one.
+      </p>
+      <p class="note">
+        {last_used_at === null ? (
+          'It has never been used.'
+        ) : (
+          <>
+            It was last used <Since at={last_used_at} />.
+          </>
+        )}
+      </p>
+    </FormDialog>
   );
 }

@@ -1,7 +1,8 @@
 // API tokens: what programs sign requests to the account API with.
-import { useState } from 'preact/hooks';
-import { useRead } from '../api/reading.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { Since, Until } from '../relative_time.tsx';
 import { Badge } from '../ui/badge.tsx';
@@ -19,14 +20,16 @@ import {
   ViewApiTokenDialog,
 } from './form.tsx';
 
-type Open = { what: 'new' } | { what: 'view' | 'revoke'; token: ApiToken };
-
 export function TokensPage() {
-  const tokens = useRead('console_list_tokens', {});
-  const [open, setOpen] = useState<Open>();
-  const onClose = () => setOpen(undefined);
+  const scope = useScope();
+  const tokens = useReadIn(scope, 'list_tokens', {});
+  const { dialog, open } = useDialog();
   const create = (
-    <Button kind="primary" icon="plus" onClick={() => setOpen({ what: 'new' })}>
+    <Button
+      kind="primary"
+      icon="plus"
+      onClick={() => open((close) => <NewApiTokenDialog onClose={close} />)}
+    >
       New API token
     </Button>
   );
@@ -56,14 +59,18 @@ export function TokensPage() {
                       {token.viewable && (
                         <Button
                           aria-label={`View ${token.name}`}
-                          onClick={() => setOpen({ what: 'view', token })}
+                          onClick={() =>
+                            open((close) => <ViewApiTokenDialog token={token} onClose={close} />)
+                          }
                         >
                           View
                         </Button>
                       )}
                       <Button
                         aria-label={`Revoke ${token.name}`}
-                        onClick={() => setOpen({ what: 'revoke', token })}
+                        onClick={() =>
+                          open((close) => <RevokeApiTokenDialog token={token} onClose={close} />)
+                        }
                       >
                         Revoke
                       </Button>
@@ -81,10 +88,8 @@ export function TokensPage() {
           }
         </Loaded>
       </Card>
-      <Use />
-      {open?.what === 'new' && <NewApiTokenDialog onClose={onClose} />}
-      {open?.what === 'view' && <ViewApiTokenDialog token={open.token} onClose={onClose} />}
-      {open?.what === 'revoke' && <RevokeApiTokenDialog token={open.token} onClose={onClose} />}
+      {!scope.isOperator && <Use />}
+      {dialog}
     </Page>
   );
 }
@@ -101,19 +106,10 @@ const columns: Array<Column<ApiToken>> = [
   {
     heading: 'Expires',
     cell: (token) =>
-      hasExpired(token) ? (
-        <Badge tone="bad">expired</Badge>
-      ) : token.expiry === null ? (
-        'never'
-      ) : (
-        <Until at={token.expiry} />
-      ),
+      hasExpired(token) ? <Badge tone="bad">expired</Badge> : <Until at={token.expiry} />,
   },
   { heading: 'Created', cell: ({ created_at }) => <Since at={created_at} /> },
-  {
-    heading: 'Last used',
-    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Since at={last_used_at} />),
-  },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
 ];
 
 function Use() {

@@ -28,19 +28,30 @@ export function Field({
   hint,
   children,
 }: Around & { children: (given: Described) => ComponentChildren }) {
+  const { given, below } = useDescription(name, hint);
+  return (
+    <div class="field">
+      <label for={given.id}>{label}</label>
+      {children(given)}
+      {below}
+    </div>
+  );
+}
+
+/** For a control: the attributes that it must carry, and its hint and fault, which stand below it. */
+function useDescription(name: string, hint: ComponentChildren) {
   const id = useId();
   const fault = useContext(FieldFault);
   const wrong = fault?.field === name ? fault.sentence : undefined;
   const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({
-        id,
-        name,
-        'aria-describedby': described || undefined,
-        'aria-invalid': wrong ? 'true' : undefined,
-      })}
+  const given: Described = {
+    id,
+    name,
+    'aria-describedby': described || undefined,
+    'aria-invalid': wrong ? 'true' : undefined,
+  };
+  const below = (
+    <>
       {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -51,8 +62,9 @@ export function Field({
           {wrong}
         </p>
       )}
-    </div>
+    </>
   );
+  return { given, below };
 }
 
 type Input = Omit<JSX.IntrinsicElements['input'], 'name' | 'label'>;
@@ -93,32 +105,19 @@ export function SelectField({ label, name, hint, options, value, onInput, requir
   );
 }
 
+/** Options that are shown as they are; `all`: the text of the first one, which chooses none of them. */
+export function optionsOf(values: Iterable<string>, all?: string) {
+  const options = [...values].map((value) => ({ value, text: value }));
+  return all === undefined ? options : [{ value: '', text: all }, ...options];
+}
+
 export function CheckField({ label, name, hint, ...rest }: Around & Input) {
-  const id = useId();
-  const fault = useContext(FieldFault);
-  const wrong = fault?.field === name ? fault.sentence : undefined;
-  const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
+  const { given, below } = useDescription(name, hint);
   return (
     <div class="check-field">
-      <input
-        type="checkbox"
-        {...rest}
-        id={id}
-        name={name}
-        aria-describedby={described || undefined}
-        aria-invalid={wrong ? 'true' : undefined}
-      />
-      <label for={id}>{label}</label>
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {wrong && (
-        <p class="fault" id={`${id}-fault`}>
-          {wrong}
-        </p>
-      )}
+      <input type="checkbox" {...rest} {...given} />
+      <label for={given.id}>{label}</label>
+      {below}
     </div>
   );
 }

@@ -20,7 +20,7 @@ interface FormProps {
   explain: (error: unknown) => Fault;
   onCancel?: () => void;
   /** Why it cannot be sent now. */
-  refused?: string | null | undefined;
+  disabledReason?: string | null | undefined;
   children?: ComponentChildren;
 }
 
@@ -30,7 +30,7 @@ export function Form({
   onSubmit,
   explain,
   onCancel,
-  refused,
+  disabledReason,
   children,
 }: FormProps) {
   const [busy, setBusy] = useState(false);
@@ -76,7 +76,7 @@ export function Form({
         {fault && !named && fault.sentence}
       </p>
       <div class="form-actions">
-        <Button kind={kind} type="submit" busy={busy} refused={refused}>
+        <Button kind={kind} type="submit" busy={busy} disabledReason={disabledReason}>
           {verb}
         </Button>
         {onCancel && (

@@ -1,6 +1,7 @@
 // Usage by day: the chart, the same numbers as a table, and as a file.
 import { useMemo, useState } from 'preact/hooks';
-import { useRead } from '../api/reading.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { DaysChart, type Series } from '../charts/days_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
@@ -19,10 +20,10 @@ interface DaysCardProps {
   query: ReportQuery;
   /** Names of servers, those with the most traffic first. */
   servers: readonly string[];
-  account: string;
 }
 
-export function DaysCard({ report, query, servers, account }: DaysCardProps) {
+export function DaysCard({ report, query, servers }: DaysCardProps) {
+  const { account } = useScope();
   const [split, setSplit] = useState('direction');
   const bySplit = split === 'server' && servers.length > 1;
   const days = useMemo(() => everyDay(report, report.rows), [report]);
@@ -107,7 +108,7 @@ const byDirection = (days: readonly UsageOfDay[]): Series[] => [
   { name: 'Up', values: days.map(({ up }) => up) },
 ];
 
-/** What is not of the named servers is one part more. */
+/** The rest, of other servers, is one part more. */
 function withOthers(series: readonly Series[], days: readonly UsageOfDay[]): Series[] {
   const rest = days.map(({ total }, at) =>
     Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
@@ -123,11 +124,13 @@ function useDaysOfServers(
   query: ReportQuery,
   days: readonly UsageOfDay[],
 ): Series[] {
+  const scope = useScope();
   // Always as many: hooks are told apart by their order.
   const reads = Array.from({ length: most_servers }, (_, at) => {
     const server = servers[at];
-    return useRead(
-      'console_get_usage',
+    return useReadIn(
+      scope,
+      'get_usage',
       { query: { ...query, by: 'day', server: server ?? '' } },
       { enabled: server !== undefined },
     ).data;

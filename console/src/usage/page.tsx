@@ -2,9 +2,9 @@
 import '../style/overview.css';
 import '../style/usage.css';
 import { useState } from 'preact/hooks';
-import { useRead } from '../api/reading.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { type Session, session } from '../api/session.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
 import { Card, Stat } from '../ui/card.tsx';
@@ -18,6 +18,7 @@ import { SharesCard } from './shares_card.tsx';
 import { type Span, spanOf } from './span.ts';
 
 export function UsagePage() {
+  const scope = useScope();
   const [filters, setFilters] = useState<Filters>({
     choice: {
       name: 'period',
@@ -27,7 +28,7 @@ export function UsagePage() {
     server: '',
     user: '',
   });
-  const start = useRead('console_get_contract', {}).data?.start;
+  const start = useReadIn(scope, 'get_contract', {}).data?.start;
   const asked = spanOf(filters.choice, now.value, start);
   const isWrong = 'wrong' in asked;
   const span: Span = isWrong ? {} : asked;
@@ -38,14 +39,13 @@ export function UsagePage() {
     ...(server !== '' && { server }),
     ...(user !== '' && { user }),
   };
-  const days = useRead('console_get_usage', { query: { ...query, by: 'day' } }, enabled);
-  const byServer = useRead('console_get_usage', { query: { ...query, by: 'server' } }, enabled);
-  const byUser = useRead('console_get_usage', { query: { ...query, by: 'user' } }, enabled);
-  // What one may choose among does not shrink to what was chosen.
-  const allServers = useRead('console_get_usage', { query: { ...span, by: 'server' } }, enabled);
-  const allUsers = useRead('console_get_usage', { query: { ...span, by: 'user' } }, enabled);
+  const days = useReadIn(scope, 'get_usage', { query: { ...query, by: 'day' } }, enabled);
+  const byServer = useReadIn(scope, 'get_usage', { query: { ...query, by: 'server' } }, enabled);
+  const byUser = useReadIn(scope, 'get_usage', { query: { ...query, by: 'user' } }, enabled);
+  // The options do not shrink to the ones that were chosen.
+  const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
+  const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
   const change = (changes: Partial<Filters>) => setFilters({ ...filters, ...changes });
-  const { account } = session.value as Session;
   return (
     <Page title="Usage" note="Traffic of the whole account, counted by the hour. Days are UTC.">
       <FilterFields
@@ -63,12 +63,7 @@ export function UsagePage() {
         {(report) => (
           <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
             <Totals report={report} />
-            <DaysCard
-              report={report}
-              query={query}
-              servers={bySize(byServer.data)}
-              account={account}
-            />
+            <DaysCard report={report} query={query} servers={bySize(byServer.data)} />
           </div>
         )}
       </Loaded>
@@ -77,17 +72,11 @@ export function UsagePage() {
           <SharesCard
             by="server"
             report={byServer.data}
-            account={account}
             onChoose={(name) => change({ server: name })}
           />
         )}
         {byUser.data && (
-          <SharesCard
-            by="user"
-            report={byUser.data}
-            account={account}
-            onChoose={(name) => change({ user: name })}
-          />
+          <SharesCard by="user" report={byUser.data} onChoose={(name) => change({ user: name })} />
         )}
       </div>
     </Page>

@@ -1,4 +1,5 @@
 // Usage by server or by user: the largest first, as bars in a table.
+import { useScope } from '../api/scope.ts';
 import { Share } from '../charts/share.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, percent } from '../format.ts';
@@ -10,12 +11,12 @@ import { fileName, type Report } from './report.ts';
 interface SharesCardProps {
   by: 'server' | 'user';
   report: Report;
-  account: string;
   /** Shows this one alone. */
   onChoose: (name: string) => void;
 }
 
-export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
+export function SharesCard({ by, report, onChoose }: SharesCardProps) {
+  const { account } = useScope();
   const rows = report.rows
     .map(({ up, down, total, ...row }) => ({ name: row[by] ?? '', up, down, total }))
     .sort((one, other) => other.total - one.total);

@@ -1,17 +1,19 @@
 // Adding a user to the account, and changing one: the name that is shown, permissions, active or not.
 import { useContext, useId } from 'preact/hooks';
-import type { Answer } from '../api/api.ts';
-import { change } from '../api/reading.ts';
+import { type AccountAnswer, changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { readSession, session } from '../api/session.ts';
+import { readSessionAgain } from '../api/session.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import { nameRule } from '../forms/name_rule.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CheckField, FieldFault, TextField } from '../ui/field.tsx';
 import { Form, textOf } from '../ui/form.tsx';
 import { notify } from '../ui/toast.tsx';
 
-export type User = Answer<'console_list_users'>[number];
+export type User = AccountAnswer<'list_users'>[number];
 
-/** What each permission allows. */
+/** The permissions, and what each allows. */
 const permissions = [
   {
     flag: 'proxy',
@@ -24,23 +26,22 @@ const permissions = [
   },
 ] as const;
 
-export function AddUserDialog({
-  onClose,
-  onAdded,
-}: {
+interface AddUserDialogProps {
   onClose: () => void;
+  /** Goes on with the new user, in the place of this dialog. */
   onAdded: (user: User) => void;
-}) {
+}
+
+export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
+  const scope = useScope();
   const add = async (fields: FormData) => {
     const display_name = textOf(fields, 'display_name');
-    const user = await change('console_create_user', {
-      body: {
-        name: textOf(fields, 'name'),
-        ...(display_name ? { display_name } : {}),
-        flags: flagsOf(fields),
-      },
-    });
-    onAdded(user);
+    const body = {
+      name: textOf(fields, 'name'),
+      ...(display_name ? { display_name } : {}),
+      flags: flagsOf(fields),
+    };
+    onAdded(await changeIn(scope, 'create_user', { body }));
   };
   return (
     <Dialog title="Add a user" onClose={onClose}>
@@ -49,10 +50,7 @@ export function AddUserDialog({
           label="Name"
           name="name"
           required
-          maxLength={63}
-          autocapitalize="off"
-          pattern="[A-Za-z0-9][A-Za-z0-9._@\-]*"
-          title="Letters, digits and . _ @ - with a letter or digit first"
+          {...nameRule}
           hint="What the user signs in with, here and at the proxies; it stays. Letters, digits and . _ @ -"
         />
         <DisplayNameField hint="Shown in lists; the name when left out." />
@@ -63,10 +61,11 @@ export function AddUserDialog({
 }
 
 export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () => void }) {
-  const isSelf = user.name === session.value?.user.name;
+  const scope = useScope();
+  const isSelf = user.name === scope.user;
   const save = async (fields: FormData) => {
     const display_name = textOf(fields, 'display_name');
-    await change('console_change_user', {
+    await changeIn(scope, 'change_user', {
       path: { user: user.name },
       body: {
         ...(display_name ? { display_name } : {}),
@@ -74,40 +73,39 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
         flags: flagsOf(fields),
       },
     });
-    onClose();
     notify(`Saved ${user.name}.`);
     // Their own permissions decide what this page shows.
-    if (isSelf) await readSession();
+    if (isSelf) readSessionAgain();
   };
   return (
-    <Dialog title={`Change ${user.name}`} onClose={onClose}>
-      <Form verb="Save" explain={explain} onSubmit={save} onCancel={onClose}>
-        <DisplayNameField required defaultValue={user.display_name} />
-        <FlagFields of={user.flags} isSelf={isSelf} />
-        <CheckField
-          label="Active"
-          name="active"
-          defaultChecked={user.active}
-          hint={
-            isSelf
-              ? 'Off: you are signed out at once, and your tokens and authlist entries give no access.'
-              : 'Off: cannot sign in, and tokens and authlist entries give no access. Users are never deleted.'
-          }
-        />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Change ${user.name}`}
+      verb="Save"
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <DisplayNameField required defaultValue={user.display_name} />
+      <FlagFields of={user.flags} isSelf={isSelf} />
+      <CheckField
+        label="Active"
+        name="active"
+        defaultChecked={user.active}
+        hint={
+          isSelf
+            ? 'Off: you are signed out at once, and your tokens and authlist entries give no access.'
+            : 'Off: cannot sign in, and tokens and authlist entries give no access. Users are never deleted.'
+        }
+      />
+    </FormDialog>
   );
 }
 
-export function DisplayNameField(given: {
-  hint?: string;
-  required?: boolean;
-  defaultValue?: string;
-}) {
+function DisplayNameField(given: { hint?: string; required?: boolean; defaultValue?: string }) {
   return <TextField label="Display name" name="display_name" maxLength={128} {...given} />;
 }
 
-export function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boolean }) {
+function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boolean }) {
   const id = useId();
   const fault = useContext(FieldFault);
   const wrong = fault?.field === 'flags' ? fault.sentence : undefined;
@@ -136,7 +134,7 @@ export function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?
   );
 }
 
-export function flagsOf(fields: FormData): User['flags'] {
+function flagsOf(fields: FormData): User['flags'] {
   return {
     proxy: fields.has('proxy'),
     billing: fields.has('billing'),

@@ -1,37 +1,34 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
-import { useState } from 'preact/hooks';
-import { useRead } from '../api/reading.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { flags, refusal, session } from '../api/session.ts';
 import { count } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { Since, Until } from '../relative_time.tsx';
-import { EndSessionsDialog, InvalidateTokensDialog, ResetSignInDialog } from './endings.tsx';
-import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
-import { InviteDialog } from './invite.tsx';
-import { ProxyTokenDialog } from './proxy_token.tsx';
 import '../style/users.css';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Card, Empty } from '../ui/card.tsx';
 import { Loaded } from '../ui/loaded.tsx';
-import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Column, Table } from '../ui/table.tsx';
-
-/** The dialog that is open, and whom it is about. */
-type Open =
-  | { what: 'add' }
-  | {
-      what: 'change' | 'invite' | 'invite-new' | 'token' | 'invalidate' | 'sessions' | 'reset';
-      user: User;
-    };
+import { UserActions } from './actions.tsx';
+import { AddUserDialog, type User } from './form.tsx';
+import { InviteDialog } from './invite.tsx';
 
 export function UsersPage() {
-  const users = useRead('console_list_users', {});
-  const [open, setOpen] = useState<Open>();
-  const isAdmin = flags.value.admin;
+  const scope = useScope();
+  const users = useReadIn(scope, 'list_users', {});
+  const { dialog, open } = useDialog();
+  const isAdmin = scope.flags.admin;
+  const invite = (user: User) =>
+    open((close) => <InviteDialog user={user} isNew onClose={close} />);
   const add = (
-    <Button kind="primary" icon="plus" onClick={() => setOpen({ what: 'add' })}>
+    <Button
+      kind="primary"
+      icon="plus"
+      onClick={() => open((close) => <AddUserDialog onClose={close} onAdded={invite} />)}
+    >
       Add a user
     </Button>
   );
@@ -55,11 +52,11 @@ export function UsersPage() {
             ) : (
               <Table
                 caption="Users of the account"
-                columns={columns}
+                columns={columnsOf(scope.user)}
                 rows={list}
                 keyOf={({ id }) => id}
                 isFaint={({ active }) => !active}
-                actions={(user) => <UserActions user={user} isAdmin={isAdmin} open={setOpen} />}
+                actions={(user) => <UserActions user={user} open={open} />}
               />
             )
           }
@@ -72,21 +69,21 @@ export function UsersPage() {
           token made for that user so far then stops working at once, on all servers.
         </p>
       </Card>
-      {open && <OpenDialog open={open} setOpen={setOpen} />}
+      {dialog}
     </Page>
   );
 }
 
 const first_token_version = 1;
 
-const columns: Array<Column<User>> = [
+const columnsOf = (own: string | undefined): Array<Column<User>> => [
   {
     heading: 'User',
     names: true,
     cell: (user) => (
       <span class="user-name">
         <span>
-          {user.name} {user.name === session.value?.user.name && <span class="note">(you)</span>}
+          {user.name} {user.name === own && <span class="note">(you)</span>}
         </span>
         {user.display_name !== user.name && <span class="note">{user.display_name}</span>}
         {user.token_version > first_token_version && (
@@ -146,72 +143,4 @@ function SignIn(facts: User['sign_in']) {
       )}
     </span>
   );
-}
-
-interface UserActionsProps {
-  user: User;
-  isAdmin: boolean;
-  open: (open: Open) => void;
-}
-
-function UserActions({ user, isAdmin, open }: UserActionsProps) {
-  const { name, active, sign_in } = user;
-  const canHaveTokens = active && user.flags.proxy;
-  const hasSignIn =
-    sign_in.has_password ||
-    sign_in.second_factor ||
-    sign_in.sessions > 0 ||
-    sign_in.invited_until !== null;
-  const item = (
-    what: Exclude<Open['what'], 'add'>,
-    text: string,
-    icon: MenuItem['icon'],
-    danger = false,
-  ): MenuItem => ({ text, icon, danger, onSelect: () => open({ what, user }) });
-  const items = [
-    isAdmin && item('change', 'Change', 'edit'),
-    isAdmin && active && item('invite', 'Invite to sign in', 'link'),
-    item('invalidate', 'Invalidate all tokens', 'tokens', true),
-    isAdmin && sign_in.sessions > 0 && item('sessions', 'End all sessions', 'leave', true),
-    isAdmin && hasSignIn && item('reset', 'Reset the sign-in', 'lock', true),
-  ].filter((one) => one !== false);
-  return (
-    <span class="actions">
-      {canHaveTokens && (
-        <Button
-          icon="tokens"
-          aria-label={`New token for ${name}`}
-          refused={refusal.value}
-          onClick={() => open({ what: 'token', user })}
-        >
-          New token
-        </Button>
-      )}
-      <Menu label={`More for ${name}`} items={items} />
-    </span>
-  );
-}
-
-function OpenDialog({ open, setOpen }: { open: Open; setOpen: (open?: Open) => void }) {
-  const onClose = () => setOpen(undefined);
-  if (open.what === 'add') {
-    return (
-      <AddUserDialog onClose={onClose} onAdded={(user) => setOpen({ what: 'invite-new', user })} />
-    );
-  }
-  const { user } = open;
-  switch (open.what) {
-    case 'change':
-      return <ChangeUserDialog user={user} onClose={onClose} />;
-    case 'token':
-      return <ProxyTokenDialog user={user.name} onClose={onClose} />;
-    case 'invalidate':
-      return <InvalidateTokensDialog user={user} onClose={onClose} />;
-    case 'sessions':
-      return <EndSessionsDialog user={user} onClose={onClose} />;
-    case 'reset':
-      return <ResetSignInDialog user={user} onClose={onClose} />;
-    default:
-      return <InviteDialog user={user} isNew={open.what === 'invite-new'} onClose={onClose} />;
-  }
 }

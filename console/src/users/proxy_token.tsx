@@ -1,61 +1,58 @@
 // A new proxy access token: how long it lives, then the token itself, once, ready to be used.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../api/api.ts';
-import { change, useRead } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
+import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
+import { MakerDialog } from '../forms/form_dialog.tsx';
 import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { portsOf } from '../servers/exits.tsx';
 import { Copy } from '../ui/copy.tsx';
-import { Dialog } from '../ui/dialog.tsx';
 import { SelectField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { textOf } from '../ui/form.tsx';
 import { ShownOnce } from '../ui/shown_once.tsx';
+import type { User } from './form.tsx';
 
-type ProxyToken = Answer<'console_create_proxy_token'>;
+type ProxyToken = AccountAnswer<'create_proxy_token'>;
 
-export function ProxyTokenDialog({ user, onClose }: { user: string; onClose: () => void }) {
-  const [token, setToken] = useState<ProxyToken>();
+export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
+  const scope = useScope();
   const [lifetime, setLifetime] = useState('');
-  const contract = useRead('console_get_contract', {}).data;
-  const create = async (fields: FormData) => {
+  const contract = useReadIn(scope, 'get_contract', {}).data;
+  const make = (fields: FormData) => {
     const chosen = textOf(fields, 'lifetime_seconds');
-    setToken(
-      await change('console_create_proxy_token', {
-        body: { user, ...(chosen ? { lifetime_seconds: Number(chosen) } : {}) },
-      }),
-    );
+    const body = { user: name, ...(chosen ? { lifetime_seconds: Number(chosen) } : {}) };
+    return changeIn(scope, 'create_proxy_token', { body });
   };
   const { hour, day, week, month, quarter, year } = lifetimes;
   const usual = contract ? ` (${duration(contract.token_lifetime_seconds)})` : '';
   return (
-    <Dialog title={`New proxy access token for ${user}`} onClose={onClose}>
-      {token ? (
-        <NewToken token={token} onDone={onClose} />
-      ) : (
-        <Form verb="Make the token" explain={explain} onSubmit={create} onCancel={onClose}>
-          <p>
-            It is the password of <strong>{user}</strong> at the proxies, for programs and browsers.
-            A user may have many: one for each program makes them easy to replace.
-          </p>
-          <SelectField
-            label="Lifetime"
-            name="lifetime_seconds"
-            value={lifetime}
-            onInput={setLifetime}
-            options={[
-              { value: '', text: `As the contract says${usual}` },
-              ...lifetimeOptions(hour, day, week, month, quarter, year),
-            ]}
-          />
-        </Form>
-      )}
-    </Dialog>
+    <MakerDialog
+      title={`New proxy access token for ${name}`}
+      verb="Make the token"
+      make={make}
+      shown={(token) => <NewToken token={token} onDone={onClose} />}
+      onClose={onClose}
+    >
+      <p>
+        It is the password of <strong>{name}</strong> at the proxies, for programs and browsers. A
+        user may have many: one for each program makes them easy to replace.
+      </p>
+      <SelectField
+        label="Lifetime"
+        name="lifetime_seconds"
+        value={lifetime}
+        onInput={setLifetime}
+        options={[
+          { value: '', text: `As the contract says${usual}` },
+          ...lifetimeOptions(hour, day, week, month, quarter, year),
+        ]}
+      />
+    </MakerDialog>
   );
 }
 
 function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) {
-  const servers = useRead('console_list_servers', {}).data ?? [];
+  const servers = useReadIn(useScope(), 'list_servers', {}).data ?? [];
   const places = servers.flatMap((server) =>
     server.ips.flatMap((exit) => portsOf(server, exit).map((port) => ({ server, ...port }))),
   );

@@ -1,56 +1,43 @@
-// A one-time link for a user: an invitation, or a link that signs in at once.
+// A link for operators that signs in as a user at once: it is shown once.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../api/api.ts';
 import { change } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
+import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
+import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions } from '../forms/lifetimes.ts';
-import { Dialog } from '../ui/dialog.tsx';
 import { SelectField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { textOf } from '../ui/form.tsx';
 import { ShownOnce } from '../ui/shown_once.tsx';
+import type { User } from './form.tsx';
 
-interface LinkDialogProps {
-  account: string;
-  user: string;
-  onClose: () => void;
-}
+const minute_seconds = 60;
 
-export function InviteDialog({ account, user, onClose }: LinkDialogProps) {
+export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const { account } = useScope();
+  const { name } = user;
+  const [lifetime, setLifetime] = useState(String(15 * minute_seconds));
   return (
-    <LinkDialog
-      title={`Invite ${user}`}
-      onClose={onClose}
-      lead={`Send this link to ${user}, by a way that others do not read.`}
-      make={() => change('admin_invite_user', { path: { account, user } })}
-    >
-      <p>
-        You get a link that you hand on. Whoever opens it within 7 days sets the password of{' '}
-        <strong>{user}</strong> and is signed in to this console. An earlier invitation of {user}{' '}
-        stops working.
-      </p>
-    </LinkDialog>
-  );
-}
-
-const minute = 60;
-
-export function SignInLinkDialog({ account, user, onClose }: LinkDialogProps) {
-  const [lifetime, setLifetime] = useState(String(15 * minute));
-  return (
-    <LinkDialog
-      title={`Sign-in link for ${user}`}
-      onClose={onClose}
-      lead={`Whoever opens this link is signed in as ${user} of ${account}.`}
+    <MakerDialog
+      title={`Sign-in link for ${name}`}
+      verb="Make the link"
       make={(fields) =>
         change('admin_create_sign_in_link', {
-          path: { account, user },
+          path: { account, user: name },
           body: { lifetime_seconds: Number(textOf(fields, 'lifetime_seconds')) },
         })
       }
+      onClose={onClose}
+      shown={({ url, expiry }) => (
+        <ShownOnce
+          what="the link"
+          text={url}
+          lead={`Whoever opens this link is signed in as ${name} of ${account}. It works once, until ${dateTime(expiry)}, and is not shown again.`}
+          onDone={onClose}
+        />
+      )}
     >
       <p>
-        The link signs in as <strong>{user}</strong> without a password and without the second
+        The link signs in as <strong>{name}</strong> without a password and without the second
         factor.
       </p>
       <p class="banner notice">
@@ -61,41 +48,12 @@ export function SignInLinkDialog({ account, user, onClose }: LinkDialogProps) {
         name="lifetime_seconds"
         value={lifetime}
         onInput={setLifetime}
-        options={lifetimeOptions(15 * minute, 60 * minute, 24 * 60 * minute)}
+        options={lifetimeOptions(
+          15 * minute_seconds,
+          60 * minute_seconds,
+          24 * 60 * minute_seconds,
+        )}
       />
-    </LinkDialog>
-  );
-}
-
-interface MakerProps {
-  title: string;
-  lead: string;
-  make: (fields: FormData) => Promise<Answer<'admin_invite_user'>>;
-  onClose: () => void;
-  children: preact.ComponentChildren;
-}
-
-function LinkDialog({ title, lead, make, onClose, children }: MakerProps) {
-  const [link, setLink] = useState<Answer<'admin_invite_user'>>();
-  return (
-    <Dialog title={title} onClose={onClose}>
-      {link ? (
-        <ShownOnce
-          what="the link"
-          text={link.url}
-          lead={`${lead} It works once, until ${dateTime(link.expiry)}, and is not shown again.`}
-          onDone={onClose}
-        />
-      ) : (
-        <Form
-          verb="Make the link"
-          explain={explain}
-          onSubmit={async (fields) => setLink(await make(fields))}
-          onCancel={onClose}
-        >
-          {children}
-        </Form>
-      )}
-    </Dialog>
+    </MakerDialog>
   );
 }

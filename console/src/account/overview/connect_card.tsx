@@ -2,10 +2,9 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { change, useRead } from '../../api/reading.ts';
-import { explain } from '../../api/sentences.ts';
 import { type Session, session } from '../../api/session.ts';
 import { keysOf } from '../../authlist/form.tsx';
-import { listedElsewhere } from '../../authlist/listed_elsewhere.ts';
+import { explainListed } from '../../authlist/listed_elsewhere.ts';
 import { dateTime } from '../../format.ts';
 import { undoBy } from '../../forms/undo.ts';
 import { now } from '../../now.ts';
@@ -153,7 +152,7 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
       const undo = undoBy(back, { about: keysOf(entry), until: entry.expiry });
       notify(`${ip} is let in for 8 hours.`, undo);
     } catch (error) {
-      notifyError(listedElsewhere(explain(error), authlist, user.flags.admin).sentence);
+      notifyError(explainListed(error, ip ?? '', authlist, user.flags.admin).sentence);
     } finally {
       setBusy(false);
     }

@@ -2,9 +2,8 @@
 import { useQuery } from '@tanstack/preact-query';
 import { Link, useLocation } from 'wouter-preact';
 import { ApiError, call } from '../../api/api.ts';
-import { enterAs } from '../../api/entering.ts';
 import { explain } from '../../api/sentences.ts';
-import { session } from '../../api/session.ts';
+import { session, startSession } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
 import { paths } from '../../paths.ts';
 import { Form } from '../../ui/form.tsx';
@@ -17,7 +16,7 @@ import { codeOf, SecondFactorField } from './second_factor_field.tsx';
 export function InvitePage({ code }: { code: string }) {
   const invite = useQuery({
     queryKey: ['invite', code],
-    queryFn: ({ signal }) => call('console_look_at_invite', { body: { code } }, signal),
+    queryFn: ({ signal }) => call('console_look_at_invite', { body: { code } }, { signal }),
     // What is being typed must not go away with it; accepting says when it is over.
     refetchInterval: false,
     refetchOnWindowFocus: false,
@@ -70,7 +69,7 @@ function Acceptance({ code, account, user, display_name, expiry, second_factor }
         ...(second_factor_code ? { second_factor_code } : {}),
       },
     });
-    enterAs(entered);
+    startSession(entered);
     navigate(paths.overview, { replace: true });
   };
   const present = session.value;

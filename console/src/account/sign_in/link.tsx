@@ -2,9 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { ApiError, call } from '../../api/api.ts';
-import { enterAs } from '../../api/entering.ts';
 import { explain } from '../../api/sentences.ts';
-import { session } from '../../api/session.ts';
+import { session, startSession } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
 import { Button } from '../../ui/button.tsx';
 import { SingleCard } from '../../ui/single_card.tsx';
@@ -46,7 +45,7 @@ function Entering({ code }: { code: string }) {
     sent.current = attempt;
     setFault(undefined);
     call('console_enter_by_link', { body: { code } }).then((entered) => {
-      enterAs(entered);
+      startSession(entered);
       navigate(paths.overview, { replace: true });
     }, setFault);
   }, [code, tries, navigate]);

@@ -2,9 +2,8 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { call } from '../../api/api.ts';
-import { enterAs } from '../../api/entering.ts';
 import { explain } from '../../api/sentences.ts';
-import { facts, sessionEnded } from '../../api/session.ts';
+import { facts, sessionEnded, startSession } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
 import { TextField } from '../../ui/field.tsx';
 import { Form, textOf } from '../../ui/form.tsx';
@@ -33,7 +32,7 @@ export function SignInPage() {
       return;
     }
     localStorage.setItem(accountKey, given.account);
-    enterAs(answer);
+    startSession(answer);
   };
 
   return (

@@ -4,7 +4,7 @@ import type { Answer, Given } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { explain } from '../../api/sentences.ts';
 import { LimitField, limitOf } from '../../contract/limit_field.tsx';
-import { expiryOf } from '../../forms/expiry_field.tsx';
+import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { nameRule } from '../../forms/name_rule.ts';
 import { now } from '../../now.ts';
@@ -12,7 +12,6 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { Form, textOf } from '../../ui/form.tsx';
 import { ShownOnce } from '../../ui/shown_once.tsx';
-import { ExpiryMoment } from '../moment.tsx';
 import type { Account } from '../states.ts';
 
 const day_seconds = 86_400;
@@ -116,7 +115,7 @@ function ContractFields({ of }: { of?: Account }) {
           { value: 'allow', text: 'allow: connections go on, and are billed' },
         ]}
       />
-      <ExpiryMoment label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
+      <ExactExpiryField label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
       <SelectField
         label="Port scheme"
         name="port_scheme"

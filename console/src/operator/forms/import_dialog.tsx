@@ -1,6 +1,6 @@
 // Importing the inventory from a file: looked at first, then done as a whole or not at all.
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../api/api.ts';
+import { invalidField } from '../../api/api.ts';
 import { explain } from '../../api/sentences.ts';
 import { count } from '../../format.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -20,7 +20,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [looked, setLooked] = useState<Looked>();
   const look = async (fields: FormData) => {
     const file = fields.get('file');
-    if (!(file instanceof File) || file.name === '') throw new ApiError('file: choose one.', 400);
+    if (!(file instanceof File) || file.name === '') throw invalidField('file', 'choose one.');
     const remove_missing = fields.has('remove_missing') ? 'true' : 'false';
     setLooked({
       file,

@@ -3,13 +3,13 @@ import type { Answer } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
 import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
+import { Since } from '../../relative_time.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Card, Empty } from '../../ui/card.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { textOf } from '../../ui/form.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { Happened } from '../moment.tsx';
 
 type Server = Answer<'admin_get_server'>;
 type Exit = Server['exit_ips'][number];
@@ -78,7 +78,7 @@ const columns: Column<Exit>[] = [
           <Status status={status} />
         </span>
         <span class="note">
-          <Happened at={status_time} never="never checked" />
+          <Since at={status_time} never="never checked" />
         </span>
       </span>
     ),

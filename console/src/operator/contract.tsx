@@ -1,16 +1,16 @@
 // An account's contract: what it allows, how it stands, and whether it is suspended.
 
-import { change } from '../../api/reading.ts';
-import { bytes, dateTime } from '../../format.ts';
-import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
-import { duration } from '../../forms/lifetimes.ts';
-import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
-import { DescriptionList } from '../../ui/description_list.tsx';
-import { UsageMeter } from '../accounts.tsx';
-import { ChangeContractDialog } from '../forms/account_form.tsx';
-import { Moment } from '../moment.tsx';
-import type { Account } from '../states.ts';
+import { change } from '../api/reading.ts';
+import { bytes, dateTime } from '../format.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { duration } from '../forms/lifetimes.ts';
+import { Until } from '../relative_time.tsx';
+import { Button } from '../ui/button.tsx';
+import { Card } from '../ui/card.tsx';
+import { DescriptionList } from '../ui/description_list.tsx';
+import { UsageMeter } from './accounts.tsx';
+import { ChangeContractDialog } from './forms/account_form.tsx';
+import type { Account } from './states.ts';
 
 const onLimit = {
   refuse: 'refuse: nodes refuse connections',
@@ -62,7 +62,7 @@ export function ContractPart({ account }: { account: Account }) {
           [
             'Ends',
             <>
-              {dateTime(account.expiry)} (<Moment at={account.expiry} />)
+              {dateTime(account.expiry)} (<Until at={account.expiry} />)
             </>,
           ],
           ['Port scheme', account.port_scheme],
