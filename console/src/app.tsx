@@ -8,9 +8,7 @@ import { operatorToken } from './api/operator_token.ts';
 import { explain } from './api/sentences.ts';
 import { facts, session, start, startFault } from './api/session.ts';
 import { paths } from './paths.ts';
-import { Button } from './ui/button.tsx';
-import { lazy } from './ui/lazy.tsx';
-import { SingleCard } from './ui/single_card.tsx';
+import { Button, lazy, SingleCard } from './ui/ui.ts';
 
 const OperatorConsole = lazy(() =>
   import('./operator/console.tsx').then((module) => module.OperatorConsole),

@@ -5,11 +5,15 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
 import { nextTheme, theme } from './theme.ts';
-import { Button, IconButton } from './ui/button.tsx';
-import { ErrorBoundary } from './ui/error_boundary.tsx';
-import { Icon, type IconName } from './ui/icon.tsx';
-import { Reached } from './ui/lazy.tsx';
-import { Toasts } from './ui/toast.tsx';
+import {
+  Button,
+  ErrorBoundary,
+  Icon,
+  IconButton,
+  type IconName,
+  Reached,
+  Toasts,
+} from './ui/ui.ts';
 
 export interface Place {
   path: string;

@@ -6,17 +6,20 @@ import { render } from 'preact';
 import { Router } from 'wouter-preact';
 import { useHashLocation } from 'wouter-preact/use-hash-location';
 import { queries } from './api/reading.ts';
+import { explain } from './api/sentences.ts';
 import { start } from './api/session.ts';
 import { App } from './app.tsx';
-import { ErrorBoundary } from './ui/error_boundary.tsx';
+import { ErrorBoundary, Explain } from './ui/ui.ts';
 
 void start();
 render(
   <QueryClientProvider client={queries}>
     <Router hook={useHashLocation}>
-      <ErrorBoundary>
-        <App />
-      </ErrorBoundary>
+      <Explain.Provider value={explain}>
+        <ErrorBoundary>
+          <App />
+        </ErrorBoundary>
+      </Explain.Provider>
     </Router>
   </QueryClientProvider>,
   document.getElementById('app') as HTMLElement,

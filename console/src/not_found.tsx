@@ -1,8 +1,7 @@
 // An address within the console that leads nowhere, or nowhere for this person.
 import { Link } from 'wouter-preact';
 import { paths } from './paths.ts';
-import { Card } from './ui/card.tsx';
-import { Page } from './ui/page.tsx';
+import { Card, Page } from './ui/ui.ts';
 
 export function NotFoundPage() {
   return (

@@ -1,7 +1,7 @@
 // Times as pages tell them: as seen from now, moving along, with the date a glance away.
 import { dateTime, fromNow } from './format.ts';
 import { now } from './now.ts';
-import { Time } from './ui/time.tsx';
+import { Time } from './ui/ui.ts';
 
 interface RelativeTimeProps {
   /** Epoch seconds; null or 0 where there is none. */

@@ -16,8 +16,7 @@ import {
 import { Frame, type Place } from '../frame.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
-import { PageNotice } from '../ui/page_notice.tsx';
-import { notify, notifyError, toasts } from '../ui/toast.tsx';
+import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
 import { pages } from './pages.tsx';
 
 /** Another person may sign in in another tab, and is then shown their own console, from its first page on. */

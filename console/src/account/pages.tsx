@@ -1,8 +1,7 @@
 // Every page of an account, in the order of the menu, with the permissions that open it.
 import type { FunctionComponent } from 'preact';
 import { paths } from '../paths.ts';
-import type { IconName } from '../ui/icon.tsx';
-import { lazy } from '../ui/lazy.tsx';
+import { type IconName, lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview/page.tsx';
 
 interface PageOfAccount {

@@ -2,13 +2,9 @@
 import { useState } from 'preact/hooks';
 import type { Pages } from '../api/paging.ts';
 import type { AccountAnswer } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
 import { count } from '../format.ts';
 import '../style/activity.css';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { optionsOf, SelectField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
+import { Button, Card, Empty, Loaded, optionsOf, SelectField } from '../ui/ui.ts';
 import { useLookBack } from './look_back.ts';
 import { OneRecord } from './record.tsx';
 import { kindOf } from './sentences.ts';
@@ -29,7 +25,7 @@ export function AuditLog<T extends AuditRecord>({ pages, kinds, beside }: AuditL
   );
   const { verb, readOlder } = useLookBack(pages, kind, shown.length);
   return (
-    <Loaded of={pages.rows} what="the activity" explain={explain}>
+    <Loaded of={pages.rows} what="the activity">
       {(records) => (
         <>
           <div class="filters">

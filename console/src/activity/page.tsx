@@ -1,7 +1,7 @@
 // The audit log of the account: who changed what, when and from where, as sentences.
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
-import { Page } from '../ui/page.tsx';
+import { Page } from '../ui/ui.ts';
 import { AuditLog } from './audit_log.tsx';
 import { accountKinds } from './sentences.ts';
 

@@ -1,7 +1,7 @@
 // One record of the audit log as a sentence, with its fields before and after.
 import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
-import { Table } from '../ui/table.tsx';
+import { Table } from '../ui/ui.ts';
 import type { AuditRecord } from './audit_log.tsx';
 import { auditSentence, differences } from './sentences.ts';
 

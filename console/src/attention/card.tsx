@@ -1,9 +1,7 @@
 // What needs attention, as a list of sentences; or that nothing does.
 import { Link } from 'wouter-preact';
 import { explain } from '../api/sentences.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Card } from '../ui/card.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { Badge, Card, Icon } from '../ui/ui.ts';
 import type { Item } from './items.ts';
 
 const tones = {

@@ -10,10 +10,7 @@ import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button } from '../ui/button.tsx';
-import { Field, optionsOf, SelectField, TextField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
-import { notify } from '../ui/toast.tsx';
+import { Button, Field, notify, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
 import { explainListed } from './listed_elsewhere.ts';
 
 export type AuthlistEntry = AccountAnswer<'list_authlist'>[number];
@@ -43,7 +40,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       verb={entry ? 'Save the change' : 'Add the address'}
       kind="primary"
       onSubmit={submit}
-      explainError={(error) => explainListed(error, asked.current, seen, scope.flags.admin)}
+      explain={(error) => explainListed(error, asked.current, seen, scope.flags.admin)}
       onClose={onClose}
     >
       <AddressField ip={entry?.ip ?? ip} />

@@ -5,10 +5,7 @@ import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Since, UntilWithDate } from '../relative_time.tsx';
 import '../style/lists.css';
-import { Badge } from '../ui/badge.tsx';
-import { IconButton } from '../ui/button.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { notify } from '../ui/toast.tsx';
+import { Badge, type Column, IconButton, notify, Table } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm, keysOf } from './form.tsx';
 
 interface AuthlistTableProps {

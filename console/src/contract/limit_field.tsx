@@ -1,8 +1,7 @@
 // The field for a limit: an amount and its unit, with the exact bytes that come of it.
 import { useState } from 'preact/hooks';
 import { invalidField } from '../api/api.ts';
-import { Field } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
+import { Field, textOf } from '../ui/ui.ts';
 import { amountOf, bytesOf, type Unit, units } from './amount.ts';
 
 /** The most that the server counts exactly. */

@@ -9,10 +9,7 @@ import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button } from '../ui/button.tsx';
-import { FieldFault, SelectField, TextField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
-import { notify } from '../ui/toast.tsx';
+import { Button, FieldFault, notify, SelectField, TextField, textOf } from '../ui/ui.ts';
 import { type DnsEntry, holderOf, isOver } from './entries.ts';
 
 /** Opens the form for a new entry, or to change this one. */
@@ -66,7 +63,7 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
       verb={!entry ? 'Add the entry' : revives ? 'Revive the entry' : 'Save the change'}
       kind="primary"
       onSubmit={submit}
-      explainError={explainTaken}
+      explain={explainTaken}
       onClose={onClose}
     >
       <TextField

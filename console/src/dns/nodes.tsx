@@ -2,19 +2,14 @@
 import type { Answer } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
-import { Badge, Status } from '../ui/badge.tsx';
-import { Empty } from '../ui/card.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Badge, type Column, Dialog, Empty, Loaded, Status, Table } from '../ui/ui.ts';
 
 export function EntryNodes({ id, onClose }: { id: number; onClose: () => void }) {
   const { account } = useScope();
   const entry = useRead('admin_get_account_override', { path: { account, id } });
   return (
     <Dialog title={entry.data ? `Nodes of ${entry.data.hostname}` : 'Nodes'} onClose={onClose} wide>
-      <Loaded of={entry} what="the entry" explain={explain}>
+      <Loaded of={entry} what="the entry">
         {({ hostname, server, ip, status, on_contract, nodes }) => (
           <>
             <p>

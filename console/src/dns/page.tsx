@@ -2,15 +2,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
 import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { optionsOf, SelectField, TextField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { LongList } from '../ui/long_list.tsx';
-import { Page } from '../ui/page.tsx';
+import {
+  Button,
+  Card,
+  Empty,
+  Loaded,
+  LongList,
+  optionsOf,
+  Page,
+  SelectField,
+  TextField,
+} from '../ui/ui.ts';
 import { type DnsEntry, filtered, newsOf } from './entries.ts';
 import { openDnsForm } from './form.tsx';
 import { DnsTable } from './table.tsx';
@@ -54,7 +58,7 @@ export function DnsPage() {
       }
     >
       <Card>
-        <Loaded of={entries} what="the custom DNS entries" explain={explain}>
+        <Loaded of={entries} what="the custom DNS entries">
           {(all) => (
             <>
               <News entries={all} />

@@ -7,12 +7,7 @@ import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
 import { curlThrough, type Through } from '../servers/curl.ts';
-import { Button } from '../ui/button.tsx';
-import { Empty } from '../ui/card.tsx';
-import { Copy } from '../ui/copy.tsx';
-import { Dialog, useHold } from '../ui/dialog.tsx';
-import { SelectField, TextField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
+import { Button, Copy, Dialog, Empty, Loaded, SelectField, TextField, useHold } from '../ui/ui.ts';
 import { awaited, type DnsEntry } from './entries.ts';
 import { type Way, waysThrough } from './ways.ts';
 
@@ -32,7 +27,7 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
   const shown = entries?.find(({ id }) => id === entry.id) ?? entry;
   return (
     <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} wide>
-      <Loaded of={servers} what="the server" explain={explain}>
+      <Loaded of={servers} what="the server">
         {(all) => {
           const server = all.find((one) => one.server === entry.server);
           const ways = server ? waysThrough(server) : [];

@@ -2,8 +2,7 @@
 import { useState } from 'preact/hooks';
 import { dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
-import { SelectField, TextField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
+import { SelectField, TextField, textOf } from '../ui/ui.ts';
 import { expiryFrom, keep, lifetimes, localText, usualLifetime, zoneAt } from './expiry.ts';
 
 const exact = 'exact';

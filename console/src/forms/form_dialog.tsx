@@ -1,10 +1,7 @@
 // Dialogs: one that is open at a time, and the usual ones, with a form that does something or makes something.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { explain } from '../api/sentences.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { Form } from '../ui/form.tsx';
-import { notify } from '../ui/toast.tsx';
+import { Dialog, type Fault, Form, notify } from '../ui/ui.ts';
 
 type Render = (close: () => void) => ComponentChildren;
 export type OpenDialog = (next: Render) => void;
@@ -33,7 +30,7 @@ interface FormDialogProps extends DialogProps {
   /** Does it; a sentence that it returns is then shown. */
   onSubmit: (fields: FormData) => Promise<unknown>;
   /** Puts an error into words, where the usual ones do not serve. */
-  explainError?: typeof explain;
+  explain?: (error: unknown) => Fault;
   wide?: boolean;
 }
 
@@ -43,7 +40,7 @@ export function FormDialog({
   verb,
   kind = 'danger',
   onSubmit,
-  explainError = explain,
+  explain,
   onClose,
   wide = false,
   children,
@@ -55,7 +52,7 @@ export function FormDialog({
   };
   return (
     <Dialog title={title} onClose={onClose} wide={wide}>
-      <Form verb={verb} kind={kind} explain={explainError} onSubmit={submit} onCancel={onClose}>
+      <Form verb={verb} kind={kind} explain={explain} onSubmit={submit} onCancel={onClose}>
         {children}
       </Form>
     </Dialog>
@@ -80,7 +77,7 @@ export function MakerDialog<T>(props: MakerDialogProps<T>) {
       {made !== undefined ? (
         shown(made)
       ) : (
-        <Form verb={verb} explain={explain} onSubmit={submit} onCancel={onClose}>
+        <Form verb={verb} onSubmit={submit} onCancel={onClose}>
           {children}
         </Form>
       )}

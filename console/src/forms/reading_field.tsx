@@ -1,6 +1,6 @@
 // A choice whose options are still being read: it takes no typing that they would replace.
 import { explain } from '../api/sentences.ts';
-import { SelectField } from '../ui/field.tsx';
+import { SelectField } from '../ui/ui.ts';
 
 interface ReadingFieldProps {
   label: string;

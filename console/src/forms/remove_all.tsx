@@ -6,11 +6,7 @@ import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { Since } from '../relative_time.tsx';
-import { Button } from '../ui/button.tsx';
-import { TextField } from '../ui/field.tsx';
-import { keepFocus } from '../ui/focus.ts';
-import { textOf } from '../ui/form.tsx';
-import { notify } from '../ui/toast.tsx';
+import { Button, keepFocus, notify, TextField, textOf } from '../ui/ui.ts';
 import { FormDialog } from './form_dialog.tsx';
 import { undoBy } from './undo.ts';
 

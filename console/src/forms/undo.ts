@@ -2,7 +2,7 @@
 
 import { explain } from '../api/sentences.ts';
 import { now } from '../now.ts';
-import { notify, notifyError } from '../ui/toast.tsx';
+import { notify, notifyError } from '../ui/ui.ts';
 
 interface Limits {
   /** Keys of what is undone: a later message about the same takes the place of this one. */

@@ -2,11 +2,9 @@
 import { Link } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
 import { operatorScope, ScopeContext } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
-import { Loaded } from '../ui/loaded.tsx';
-import { IsPart, Page } from '../ui/page.tsx';
+import { IsPart, Loaded, Page } from '../ui/ui.ts';
 import { accountParts } from './account_parts.tsx';
 import { AccountState } from './accounts.tsx';
 
@@ -35,7 +33,7 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
           ))}
         </ul>
       </nav>
-      <Loaded of={account} what="the account" explain={explain}>
+      <Loaded of={account} what="the account">
         {(known) => (
           <ScopeContext.Provider value={operatorScope(name)}>
             <IsPart.Provider value>

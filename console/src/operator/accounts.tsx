@@ -2,21 +2,24 @@
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
-import { explain } from '../api/sentences.ts';
 import { bytes, date, percent } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { TextField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Meter } from '../ui/meter.tsx';
-import { MoreRows } from '../ui/more_rows.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  Meter,
+  MoreRows,
+  Page,
+  Table,
+  TextField,
+} from '../ui/ui.ts';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { type Account, accountStates } from './states.ts';
 
@@ -48,7 +51,7 @@ export function AccountsPage() {
   return (
     <Page title="Accounts" note="Who uses the network, and on what contract." actions={create}>
       <Card>
-        <Loaded of={pages.rows} what="the accounts" explain={explain}>
+        <Loaded of={pages.rows} what="the accounts">
           {(accounts) =>
             accounts.length === 0 ? (
               <Empty title="There is no account yet.">

@@ -5,8 +5,7 @@ import { AuditLog } from '../activity/audit_log.tsx';
 import { accountKinds, networkKinds } from '../activity/sentences.ts';
 import { usePages } from '../api/paging.ts';
 import { paths } from '../paths.ts';
-import { TextField } from '../ui/field.tsx';
-import { Page } from '../ui/page.tsx';
+import { Page, TextField } from '../ui/ui.ts';
 
 export function AuditPage() {
   const [account, setAccount] = useState('');

@@ -9,7 +9,7 @@ import { Frame, type Place } from '../frame.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { nameIn, paths } from '../paths.ts';
 import '../style/operator.css';
-import { lazy } from '../ui/lazy.tsx';
+import { lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview.tsx';
 
 const { operator } = paths;

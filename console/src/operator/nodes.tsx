@@ -2,17 +2,21 @@
 import { Link } from 'wouter-preact';
 import type { Answer } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
-import { Badge } from '../ui/badge.tsx';
-import { Button, IconButton } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  IconButton,
+  Loaded,
+  Page,
+  Table,
+} from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { NodesTable } from './nodes_table.tsx';
 
@@ -31,7 +35,7 @@ export function NodesPage() {
   return (
     <Page title="Nodes" note="Machines that carry the traffic of the servers." actions={invite}>
       <Card>
-        <Loaded of={nodes} what="the nodes" explain={explain}>
+        <Loaded of={nodes} what="the nodes">
           {(all) =>
             all.length === 0 ? (
               <Empty title="No node has joined yet.">
@@ -56,7 +60,7 @@ function Invites() {
   const { dialog, open } = useDialog();
   return (
     <Card title="Open invitations" note="Codes that nobody has used yet; the codes are not kept.">
-      <Loaded of={invites} what="the invitations" explain={explain}>
+      <Loaded of={invites} what="the invitations">
         {(all) =>
           all.length === 0 ? (
             <p class="note">There is none.</p>

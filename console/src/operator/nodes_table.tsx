@@ -5,9 +5,7 @@ import { change } from '../api/reading.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
-import { Badge } from '../ui/badge.tsx';
-import { IconButton } from '../ui/button.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Badge, type Column, IconButton, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {

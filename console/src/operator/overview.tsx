@@ -1,18 +1,13 @@
 // How the whole network stands: what it is, what needs attention, where its servers are.
 import type { Answer } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
 import '../style/overview.css';
 import { usePages } from '../api/paging.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
+import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention } from './attention.ts';
 import { NetworkMap } from './network_map.tsx';
 
@@ -48,7 +43,7 @@ export function OverviewPage() {
   };
   return (
     <Page title="Overview">
-      <Loaded of={all} what="the state of the network" explain={explain}>
+      <Loaded of={all} what="the state of the network">
         {(network) => (
           <>
             <Figures status={network.status} />

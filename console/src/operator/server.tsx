@@ -2,16 +2,10 @@
 import { Link, useLocation } from 'wouter-preact';
 import type { Answer } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
 import { count, country, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { DescriptionList } from '../ui/description_list.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
+import { Badge, Button, Card, DescriptionList, Empty, Loaded, Page } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
 import { NodesTable } from './nodes_table.tsx';
@@ -32,12 +26,12 @@ export function ServerPage({ name }: { name: string }) {
       note={<Link href={paths.operator.servers}>All servers</Link>}
       actions={state && <Badge tone={state.tone}>{state.text}</Badge>}
     >
-      <Loaded of={server} what="the server" explain={explain}>
+      <Loaded of={server} what="the server">
         {(known) => (
           <>
             <Facts server={known} nodes={own ?? []} />
             <Exits server={known} />
-            <Loaded of={{ ...nodes, data: own }} what="the nodes" explain={explain}>
+            <Loaded of={{ ...nodes, data: own }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
             <Explain server={name} hasNode={(own ?? []).some(({ live }) => live)} />

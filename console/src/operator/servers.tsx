@@ -2,18 +2,22 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
 import { country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { SelectField, TextField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { LongList } from '../ui/long_list.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  LongList,
+  Page,
+  SelectField,
+  Table,
+  TextField,
+} from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { NewServerDialog } from './forms/server_form.tsx';
 import {
@@ -58,7 +62,7 @@ export function ServersPage() {
   return (
     <Page title="Servers" note="The places of the network." actions={actions}>
       <Card>
-        <Loaded of={of} what="the servers" explain={explain}>
+        <Loaded of={of} what="the servers">
           {(all) =>
             all.length === 0 ? (
               <Empty title="The network has no server yet.">

@@ -6,9 +6,7 @@ import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { facts } from '../api/session.ts';
 import { paths } from '../paths.ts';
-import { CheckField, TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
-import { SingleCard } from '../ui/single_card.tsx';
+import { CheckField, Form, SingleCard, TextField, textOf } from '../ui/ui.ts';
 
 export function OperatorSignIn() {
   const signIn = async (fields: FormData) => {

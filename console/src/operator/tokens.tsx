@@ -2,19 +2,23 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { explain } from '../api/sentences.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
 import { Since } from '../relative_time.tsx';
-import { Button, IconButton } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { ShownOnce } from '../ui/shown_once.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import {
+  Button,
+  Card,
+  type Column,
+  Dialog,
+  Form,
+  IconButton,
+  Loaded,
+  Page,
+  ShownOnce,
+  Table,
+  TextField,
+  textOf,
+} from '../ui/ui.ts';
 
 type Token = Answer<'admin_list_tokens'>[number];
 
@@ -36,7 +40,7 @@ export function TokensPage() {
       }
     >
       <Card>
-        <Loaded of={tokens} what="the operator tokens" explain={explain}>
+        <Loaded of={tokens} what="the operator tokens">
           {(all) => (
             <Table
               caption="Operator tokens"
@@ -80,7 +84,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
           onDone={onClose}
         />
       ) : (
-        <Form verb="Create the token" explain={explain} onSubmit={create} onCancel={onClose}>
+        <Form verb="Create the token" onSubmit={create} onCancel={onClose}>
           <TextField
             label="Who will hold it"
             name="name"

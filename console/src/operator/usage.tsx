@@ -2,18 +2,22 @@
 import { Link } from 'wouter-preact';
 import type { Answer } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
-import { explain } from '../api/sentences.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { LongList } from '../ui/long_list.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  LongList,
+  Page,
+  Stat,
+  Table,
+} from '../ui/ui.ts';
 import { isoDay } from '../usage/days.ts';
 import { UsageMeter } from './accounts.tsx';
 
@@ -53,7 +57,7 @@ export function UsagePage() {
         </Button>
       }
     >
-      <Loaded of={pages.rows} what="usage" explain={explain}>
+      <Loaded of={pages.rows} what="usage">
         {(all) => (
           <>
             <Totals of={all} />

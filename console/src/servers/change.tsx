@@ -6,8 +6,7 @@ import { explain } from '../api/sentences.ts';
 import { bytes, count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button } from '../ui/button.tsx';
-import { notify, notifyError } from '../ui/toast.tsx';
+import { Button, notify, notifyError } from '../ui/ui.ts';
 import type { OwnServer } from './rows.ts';
 
 /** Puts it on the contract, or changes its own limit there, which only operators set. Errors: ApiError. */

@@ -1,9 +1,7 @@
 // The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
 import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
-import { Badge, Status } from '../ui/badge.tsx';
-import { Card } from '../ui/card.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Badge, Card, type Column, Status, Table } from '../ui/ui.ts';
 import { type ExitIp, type OwnServer, unserved } from './rows.ts';
 
 export function ExitIps({ server }: { server: OwnServer }) {

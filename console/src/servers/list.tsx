@@ -2,11 +2,16 @@
 import { useMemo } from 'preact/hooks';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Choice } from '../ui/choice.tsx';
-import { optionsOf, SelectField, TextField } from '../ui/field.tsx';
-import { LongList } from '../ui/long_list.tsx';
+import {
+  Button,
+  Card,
+  Choice,
+  Empty,
+  LongList,
+  optionsOf,
+  SelectField,
+  TextField,
+} from '../ui/ui.ts';
 import {
   type Filters,
   isFiltering,

@@ -4,9 +4,7 @@ import { Link } from 'wouter-preact';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { type MapPoint, WorldMap } from '../map/world_map.tsx';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Stat } from '../ui/card.tsx';
+import { Badge, Button, Card, Stat } from '../ui/ui.ts';
 import { type Filters, isInView, type Row, standings, summaryOf, unserved } from './rows.ts';
 import { ServerStatus, toneOf } from './table.tsx';
 

@@ -1,15 +1,10 @@
 // One server: how it stands, its exit IPs, and settings to copy; or how to add it to the contract.
 import { Link } from 'wouter-preact';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { bytes, count } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Meter } from '../ui/meter.tsx';
-import { Page } from '../ui/page.tsx';
+import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
 import { ExitIps, portsOf } from './exits.tsx';
 import type { OwnServer, Row } from './rows.ts';
@@ -49,7 +44,7 @@ export function OneServer({ name, row, reading }: OneServerProps) {
         )
       }
     >
-      <Loaded of={reading} what="the server" explain={explain}>
+      <Loaded of={reading} what="the server">
         {() => (own ? <Own server={own} /> : row ? <Other row={row} /> : <Unknown name={name} />)}
       </Loaded>
       {dialog}

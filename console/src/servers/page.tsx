@@ -3,10 +3,8 @@ import { useMemo, useState } from 'preact/hooks';
 import { useRoute } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { nameIn, paths } from '../paths.ts';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
+import { Loaded, Page } from '../ui/ui.ts';
 import { ServerList } from './list.tsx';
 import { ServerMap } from './map.tsx';
 import { OneServer } from './one.tsx';
@@ -43,11 +41,7 @@ export function ServersPage() {
           : 'Open a server for its exit IPs and ports, and for settings to copy.'
       }
     >
-      <Loaded
-        of={{ ...reading, data: own.data && network.data }}
-        what="the servers"
-        explain={explain}
-      >
+      <Loaded of={{ ...reading, data: own.data && network.data }} what="the servers">
         {() => (
           <>
             <ServerMap rows={rows} filters={filters} onFilter={filter} />

@@ -2,12 +2,9 @@
 import { useState } from 'preact/hooks';
 import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { Copy } from '../ui/copy.tsx';
-import { SelectField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { Copy, Form, SelectField, textOf } from '../ui/ui.ts';
 import { tokenPlace } from './settings.ts';
 
 type ProxyToken = AccountAnswer<'create_proxy_token'>;
@@ -63,7 +60,6 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
         verb={made ? 'Make another token' : 'Make a token'}
         kind="plain"
         disabledReason={scope.readOnlyReason}
-        explain={explain}
         onSubmit={make}
       >
         <div class="fields">

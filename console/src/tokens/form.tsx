@@ -10,11 +10,7 @@ import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
-import { Copy } from '../ui/copy.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
-import { ShownOnce } from '../ui/shown_once.tsx';
+import { CheckField, Copy, Dialog, SelectField, ShownOnce, TextField, textOf } from '../ui/ui.ts';
 
 export type ApiToken = AccountAnswer<'list_tokens'>[number];
 

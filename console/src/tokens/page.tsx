@@ -1,17 +1,10 @@
 // API tokens: what programs sign requests to the account API with.
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Copy } from '../ui/copy.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Badge, Button, Card, type Column, Copy, Empty, Loaded, Page, Table } from '../ui/ui.ts';
 import {
   type ApiToken,
   curlWith,
@@ -40,7 +33,7 @@ export function TokensPage() {
       actions={create}
     >
       <Card title="Tokens">
-        <Loaded of={tokens} what="the API tokens" explain={explain}>
+        <Loaded of={tokens} what="the API tokens">
           {(list) =>
             list.length === 0 ? (
               <Empty title="There is no API token." action={create}>

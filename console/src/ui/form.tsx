@@ -1,14 +1,10 @@
 // A form: it gathers its fields, shows that it works, and puts an error beside the field that it is about.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { useHold } from './dialog.tsx';
+import { Explain, type Fault } from './explain.ts';
 import { FieldFault } from './field.tsx';
-
-interface Fault {
-  sentence: string;
-  field: string | undefined;
-}
 
 interface FormProps {
   /** What the button says: the verb of what is done. */
@@ -16,8 +12,8 @@ interface FormProps {
   kind?: 'primary' | 'plain' | 'danger';
   /** Does it; what it throws is explained beside its field, or above the buttons. */
   onSubmit: (fields: FormData) => Promise<void>;
-  /** Puts an error into words. */
-  explain: (error: unknown) => Fault;
+  /** Puts an error into words, where the usual ones do not serve. */
+  explain?: ((error: unknown) => Fault) | undefined;
   onCancel?: () => void;
   /** Why it cannot be sent now. */
   disabledReason?: string | null | undefined;
@@ -33,6 +29,7 @@ export function Form({
   disabledReason,
   children,
 }: FormProps) {
+  const usual = useContext(Explain);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault>();
   const form = useRef<HTMLFormElement>(null);
@@ -52,7 +49,7 @@ export function Form({
     try {
       await onSubmit(new FormData(event.currentTarget as HTMLFormElement));
     } catch (error) {
-      setFault(explain(error));
+      setFault((explain ?? usual)(error));
     } finally {
       setBusy(false);
     }

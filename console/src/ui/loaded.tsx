@@ -1,6 +1,8 @@
 // What is shown while something is read, and when it could not be.
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { Explain } from './explain.ts';
 
 interface Reading<T> {
   data: T | undefined;
@@ -12,12 +14,11 @@ interface LoadedProps<T> {
   of: Reading<T>;
   /** What is being read, for "Reading the authlist …". */
   what: string;
-  /** Puts an error into words. */
-  explain: (error: unknown) => { sentence: string };
   children: (data: T) => ComponentChildren;
 }
 
-export function Loaded<T>({ of, what, explain, children }: LoadedProps<T>) {
+export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
+  const explain = useContext(Explain);
   const { data, error, refetch } = of;
   if (data !== undefined) {
     return (

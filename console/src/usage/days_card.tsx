@@ -5,10 +5,7 @@ import { useScope } from '../api/scope.ts';
 import { DaysChart, type Series } from '../charts/days_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
-import { Button } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
-import { SelectField } from '../ui/field.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Button, Card, type Column, SelectField, Table } from '../ui/ui.ts';
 import { everyDay, isoDay, type UsageOfDay, writtenDay } from './days.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 

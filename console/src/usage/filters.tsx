@@ -1,5 +1,5 @@
 // What the page of usage shows: which days, and whose traffic through which server.
-import { SelectField, TextField } from '../ui/field.tsx';
+import { SelectField, TextField } from '../ui/ui.ts';
 import { isoDay } from './days.ts';
 import { type Choice, spanNames } from './span.ts';
 

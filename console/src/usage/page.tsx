@@ -4,12 +4,9 @@ import '../style/usage.css';
 import { useState } from 'preact/hooks';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
-import { Card, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
+import { Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { day_seconds, everyDay, isoDay, writtenDay } from './days.ts';
 import { DaysCard } from './days_card.tsx';
 import { FilterFields, type Filters } from './filters.tsx';
@@ -59,7 +56,7 @@ export function UsagePage() {
       <p class="fault" role="alert">
         {isWrong && asked.wrong}
       </p>
-      <Loaded of={days} what="usage" explain={explain}>
+      <Loaded of={days} what="usage">
         {(report) => (
           <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
             <Totals report={report} />

@@ -3,9 +3,7 @@ import { useScope } from '../api/scope.ts';
 import { Share } from '../charts/share.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, percent } from '../format.ts';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Table } from '../ui/table.tsx';
+import { Button, Card, Empty, Table } from '../ui/ui.ts';
 import { fileName, type Report } from './report.ts';
 
 interface SharesCardProps {

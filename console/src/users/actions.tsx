@@ -1,8 +1,7 @@
 // The actions on a user: a button for a new token, and a menu of the others.
 import { useScope } from '../api/scope.ts';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
-import { Button } from '../ui/button.tsx';
-import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { Button, Menu, type MenuItem } from '../ui/ui.ts';
 import { EndSessionsDialog, InvalidateTokensDialog, ResetSignInDialog } from './endings.tsx';
 import { ChangeUserDialog, type User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';

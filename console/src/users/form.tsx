@@ -2,14 +2,10 @@
 import { useContext, useId } from 'preact/hooks';
 import { type AccountAnswer, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
-import { Dialog } from '../ui/dialog.tsx';
-import { CheckField, FieldFault, TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
-import { notify } from '../ui/toast.tsx';
+import { CheckField, Dialog, FieldFault, Form, notify, TextField, textOf } from '../ui/ui.ts';
 
 export type User = AccountAnswer<'list_users'>[number];
 
@@ -45,7 +41,7 @@ export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
   };
   return (
     <Dialog title="Add a user" onClose={onClose}>
-      <Form verb="Add the user" explain={explain} onSubmit={add} onCancel={onClose}>
+      <Form verb="Add the user" onSubmit={add} onCancel={onClose}>
         <TextField
           label="Name"
           name="name"

@@ -4,7 +4,7 @@ import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { Until } from '../relative_time.tsx';
-import { ShownOnce } from '../ui/shown_once.tsx';
+import { ShownOnce } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 interface InviteDialogProps {

@@ -1,17 +1,11 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { count } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/users.css';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import { Badge, Button, Card, type Column, Empty, Loaded, Page, Table } from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
 import { AddUserDialog, type User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
@@ -43,7 +37,7 @@ export function UsersPage() {
       actions={isAdmin && add}
     >
       <Card title={isAdmin ? 'Users' : 'You'}>
-        <Loaded of={users} what="the users" explain={explain}>
+        <Loaded of={users} what="the users">
           {(list) =>
             list.length === 0 ? (
               <Empty title="There are no users yet." action={isAdmin && add}>

@@ -6,10 +6,7 @@ import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { portsOf } from '../servers/exits.tsx';
-import { Copy } from '../ui/copy.tsx';
-import { SelectField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
-import { ShownOnce } from '../ui/shown_once.tsx';
+import { Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 type ProxyToken = AccountAnswer<'create_proxy_token'>;

@@ -5,9 +5,7 @@ import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions } from '../forms/lifetimes.ts';
-import { SelectField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
-import { ShownOnce } from '../ui/shown_once.tsx';
+import { SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 const minute_seconds = 60;

@@ -11,11 +11,7 @@ import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { curlThrough } from '../../servers/curl.ts';
 import { portsOf } from '../../servers/exits.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Card, Empty } from '../../ui/card.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { keepFocus } from '../../ui/focus.ts';
-import { notify, notifyError } from '../../ui/toast.tsx';
+import { Button, Card, Copy, Empty, keepFocus, notify, notifyError } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 const example = 'https://www.example.com/';

@@ -4,10 +4,7 @@ import { Share } from '../../charts/share.tsx';
 import { bytes, count, date, dateTime, fromNow } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Card, Stat } from '../../ui/card.tsx';
-import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Badge, Card, Stat, Table, Time } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 export function ContractCard({ contract }: { contract: NonNullable<Overview['contract']> }) {

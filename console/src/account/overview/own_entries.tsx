@@ -3,9 +3,7 @@ import { Link } from 'wouter-preact';
 import { dateTime, fromNow } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
-import { Card, Empty } from '../../ui/card.tsx';
-import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Card, Empty, Table, Time } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 const most_entries = 5;

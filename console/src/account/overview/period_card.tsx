@@ -4,9 +4,7 @@ import { Spark } from '../../charts/spark.tsx';
 import { bytes, count, date, dateTime, fromNow, percent } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
-import { Card } from '../../ui/card.tsx';
-import { Meter } from '../../ui/meter.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Card, Meter, Time } from '../../ui/ui.ts';
 import { day_seconds, everyDay, writtenDay } from '../../usage/days.ts';
 import { type Overview, spark_days } from './use_overview.ts';
 

@@ -6,10 +6,7 @@ import { explain } from '../../api/sentences.ts';
 import { session, startSession } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
 import { paths } from '../../paths.ts';
-import { Form } from '../../ui/form.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
-import { SingleCard } from '../../ui/single_card.tsx';
-import { StartingFocus } from '../../ui/starting_focus.tsx';
+import { Form, Loaded, SingleCard, StartingFocus } from '../../ui/ui.ts';
 import { NewPasswordField, UsernameForManagers } from './password.tsx';
 import { codeOf, SecondFactorField } from './second_factor_field.tsx';
 
@@ -27,7 +24,7 @@ export function InvitePage({ code }: { code: string }) {
   }
   return (
     <SingleCard title="Set your password">
-      <Loaded of={invite} what="the invitation" explain={explain}>
+      <Loaded of={invite} what="the invitation">
         {(found) => <Acceptance code={code} {...found} />}
       </Loaded>
     </SingleCard>
@@ -84,7 +81,7 @@ function Acceptance({ code, account, user, display_name, expiry, second_factor }
           You are signed in as {present.user.name} of {present.account}; that session ends.
         </p>
       )}
-      <Form verb="Set the password and sign in" explain={explain} onSubmit={accept}>
+      <Form verb="Set the password and sign in" onSubmit={accept}>
         <UsernameForManagers user={user} />
         <NewPasswordField />
         {second_factor && <SecondFactorField name="second_factor_code" />}

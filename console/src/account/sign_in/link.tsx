@@ -5,8 +5,7 @@ import { ApiError, call } from '../../api/api.ts';
 import { explain } from '../../api/sentences.ts';
 import { session, startSession } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { Button } from '../../ui/button.tsx';
-import { SingleCard } from '../../ui/single_card.tsx';
+import { Button, SingleCard } from '../../ui/ui.ts';
 import { DeadLink } from './invite.tsx';
 
 export function EnterPage({ code }: { code: string }) {

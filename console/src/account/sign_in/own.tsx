@@ -2,19 +2,21 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
-import { explain } from '../../api/sentences.ts';
 import { session } from '../../api/session.ts';
 import { count } from '../../format.ts';
 import { Since, Until } from '../../relative_time.tsx';
-import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Card } from '../../ui/card.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Form } from '../../ui/form.tsx';
-import { Loaded } from '../../ui/loaded.tsx';
-import { Page } from '../../ui/page.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { notify } from '../../ui/toast.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Dialog,
+  Form,
+  Loaded,
+  notify,
+  Page,
+  Table,
+} from '../../ui/ui.ts';
 import { PasswordDialog } from './password.tsx';
 import { EnrolDialog, RemoveSecondFactorDialog } from './second_factor.tsx';
 import { browserInWords } from './user_agent.ts';
@@ -95,7 +97,7 @@ function Sessions() {
       note="Where you are signed in. End those that you do not know, and change the password then."
       actions={others > 0 && <Button onClick={() => setEnding('others')}>End all others</Button>}
     >
-      <Loaded of={sessions} what="your sessions" explain={explain}>
+      <Loaded of={sessions} what="your sessions">
         {(list) => (
           <Table
             caption="Your sessions"
@@ -147,13 +149,7 @@ function EndDialog({ one, onClose }: { one: OwnSession; onClose: () => void }) {
   };
   return (
     <Dialog title="End a session" onClose={onClose}>
-      <Form
-        kind="danger"
-        verb="End the session"
-        explain={explain}
-        onSubmit={end}
-        onCancel={onClose}
-      >
+      <Form kind="danger" verb="End the session" onSubmit={end} onCancel={onClose}>
         <p>
           <strong>{name}</strong> at <span class="mono">{one.address}</span>, last seen{' '}
           <Since at={one.seen_at} />, is signed out at once.
@@ -174,7 +170,6 @@ function EndOthersDialog({ others, onClose }: { others: number; onClose: () => v
       <Form
         kind="danger"
         verb={`End ${count(others, 'session')}`}
-        explain={explain}
         onSubmit={end}
         onCancel={onClose}
       >

@@ -2,13 +2,9 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { call } from '../../api/api.ts';
-import { explain } from '../../api/sentences.ts';
 import { facts, sessionEnded, startSession } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
-import { SingleCard } from '../../ui/single_card.tsx';
-import { StartingFocus } from '../../ui/starting_focus.tsx';
+import { Form, SingleCard, StartingFocus, TextField, textOf } from '../../ui/ui.ts';
 import { UsernameForManagers } from './password.tsx';
 import { codeOf, SecondFactorField } from './second_factor_field.tsx';
 
@@ -57,7 +53,6 @@ export function SignInPage() {
           </p>
           <Form
             verb="Sign in"
-            explain={explain}
             onSubmit={(fields) => signIn(waiting, codeOf(fields, 'code'))}
             onCancel={() => setWaiting(undefined)}
           >
@@ -69,7 +64,6 @@ export function SignInPage() {
         <StartingFocus key="password">
           <Form
             verb="Sign in"
-            explain={explain}
             onSubmit={(fields) =>
               signIn({
                 account: textOf(fields, 'account'),

@@ -1,13 +1,9 @@
 // Passwords: the one that is asked for, a new one, and the form that sets or changes one's own.
 import { useState } from 'preact/hooks';
 import { change } from '../../api/reading.ts';
-import { explain } from '../../api/sentences.ts';
 import { facts, readSession, session } from '../../api/session.ts';
 import '../../style/credentials.css';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Field, TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
-import { notify } from '../../ui/toast.tsx';
+import { Dialog, Field, Form, notify, TextField } from '../../ui/ui.ts';
 
 /** Tells password managers whose password the form is about. */
 export function UsernameForManagers({ user }: { user: string }) {
@@ -89,7 +85,7 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
   const verb = has_password ? 'Change the password' : 'Set the password';
   return (
     <Dialog title={has_password ? 'Change your password' : 'Set a password'} onClose={onClose}>
-      <Form verb={verb} explain={explain} onSubmit={save} onCancel={onClose}>
+      <Form verb={verb} onSubmit={save} onCancel={onClose}>
         {has_password ? (
           <PasswordField label="Present password" name="current_password" />
         ) : (

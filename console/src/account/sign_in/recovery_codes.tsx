@@ -1,8 +1,7 @@
 // The recovery codes, shown once: to be copied, printed or saved.
 import { session } from '../../api/session.ts';
 import '../../style/recovery_codes.css';
-import { Button } from '../../ui/button.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
+import { Button, CopyButton } from '../../ui/ui.ts';
 
 export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
   const { user, account } = session.value ?? {};

@@ -2,14 +2,8 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
-import { explain } from '../../api/sentences.ts';
 import { readSession, session } from '../../api/session.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
-import { StartingFocus } from '../../ui/starting_focus.tsx';
-import { notify } from '../../ui/toast.tsx';
+import { Copy, Dialog, Form, notify, StartingFocus, TextField } from '../../ui/ui.ts';
 import { PasswordField } from './password.tsx';
 import { QrCode } from './qr_code.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
@@ -44,13 +38,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
         </StartingFocus>
       ) : pending ? (
         <StartingFocus>
-          <Form
-            key="code"
-            verb="Turn it on"
-            explain={explain}
-            onSubmit={confirm}
-            onCancel={onClose}
-          >
+          <Form key="code" verb="Turn it on" onSubmit={confirm} onCancel={onClose}>
             <p>Scan this with an authenticator app on your phone, or type the secret into it.</p>
             <QrCode text={pending.url} label="QR code of the secret below" />
             <div class="shown-once">
@@ -67,7 +55,7 @@ export function EnrolDialog({ onClose }: { onClose: () => void }) {
           </Form>
         </StartingFocus>
       ) : (
-        <Form key="password" verb="Continue" explain={explain} onSubmit={begin} onCancel={onClose}>
+        <Form key="password" verb="Continue" onSubmit={begin} onCancel={onClose}>
           <p>
             {replaces
               ? 'The app that you use now goes on until the new one is confirmed; then it stops, and so do the recovery codes that you have.'
@@ -93,7 +81,7 @@ export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="Turn off the second factor" onClose={onClose}>
-      <Form kind="danger" verb="Turn it off" explain={explain} onSubmit={remove} onCancel={onClose}>
+      <Form kind="danger" verb="Turn it off" onSubmit={remove} onCancel={onClose}>
         <p>
           From now on your password alone signs in. The recovery codes that you kept stop working.
         </p>

@@ -1,8 +1,7 @@
 // The code of the second factor, asked for when somebody signs in: of the app, or a recovery code.
 import { useContext, useState } from 'preact/hooks';
 import '../../style/credentials.css';
-import { FieldFault, TextField } from '../../ui/field.tsx';
-import { StartingFocus } from '../../ui/starting_focus.tsx';
+import { FieldFault, StartingFocus, TextField } from '../../ui/ui.ts';
 
 /** `name` is the field of the request. Read it with `codeOf`. */
 export function SecondFactorField({ name }: { name: string }) {

@@ -2,16 +2,20 @@
 import { useState } from 'preact/hooks';
 import type { Answer, Given } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
-import { explain } from '../../api/sentences.ts';
 import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { nameRule } from '../../forms/name_rule.ts';
 import { now } from '../../now.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
-import { ShownOnce } from '../../ui/shown_once.tsx';
+import {
+  CheckField,
+  Dialog,
+  Form,
+  SelectField,
+  ShownOnce,
+  TextField,
+  textOf,
+} from '../../ui/ui.ts';
 import type { Account } from '../states.ts';
 
 const day_seconds = 86_400;
@@ -55,7 +59,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
   }
   return (
     <Dialog title="Create an account" onClose={onClose}>
-      <Form verb="Create the account" explain={explain} onSubmit={create} onCancel={onClose}>
+      <Form verb="Create the account" onSubmit={create} onCancel={onClose}>
         <TextField
           label="Name"
           name="name"

@@ -1,13 +1,8 @@
 // Importing the inventory from a file: looked at first, then done as a whole or not at all.
 import { useState } from 'preact/hooks';
 import { invalidField } from '../../api/api.ts';
-import { explain } from '../../api/sentences.ts';
 import { count } from '../../format.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, Field } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
-import { Table } from '../../ui/table.tsx';
-import { notify } from '../../ui/toast.tsx';
+import { CheckField, Dialog, Field, Form, notify, Table } from '../../ui/ui.ts';
 import { importInventory, type Outcome } from '../inventory.ts';
 
 interface Looked {
@@ -48,20 +43,13 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
                 : 'Import'
             }
             kind={looked.outcome.removed.length > 0 ? 'danger' : 'primary'}
-            explain={explain}
             onSubmit={submit}
             onCancel={() => setLooked(undefined)}
           >
             <Preview name={looked.file.name} outcome={looked.outcome} />
           </Form>
         ) : (
-          <Form
-            key="file"
-            verb="Look what would change"
-            explain={explain}
-            onSubmit={look}
-            onCancel={onClose}
-          >
+          <Form key="file" verb="Look what would change" onSubmit={look} onCancel={onClose}>
             <p>
               One file with servers and their exit IPs. A server that is named gets exactly these
               fields and exit IPs. With any fault in the file nothing changes.

@@ -2,15 +2,10 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
-import { explain } from '../../api/sentences.ts';
 import { facts } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
-import { ShownOnce } from '../../ui/shown_once.tsx';
+import { Copy, Dialog, Form, SelectField, ShownOnce, TextField, textOf } from '../../ui/ui.ts';
 
 /** `server`: chosen already. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
@@ -32,7 +27,7 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
       {invite ? (
         <NewCode invite={invite} onDone={onClose} />
       ) : (
-        <Form verb="Make the code" explain={explain} onSubmit={create} onCancel={onClose}>
+        <Form verb="Make the code" onSubmit={create} onCancel={onClose}>
           <p>
             A node is a machine that carries the traffic of one server. Its agent joins with a code,
             once.

@@ -3,8 +3,7 @@ import type { Given } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { nameRule } from '../../forms/name_rule.ts';
-import { CheckField, TextField } from '../../ui/field.tsx';
-import { textOf } from '../../ui/form.tsx';
+import { CheckField, TextField, textOf } from '../../ui/ui.ts';
 
 const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 

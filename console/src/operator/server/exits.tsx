@@ -4,12 +4,17 @@ import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
 import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { Since } from '../../relative_time.tsx';
-import { Status } from '../../ui/badge.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
-import { Card, Empty } from '../../ui/card.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { textOf } from '../../ui/form.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
+import {
+  Button,
+  Card,
+  type Column,
+  Empty,
+  IconButton,
+  Status,
+  Table,
+  TextField,
+  textOf,
+} from '../../ui/ui.ts';
 
 type Server = Answer<'admin_get_server'>;
 type Exit = Server['exit_ips'][number];

@@ -1,12 +1,7 @@
 // Asking a node what it would do with a connection: its verdict in words.
 import { useState } from 'preact/hooks';
 import { type Answer, call, type Given } from '../../api/api.ts';
-import { explain } from '../../api/sentences.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Card } from '../../ui/card.tsx';
-import { DescriptionList } from '../../ui/description_list.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
+import { Badge, Card, DescriptionList, Form, SelectField, TextField, textOf } from '../../ui/ui.ts';
 
 type Verdict = Answer<'admin_explain'>;
 type Connection = Given<'admin_explain'>['body'];
@@ -38,7 +33,7 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
       note="A node of this server answers with the code that judges real connections, from what it has applied. Nothing is dialled or counted."
     >
       {hasNode ? (
-        <Form verb="Ask a node" explain={explain} onSubmit={ask}>
+        <Form verb="Ask a node" onSubmit={ask}>
           <div class="fields">
             <TextField label="From address" name="from" required placeholder="192.0.2.10" />
             <TextField
