@@ -8,7 +8,7 @@ import { operatorToken } from './api/operator_token.ts';
 import { explain } from './api/sentences.ts';
 import { facts, session, start, startFault } from './api/session.ts';
 import { paths } from './paths.ts';
-import { Button, lazy, SingleCard } from './ui/ui.ts';
+import { Button, Loading, lazy, SingleCard } from './ui/ui.ts';
 
 const OperatorConsole = lazy(() =>
   import('./operator/console.tsx').then((module) => module.OperatorConsole),
@@ -51,9 +51,7 @@ export function App() {
 function Waiting() {
   return (
     <main class="single-card">
-      <p class="loading" role="status">
-        <span class="spinner" aria-hidden="true" /> Opening the console …
-      </p>
+      <Loading>Opening the console …</Loading>
     </main>
   );
 }

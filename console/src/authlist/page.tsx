@@ -12,8 +12,8 @@ import {
   LongList,
   optionsOf,
   Page,
+  SearchField,
   SelectField,
-  TextField,
 } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
 import { AuthlistTable } from './table.tsx';
@@ -88,13 +88,7 @@ function Entries({ all, open }: { all: readonly AuthlistEntry[]; open: OpenDialo
   return (
     <>
       <div class="filters">
-        <TextField
-          label="Address contains"
-          name="part"
-          type="search"
-          value={part}
-          onInput={(event) => setPart(event.currentTarget.value)}
-        />
+        <SearchField label="Address contains" name="part" value={part} onInput={setPart} />
         {(users.length > 1 || user) && (
           <SelectField
             label="User"

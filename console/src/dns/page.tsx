@@ -12,8 +12,8 @@ import {
   LongList,
   optionsOf,
   Page,
+  SearchField,
   SelectField,
-  TextField,
 } from '../ui/ui.ts';
 import { type DnsEntry, filtered, newsOf } from './entries.ts';
 import { openDnsForm } from './form.tsx';
@@ -112,12 +112,11 @@ function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) 
   return (
     <>
       <div class="filters">
-        <TextField
+        <SearchField
           label="Hostname or address"
           name="text"
-          type="search"
           value={filter.text}
-          onInput={(event) => set({ text: event.currentTarget.value })}
+          onInput={(text) => set({ text })}
         />
         <SelectField
           label="Server"

@@ -7,7 +7,17 @@ import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
 import { curlThrough, type Through } from '../servers/curl.ts';
-import { Button, Copy, Dialog, Empty, Loaded, SelectField, TextField, useHold } from '../ui/ui.ts';
+import {
+  Button,
+  Copy,
+  Dialog,
+  Empty,
+  Loaded,
+  optionsOf,
+  SelectField,
+  TextField,
+  useHold,
+} from '../ui/ui.ts';
 import { awaited, type DnsEntry } from './entries.ts';
 import { type Way, waysThrough } from './ways.ts';
 
@@ -171,7 +181,7 @@ function TokenMaker({
           name="user"
           value={user ?? ''}
           onInput={setChosen}
-          options={names.map((name) => ({ value: name, text: name }))}
+          options={optionsOf(names)}
         />
         {user && (
           <Button busy={busy} disabledReason={readOnlyReason} onClick={() => void make()}>

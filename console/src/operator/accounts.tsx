@@ -17,8 +17,8 @@ import {
   Meter,
   MoreRows,
   Page,
+  SearchField,
   Table,
-  TextField,
 } from '../ui/ui.ts';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { type Account, accountStates } from './states.ts';
@@ -60,12 +60,11 @@ export function AccountsPage() {
             ) : (
               <>
                 <div class="filters">
-                  <TextField
+                  <SearchField
                     label="Name begins with"
                     name="prefix"
-                    type="search"
                     value={prefix}
-                    onInput={(event) => setPrefix(event.currentTarget.value)}
+                    onInput={setPrefix}
                   />
                 </div>
                 <Accounts

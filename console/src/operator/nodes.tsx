@@ -1,11 +1,10 @@
-// Every node: which server it serves, whether it is there, how far it is; and the codes that nobody has used yet.
+// Every node: which server it serves, whether it is there, how far it is; and the codes that were not used yet.
 import { Link } from 'wouter-preact';
 import type { Answer } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { Until } from '../relative_time.tsx';
+import { UntilWithDate } from '../relative_time.tsx';
 import {
   Badge,
   Button,
@@ -97,12 +96,7 @@ const inviteColumns: Column<Invite>[] = [
   { heading: 'Invitation', cell: ({ id }) => <Badge tone="neutral">{id}</Badge> },
   {
     heading: 'Works until',
-    cell: ({ expiry }) => (
-      <span class="two-lines">
-        <Until at={expiry} />
-        <span class="note">{dateTime(expiry)}</span>
-      </span>
-    ),
+    cell: ({ expiry }) => <UntilWithDate at={expiry} />,
   },
 ];
 

@@ -13,10 +13,11 @@ import {
   Empty,
   Loaded,
   LongList,
+  optionsOf,
   Page,
+  SearchField,
   SelectField,
   Table,
-  TextField,
 } from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { NewServerDialog } from './forms/server_form.tsx';
@@ -136,13 +137,7 @@ function Servers({ all }: { all: readonly Row[] }) {
   return (
     <>
       <div class="filters many">
-        <TextField
-          label="Name, hostname or city"
-          name="words"
-          type="search"
-          value={words}
-          onInput={(event) => setWords(event.currentTarget.value)}
-        />
+        <SearchField label="Name, hostname or city" name="words" value={words} onInput={setWords} />
         <SelectField
           label="Country"
           name="country"
@@ -158,10 +153,7 @@ function Servers({ all }: { all: readonly Row[] }) {
           name="service"
           value={service}
           onInput={setService}
-          options={[
-            { value: '', text: 'All services' },
-            ...services.map((one) => ({ value: one, text: one })),
-          ]}
+          options={optionsOf(services, 'All services')}
         />
         <SelectField label="Nodes" name="nodes" value={tone} onInput={setTone} options={states} />
         <SelectField

@@ -1,16 +1,13 @@
 // The operators' own tokens: one for each person, as the audit log names them.
-import { useState } from 'preact/hooks';
 import type { Answer } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
 import { Since } from '../relative_time.tsx';
 import {
   Button,
   Card,
   type Column,
-  Dialog,
-  Form,
   IconButton,
   Loaded,
   Page,
@@ -70,31 +67,32 @@ const columns: Column<Token>[] = [
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {
-  const [token, setToken] = useState<Answer<'admin_create_token'>>();
-  const create = async (fields: FormData) => {
-    setToken(await change('admin_create_token', { body: { name: textOf(fields, 'name') } }));
-  };
+  const make = (fields: FormData) =>
+    change('admin_create_token', { body: { name: textOf(fields, 'name') } });
   return (
-    <Dialog title={token ? `Token of ${token.name}` : 'New operator token'} onClose={onClose}>
-      {token ? (
+    <MakerDialog
+      title="New operator token"
+      titleOf={({ name }) => `Token of ${name}`}
+      verb="Create the token"
+      make={make}
+      shown={({ admin_token }) => (
         <ShownOnce
           what="the operator token"
-          text={token.admin_token}
+          text={admin_token}
           lead="Copy it now: it is not shown again, to nobody."
           onDone={onClose}
         />
-      ) : (
-        <Form verb="Create the token" onSubmit={create} onCancel={onClose}>
-          <TextField
-            label="Who will hold it"
-            name="name"
-            required
-            {...nameRule}
-            hint="The name that the audit log shows. Letters, digits and . _ @ -"
-          />
-        </Form>
       )}
-    </Dialog>
+      onClose={onClose}
+    >
+      <TextField
+        label="Who will hold it"
+        name="name"
+        required
+        {...nameRule}
+        hint="The name that the audit log shows. Letters, digits and . _ @ -"
+      />
+    </MakerDialog>
   );
 }
 

@@ -9,8 +9,8 @@ import {
   Empty,
   LongList,
   optionsOf,
+  SearchField,
   SelectField,
-  TextField,
 } from '../ui/ui.ts';
 import {
   type Filters,
@@ -81,13 +81,12 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
   const any = { value: '', text: 'Any' };
   return (
     <search class="filters servers-filters">
-      <TextField
+      <SearchField
         label="Search"
         name="search"
-        type="search"
         value={filters.text}
         placeholder="Name, place or exit IP"
-        onInput={(event) => onFilter({ text: event.currentTarget.value })}
+        onInput={(text) => onFilter({ text })}
       />
       <SelectField
         label="Country"

@@ -4,7 +4,7 @@ import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { Copy, Form, SelectField, textOf } from '../ui/ui.ts';
+import { Copy, Form, optionsOf, SelectField, textOf } from '../ui/ui.ts';
 import { tokenPlace } from './settings.ts';
 
 type ProxyToken = AccountAnswer<'create_proxy_token'>;
@@ -68,7 +68,7 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
             name="user"
             value={user}
             onInput={choose}
-            options={(users ?? []).map((name) => ({ value: name, text: name }))}
+            options={optionsOf(users ?? [])}
           />
           <SelectField
             label="Lifetime of a new token"

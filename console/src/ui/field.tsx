@@ -77,6 +77,19 @@ export function TextField({ label, name, hint, ...rest }: Around & Input) {
   );
 }
 
+interface SearchProps extends Around {
+  value: string;
+  onInput: (value: string) => void;
+  placeholder?: string;
+}
+
+/** Narrows a list while it is typed. */
+export function SearchField({ onInput, ...rest }: SearchProps) {
+  return (
+    <TextField type="search" {...rest} onInput={(event) => onInput(event.currentTarget.value)} />
+  );
+}
+
 interface SelectProps extends Around {
   options: ReadonlyArray<{ value: string; text: string }>;
   value?: string;

@@ -42,9 +42,14 @@ export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
       </div>
     );
   }
+  return <Loading>{`Reading ${what} …`}</Loading>;
+}
+
+/** Says what is being waited for. */
+export function Loading({ children }: { children: ComponentChildren }) {
   return (
     <p class="loading" role="status">
-      <span class="spinner" aria-hidden="true" /> {`Reading ${what} …`}
+      <span class="spinner" aria-hidden="true" /> {children}
     </p>
   );
 }

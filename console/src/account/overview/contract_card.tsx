@@ -1,10 +1,11 @@
 // The contract in a few figures, and which of its servers carry the most.
 import { Link } from 'wouter-preact';
 import { Share } from '../../charts/share.tsx';
-import { bytes, count, date, dateTime, fromNow } from '../../format.ts';
+import { bytes, count, date } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
-import { Badge, Card, Stat, Table, Time } from '../../ui/ui.ts';
+import { Until } from '../../relative_time.tsx';
+import { Badge, Card, Stat, Table } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 export function ContractCard({ contract }: { contract: NonNullable<Overview['contract']> }) {
@@ -27,10 +28,7 @@ export function ContractCard({ contract }: { contract: NonNullable<Overview['con
         <Stat name="Account">{name}</Stat>
         <Stat name="Plan">{plan}</Stat>
         <Stat name="Since">{date(start)}</Stat>
-        <Stat
-          name={isOver ? 'Ended' : 'Until'}
-          note={<Time at={expiry} relative={fromNow(expiry, now.value)} full={dateTime(expiry)} />}
-        >
+        <Stat name={isOver ? 'Ended' : 'Until'} note={<Until at={expiry} />}>
           {date(expiry)}
         </Stat>
       </dl>

@@ -1,9 +1,8 @@
 // The addresses from which a person without the admin permission is let in.
 import { Link } from 'wouter-preact';
-import { dateTime, fromNow } from '../../format.ts';
-import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
-import { Card, Empty, Table, Time } from '../../ui/ui.ts';
+import { Until } from '../../relative_time.tsx';
+import { Card, Empty, Table } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 const most_entries = 5;
@@ -30,9 +29,7 @@ export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authl
             {
               heading: 'Ends',
               numeric: true,
-              cell: ({ expiry }) => (
-                <Time at={expiry} relative={fromNow(expiry, now.value)} full={dateTime(expiry)} />
-              ),
+              cell: ({ expiry }) => <Until at={expiry} />,
             },
           ]}
         />

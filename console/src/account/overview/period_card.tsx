@@ -1,9 +1,10 @@
 // The running billing period: what is used of the limit, what it comes to, and the last thirty days.
 import { Link } from 'wouter-preact';
 import { Spark } from '../../charts/spark.tsx';
-import { bytes, count, date, dateTime, fromNow, percent } from '../../format.ts';
+import { bytes, count, date, dateTime, percent } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
+import { Until } from '../../relative_time.tsx';
 import { Card, Meter, Time } from '../../ui/ui.ts';
 import { day_seconds, everyDay, writtenDay } from '../../usage/days.ts';
 import { type Overview, spark_days } from './use_overview.ts';
@@ -72,11 +73,7 @@ function ForecastLines({
             {' '}
             The limit would be reached{' '}
             <strong>
-              <Time
-                at={limit_reached_at}
-                relative={fromNow(limit_reached_at, now.value)}
-                full={dateTime(limit_reached_at)}
-              />
+              <Until at={limit_reached_at} />
             </strong>
             , on {date(limit_reached_at)}.
           </>

@@ -5,7 +5,7 @@ import { ApiError, call } from '../../api/api.ts';
 import { explain } from '../../api/sentences.ts';
 import { session, startSession } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
-import { Button, SingleCard } from '../../ui/ui.ts';
+import { Button, Loading, SingleCard } from '../../ui/ui.ts';
 import { DeadLink } from './invite.tsx';
 
 export function EnterPage({ code }: { code: string }) {
@@ -62,9 +62,7 @@ function Entering({ code }: { code: string }) {
           </p>
         </>
       ) : (
-        <p class="loading" role="status">
-          <span class="spinner" aria-hidden="true" /> Using the link …
-        </p>
+        <Loading>Using the link …</Loading>
       )}
     </SingleCard>
   );

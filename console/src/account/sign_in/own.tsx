@@ -1,22 +1,11 @@
 // Your sign-in: the password, the second factor, and the browsers that are signed in.
-import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { session } from '../../api/session.ts';
 import { count } from '../../format.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { Since, Until } from '../../relative_time.tsx';
-import {
-  Badge,
-  Button,
-  Card,
-  type Column,
-  Dialog,
-  Form,
-  Loaded,
-  notify,
-  Page,
-  Table,
-} from '../../ui/ui.ts';
+import { Badge, Button, Card, type Column, Loaded, Page, Table } from '../../ui/ui.ts';
 import { PasswordDialog } from './password.tsx';
 import { EnrolDialog, RemoveSecondFactorDialog } from './second_factor.tsx';
 import { browserInWords } from './user_agent.ts';
@@ -25,8 +14,10 @@ type OwnSession = Answer<'console_list_sessions'>[number];
 
 export function OwnSignInPage() {
   const { user, account, has_password, second_factor } = session.value ?? {};
-  const [open, setOpen] = useState<'password' | 'enrol' | 'remove'>();
-  const onClose = () => setOpen(undefined);
+  const { dialog, open } = useDialog();
+  const setPassword = () => open((close) => <PasswordDialog onClose={close} />);
+  const enrol = () => open((close) => <EnrolDialog onClose={close} />);
+  const turnOff = () => open((close) => <RemoveSecondFactorDialog onClose={close} />);
   return (
     <Page
       title="Your sign-in"
@@ -50,7 +41,7 @@ export function OwnSignInPage() {
               : 'You came by a link. Without a password you need another link when this session is over.'}
           </p>
           <div>
-            <Button kind={has_password ? 'plain' : 'primary'} onClick={() => setOpen('password')}>
+            <Button kind={has_password ? 'plain' : 'primary'} onClick={setPassword}>
               {has_password ? 'Change the password' : 'Set a password'}
             </Button>
           </div>
@@ -68,10 +59,10 @@ export function OwnSignInPage() {
           </p>
           {has_password ? (
             <div class="actions">
-              <Button kind={second_factor ? 'plain' : 'primary'} onClick={() => setOpen('enrol')}>
+              <Button kind={second_factor ? 'plain' : 'primary'} onClick={enrol}>
                 {second_factor ? 'New phone or new recovery codes' : 'Set it up'}
               </Button>
-              {second_factor && <Button onClick={() => setOpen('remove')}>Turn it off</Button>}
+              {second_factor && <Button onClick={turnOff}>Turn it off</Button>}
             </div>
           ) : (
             <p class="note">Set a password first.</p>
@@ -79,23 +70,21 @@ export function OwnSignInPage() {
         </Card>
       </div>
       <Sessions />
-      {open === 'password' && <PasswordDialog onClose={onClose} />}
-      {open === 'enrol' && <EnrolDialog onClose={onClose} />}
-      {open === 'remove' && <RemoveSecondFactorDialog onClose={onClose} />}
+      {dialog}
     </Page>
   );
 }
 
 function Sessions() {
   const sessions = useRead('console_list_sessions', {});
-  const [ending, setEnding] = useState<OwnSession | 'others'>();
+  const { dialog, open } = useDialog();
   const others = sessions.data?.filter(({ current }) => !current).length ?? 0;
-  const onClose = () => setEnding(undefined);
+  const endOthers = () => open((close) => <EndOthersDialog others={others} onClose={close} />);
   return (
     <Card
       title="Sessions"
       note="Where you are signed in. End those that you do not know, and change the password then."
-      actions={others > 0 && <Button onClick={() => setEnding('others')}>End all others</Button>}
+      actions={others > 0 && <Button onClick={endOthers}>End all others</Button>}
     >
       <Loaded of={sessions} what="your sessions">
         {(list) => (
@@ -108,7 +97,7 @@ function Sessions() {
               !one.current && (
                 <Button
                   aria-label={`End the session of ${browserInWords(one.browser)}`}
-                  onClick={() => setEnding(one)}
+                  onClick={() => open((close) => <EndDialog one={one} onClose={close} />)}
                 >
                   End
                 </Button>
@@ -117,8 +106,7 @@ function Sessions() {
           />
         )}
       </Loaded>
-      {ending === 'others' && <EndOthersDialog others={others} onClose={onClose} />}
-      {ending && ending !== 'others' && <EndDialog one={ending} onClose={onClose} />}
+      {dialog}
     </Card>
   );
 }
@@ -144,37 +132,31 @@ function EndDialog({ one, onClose }: { one: OwnSession; onClose: () => void }) {
   const name = browserInWords(one.browser);
   const end = async () => {
     await change('console_end_session', { path: { id: one.id } });
-    onClose();
-    notify(`${name} is signed out.`);
+    return `${name} is signed out.`;
   };
   return (
-    <Dialog title="End a session" onClose={onClose}>
-      <Form kind="danger" verb="End the session" onSubmit={end} onCancel={onClose}>
-        <p>
-          <strong>{name}</strong> at <span class="mono">{one.address}</span>, last seen{' '}
-          <Since at={one.seen_at} />, is signed out at once.
-        </p>
-      </Form>
-    </Dialog>
+    <FormDialog title="End a session" verb="End the session" onSubmit={end} onClose={onClose}>
+      <p>
+        <strong>{name}</strong> at <span class="mono">{one.address}</span>, last seen{' '}
+        <Since at={one.seen_at} />, is signed out at once.
+      </p>
+    </FormDialog>
   );
 }
 
 function EndOthersDialog({ others, onClose }: { others: number; onClose: () => void }) {
   const end = async () => {
     await change('console_end_other_sessions', {});
-    onClose();
-    notify('Only this browser is signed in now.');
+    return 'Only this browser is signed in now.';
   };
   return (
-    <Dialog title="End all other sessions" onClose={onClose}>
-      <Form
-        kind="danger"
-        verb={`End ${count(others, 'session')}`}
-        onSubmit={end}
-        onCancel={onClose}
-      >
-        <p>Every browser but this one is signed out at once.</p>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="End all other sessions"
+      verb={`End ${count(others, 'session')}`}
+      onSubmit={end}
+      onClose={onClose}
+    >
+      <p>Every browser but this one is signed out at once.</p>
+    </FormDialog>
   );
 }

@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks';
 import { change } from '../../api/reading.ts';
 import { facts, readSession, session } from '../../api/session.ts';
+import { FormDialog } from '../../forms/form_dialog.tsx';
 import '../../style/credentials.css';
-import { Dialog, Field, Form, notify, TextField } from '../../ui/ui.ts';
+import { Field, TextField } from '../../ui/ui.ts';
 
 /** Tells password managers whose password the form is about. */
 export function UsernameForManagers({ user }: { user: string }) {
@@ -79,21 +80,23 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
       },
     });
     await readSession();
-    onClose();
-    notify(has_password ? 'Your password is changed.' : 'Your password is set.');
+    return has_password ? 'Your password is changed.' : 'Your password is set.';
   };
-  const verb = has_password ? 'Change the password' : 'Set the password';
   return (
-    <Dialog title={has_password ? 'Change your password' : 'Set a password'} onClose={onClose}>
-      <Form verb={verb} onSubmit={save} onCancel={onClose}>
-        {has_password ? (
-          <PasswordField label="Present password" name="current_password" />
-        ) : (
-          <UsernameForManagers user={user?.name ?? ''} />
-        )}
-        <NewPasswordField />
-        <p class="note">Your other sessions end; this one goes on.</p>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={has_password ? 'Change your password' : 'Set a password'}
+      verb={has_password ? 'Change the password' : 'Set the password'}
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {has_password ? (
+        <PasswordField label="Present password" name="current_password" />
+      ) : (
+        <UsernameForManagers user={user?.name ?? ''} />
+      )}
+      <NewPasswordField />
+      <p class="note">Your other sessions end; this one goes on.</p>
+    </FormDialog>
   );
 }

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { readSession, session } from '../../api/session.ts';
-import { Copy, Dialog, Form, notify, StartingFocus, TextField } from '../../ui/ui.ts';
+import { FormDialog } from '../../forms/form_dialog.tsx';
+import { Copy, Dialog, Form, StartingFocus, TextField } from '../../ui/ui.ts';
 import { PasswordField } from './password.tsx';
 import { QrCode } from './qr_code.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
@@ -76,17 +77,19 @@ export function RemoveSecondFactorDialog({ onClose }: { onClose: () => void }) {
     const body = { password: String(fields.get('password')) };
     await change('console_remove_second_factor', { body });
     await readSession();
-    onClose();
-    notify('The second factor is off.');
+    return 'The second factor is off.';
   };
   return (
-    <Dialog title="Turn off the second factor" onClose={onClose}>
-      <Form kind="danger" verb="Turn it off" onSubmit={remove} onCancel={onClose}>
-        <p>
-          From now on your password alone signs in. The recovery codes that you kept stop working.
-        </p>
-        <PasswordField label="Your password" />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Turn off the second factor"
+      verb="Turn it off"
+      onSubmit={remove}
+      onClose={onClose}
+    >
+      <p>
+        From now on your password alone signs in. The recovery codes that you kept stop working.
+      </p>
+      <PasswordField label="Your password" />
+    </FormDialog>
   );
 }

@@ -11,6 +11,7 @@ import {
   CheckField,
   Dialog,
   Form,
+  optionsOf,
   SelectField,
   ShownOnce,
   TextField,
@@ -125,7 +126,7 @@ function ContractFields({ of }: { of?: Account }) {
         name="port_scheme"
         value={scheme}
         onInput={setScheme}
-        options={names.map((name) => ({ value: name, text: name }))}
+        options={optionsOf(names)}
         hint={of && 'Another one changes every port at which the account reaches its servers.'}
       />
       <TextField
