@@ -56,21 +56,6 @@ export interface AccountChanges {
   token_lifetime_seconds?: number;
 }
 
-export interface AccountServer {
-  /** Server short name. */
-  server: string;
-  /** Fully-qualified domain name. */
-  hostname: string;
-  /** Own limit of the server on this contract; null: the network limit. */
-  limit_bytes: number | null;
-  /** Bytes in the running billing period. */
-  usage: number;
-  /** Whether its own limit is used up. */
-  over_limit: boolean;
-  /** When it was added to the contract. */
-  added_at: number;
-}
-
 export interface AccountServerSettings {
   /** Own limit of the server on this contract; null: the network limit. */
   limit_bytes?: number | null;
@@ -140,7 +125,7 @@ export interface AnyServer {
   location: Location;
   /** Whether it is on the contract. */
   on_contract: boolean;
-  /** Whether an admin can add it: it is not on the contract, it listens on the account's port scheme, and the operator leaves that to accounts. */
+  /** Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's). */
   can_add: boolean;
 }
 
@@ -407,12 +392,12 @@ export interface EntryNode {
   id: number;
   /** What the machine calls itself. */
   name: string;
-  /** Whether it acknowledged lately. The live nodes count; where none is, all do. */
+  /** Whether it was heard of lately. The live nodes count; where none is, all do. */
   live: boolean;
-  /** Every change up to it is applied. */
-  applied_revision: number;
   /** Whether it has applied the entry's last change. */
   applied: boolean;
+  /** Every change up to it is applied. */
+  applied_revision: number;
 }
 
 export interface ExitIpSettings {
@@ -734,7 +719,7 @@ export interface Node {
 export interface NodeOfEntry {
   /** What the machine calls itself. */
   name: string;
-  /** Whether it was heard of lately. */
+  /** Whether it was heard of lately. The live nodes count; where none is, all do. */
   live: boolean;
   /** Whether it has applied the entry's last change. */
   applied: boolean;
@@ -769,21 +754,6 @@ export interface OperatorAuthlistEntry {
   last_used_at: number | null;
 }
 
-export interface OperatorOverride {
-  /** Id of the entry on this account. */
-  id: number;
-  /** Short name of the server where the entry is active. */
-  server: string;
-  /** Hostname that is overridden. */
-  hostname: string;
-  /** IP address the hostname resolves to. */
-  ip: string;
-  /** When the entry expires. */
-  expiry: number;
-  /** Its state. */
-  status: 'pending' | 'active' | 'expiring' | 'expired';
-}
-
 export interface OperatorToken {
   /** Names it in paths. */
   id: number;
@@ -798,7 +768,7 @@ export interface OperatorToken {
 export interface OverrideOnNodes {
   /** Id of the entry on this account. */
   id: number;
-  /** Short name of its server. */
+  /** Short name of the server where the entry is active. */
   server: string;
   /** Hostname that is overridden. */
   hostname: string;
@@ -861,6 +831,12 @@ export interface OwnServer {
   services: string[];
   location: Location;
   usage: Usage;
+  /** Own limit of the server on this contract; null: the network limit. */
+  limit_bytes: number | null;
+  /** Whether its own limit is used up. */
+  over_limit: boolean;
+  /** When it was added to the contract. */
+  added_at: number;
   nodes: {
     /** Nodes that serve it. */
     all: number;
@@ -1185,25 +1161,6 @@ export interface UsageReport {
   total: number;
 }
 
-export interface User {
-  /** Numeric user id. */
-  id: number;
-  /** Username the user authenticates with. */
-  name: string;
-  /** Descriptive name. */
-  display_name: string;
-  /** Whether the user is enabled. */
-  active: boolean;
-  /** Permissions. */
-  flags: {
-    proxy: boolean;
-    billing: boolean;
-    admin: boolean;
-  };
-  /** Increasing it invalidates all earlier tokens of that user. */
-  token_version: number;
-}
-
 export interface UserSigningIn {
   /** Numeric user id. */
   id: number;
@@ -1274,6 +1231,7 @@ export const operations = {
   console_create_override: { method: 'POST', path: '/console/overrides' },
   console_remove_all_overrides: { method: 'DELETE', path: '/console/overrides' },
   console_restore_overrides: { method: 'POST', path: '/console/overrides/restore' },
+  console_get_override: { method: 'GET', path: '/console/overrides/{id}' },
   console_change_override: { method: 'PATCH', path: '/console/overrides/{id}' },
   console_remove_override: { method: 'DELETE', path: '/console/overrides/{id}' },
   console_change_password: { method: 'PUT', path: '/console/password' },
@@ -1299,6 +1257,7 @@ export const operations = {
   console_get_usage: { method: 'GET', path: '/console/usage' },
   console_list_users: { method: 'GET', path: '/console/users' },
   console_create_user: { method: 'POST', path: '/console/users' },
+  console_get_user: { method: 'GET', path: '/console/users/{user}' },
   console_change_user: { method: 'PATCH', path: '/console/users/{user}' },
   console_invite_user: { method: 'POST', path: '/console/users/{user}/invite' },
   console_end_user_sessions: { method: 'DELETE', path: '/console/users/{user}/sessions' },
@@ -1308,7 +1267,12 @@ export const operations = {
   admin_create_account: { method: 'POST', path: '/admin/accounts' },
   admin_get_account: { method: 'GET', path: '/admin/accounts/{account}' },
   admin_change_account: { method: 'PATCH', path: '/admin/accounts/{account}' },
+  admin_list_account_audit: { method: 'GET', path: '/admin/accounts/{account}/audit' },
   admin_list_account_authlist: { method: 'GET', path: '/admin/accounts/{account}/authlist' },
+  admin_create_account_authlist_entry: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/authlist',
+  },
   admin_remove_all_account_authlist_entries: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist',
@@ -1317,11 +1281,18 @@ export const operations = {
     method: 'POST',
     path: '/admin/accounts/{account}/authlist/restore',
   },
+  admin_change_account_authlist_entry: {
+    method: 'PATCH',
+    path: '/admin/accounts/{account}/authlist/{id}',
+  },
   admin_remove_account_authlist_entry: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist/{id}',
   },
+  admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
+  admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
   admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
+  admin_create_account_override: { method: 'POST', path: '/admin/accounts/{account}/overrides' },
   admin_remove_all_account_overrides: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/overrides',
@@ -1331,6 +1302,10 @@ export const operations = {
     path: '/admin/accounts/{account}/overrides/restore',
   },
   admin_get_account_override: { method: 'GET', path: '/admin/accounts/{account}/overrides/{id}' },
+  admin_change_account_override: {
+    method: 'PATCH',
+    path: '/admin/accounts/{account}/overrides/{id}',
+  },
   admin_remove_account_override: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/overrides/{id}',
@@ -1352,6 +1327,10 @@ export const operations = {
   admin_get_account_user: { method: 'GET', path: '/admin/accounts/{account}/users/{user}' },
   admin_change_account_user: { method: 'PATCH', path: '/admin/accounts/{account}/users/{user}' },
   admin_invite_user: { method: 'POST', path: '/admin/accounts/{account}/users/{user}/invite' },
+  admin_end_user_sessions: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/users/{user}/sessions',
+  },
   admin_reset_user_sign_in: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/users/{user}/sign-in',
@@ -1469,6 +1448,10 @@ export interface Operations {
     given: { body: Restore };
     answer: OverridesRestoreOutcome;
   };
+  console_get_override: {
+    given: { path: { id: number } };
+    answer: OverrideOnNodes;
+  };
   console_change_override: {
     given: { path: { id: number }; body: ConsoleOverrideChanges };
     answer: ConsoleOverride;
@@ -1507,7 +1490,7 @@ export interface Operations {
   };
   console_add_server: {
     given: { path: { server: string } };
-    answer: undefined;
+    answer: OwnServer;
   };
   console_remove_server: {
     given: { path: { server: string } };
@@ -1577,6 +1560,10 @@ export interface Operations {
     given: { body: NewAccountUser };
     answer: UserSigningIn;
   };
+  console_get_user: {
+    given: { path: { user: string } };
+    answer: UserSigningIn;
+  };
   console_change_user: {
     given: { path: { user: string }; body: AccountUserChanges };
     answer: UserSigningIn;
@@ -1613,29 +1600,53 @@ export interface Operations {
     given: { path: { account: string }; body: AccountChanges };
     answer: Account;
   };
+  admin_list_account_audit: {
+    given: { path: { account: string }; query: { before?: number; limit?: number } };
+    answer: AuditEntry[];
+  };
   admin_list_account_authlist: {
     given: { path: { account: string } };
     answer: OperatorAuthlistEntry[];
   };
+  admin_create_account_authlist_entry: {
+    given: { path: { account: string }; body: NewAuthlistEntry };
+    answer: OperatorAuthlistEntry;
+  };
   admin_remove_all_account_authlist_entries: {
     given: { path: { account: string } };
-    answer: undefined;
+    answer: RemovedEntries;
   };
   admin_restore_account_authlist: {
     given: { path: { account: string }; body: Restore };
     answer: RestoreOutcome;
   };
+  admin_change_account_authlist_entry: {
+    given: { path: { account: string; id: number }; body: ConsoleAuthlistEntryChanges };
+    answer: OperatorAuthlistEntry;
+  };
   admin_remove_account_authlist_entry: {
     given: { path: { account: string; id: number } };
     answer: undefined;
   };
+  admin_get_account_contract: {
+    given: { path: { account: string } };
+    answer: ConsoleContract;
+  };
+  admin_list_account_network: {
+    given: { path: { account: string } };
+    answer: AnyServer[];
+  };
   admin_list_account_overrides: {
     given: { path: { account: string } };
-    answer: OperatorOverride[];
+    answer: ConsoleOverride[];
+  };
+  admin_create_account_override: {
+    given: { path: { account: string }; body: NewOverride };
+    answer: ConsoleOverride;
   };
   admin_remove_all_account_overrides: {
     given: { path: { account: string } };
-    answer: undefined;
+    answer: RemovedEntries;
   };
   admin_restore_account_overrides: {
     given: { path: { account: string }; body: Restore };
@@ -1644,6 +1655,10 @@ export interface Operations {
   admin_get_account_override: {
     given: { path: { account: string; id: number } };
     answer: OverrideOnNodes;
+  };
+  admin_change_account_override: {
+    given: { path: { account: string; id: number }; body: ConsoleOverrideChanges };
+    answer: ConsoleOverride;
   };
   admin_remove_account_override: {
     given: { path: { account: string; id: number } };
@@ -1655,11 +1670,11 @@ export interface Operations {
   };
   admin_list_account_servers: {
     given: { path: { account: string } };
-    answer: AccountServer[];
+    answer: OwnServer[];
   };
   admin_set_account_server: {
     given: { path: { account: string; server: string }; body: AccountServerSettings };
-    answer: AccountServer;
+    answer: OwnServer;
   };
   admin_remove_account_server: {
     given: { path: { account: string; server: string } };
@@ -1696,23 +1711,27 @@ export interface Operations {
   };
   admin_list_account_users: {
     given: { path: { account: string } };
-    answer: User[];
+    answer: UserSigningIn[];
   };
   admin_create_account_user: {
     given: { path: { account: string }; body: NewAccountUser };
-    answer: User;
+    answer: UserSigningIn;
   };
   admin_get_account_user: {
     given: { path: { account: string; user: string } };
-    answer: User;
+    answer: UserSigningIn;
   };
   admin_change_account_user: {
     given: { path: { account: string; user: string }; body: AccountUserChanges };
-    answer: User;
+    answer: UserSigningIn;
   };
   admin_invite_user: {
     given: { path: { account: string; user: string } };
     answer: HandedCode;
+  };
+  admin_end_user_sessions: {
+    given: { path: { account: string; user: string } };
+    answer: undefined;
   };
   admin_reset_user_sign_in: {
     given: { path: { account: string; user: string } };
@@ -1724,7 +1743,7 @@ export interface Operations {
   };
   admin_raise_token_version: {
     given: { path: { account: string; user: string } };
-    answer: User;
+    answer: UserSigningIn;
   };
   admin_list_audit: {
     given: { query: { account?: string; before?: number; limit?: number } };

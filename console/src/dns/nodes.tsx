@@ -1,12 +1,10 @@
 // The dialog that tells on which nodes a custom DNS entry is in force, for operators.
-import type { Answer } from '../api/api.ts';
-import { useRead } from '../api/reading.ts';
+import { type AccountAnswer, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { Badge, type Column, Dialog, Empty, Loaded, Status, Table } from '../ui/ui.ts';
 
 export function EntryNodes({ id, onClose }: { id: number; onClose: () => void }) {
-  const { account } = useScope();
-  const entry = useRead('admin_get_account_override', { path: { account, id } });
+  const entry = useReadIn(useScope(), 'get_override', { path: { id } });
   return (
     <Dialog title={entry.data ? `Nodes of ${entry.data.hostname}` : 'Nodes'} onClose={onClose} wide>
       <Loaded of={entry} what="the entry">
@@ -39,7 +37,7 @@ export function EntryNodes({ id, onClose }: { id: number; onClose: () => void })
   );
 }
 
-const columns: Column<Answer<'admin_get_account_override'>['nodes'][number]>[] = [
+const columns: Column<AccountAnswer<'get_override'>['nodes'][number]>[] = [
   { heading: 'Node', names: true, cell: ({ name }) => name },
   {
     heading: 'Entry',
