@@ -54,7 +54,7 @@ export default defineConfig({
     // Nothing is inlined as data: the content policy lets in files of this server alone.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What the libraries within ask to be passed on.
+    // The licences that the libraries within ask to be passed on.
     license: { fileName: 'licenses.md' },
   },
   plugins: [worldMap(), firstPageSize()],

@@ -1,4 +1,4 @@
-// Who is there decides what is shown: the account's console, the operator's, or a way to sign in.
+// The root of the page: shows the account's console, the operator's, or a way to sign in.
 import { Route, Switch, useLocation } from 'wouter-preact';
 import { AccountConsole } from './account/console.tsx';
 import { InvitePage } from './account/sign_in/invite.tsx';

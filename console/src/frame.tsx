@@ -23,7 +23,7 @@ export interface Place {
 
 interface FrameProps {
   places: Place[];
-  /** Who is signed in, in words. */
+  /** The name of the person who is signed in, in words. */
   who: ComponentChildren;
   onLeave: () => void;
   children: ComponentChildren;

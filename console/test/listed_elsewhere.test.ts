@@ -1,4 +1,4 @@
-// What is said of an address that is listed already, to whoever cannot take that entry away.
+// The words about an address that is listed already, for a person who cannot remove that entry.
 import { afterAll, describe, expect, test, vi } from 'vitest';
 
 // Only browsers have one.

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
 vi.stubGlobal('sessionStorage', { getItem: () => null });
-/** What the server says of the cookie's session, and the requests that it got. */
+/** The server's response about the cookie's session, and the requests that it got. */
 let present: unknown;
 let requests: Array<{ url: string; shown: string | null }> = [];
 let answers: Record<string, [number, unknown]> = {};

@@ -1,4 +1,4 @@
-// Who is signed in, and what the sign-in pages say of a session or an operator token that is over.
+// The session and the operator token: how they begin and end, and how the sign-in pages tell of it.
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 
 // Only browsers have one.

@@ -10,7 +10,7 @@ export interface AuditRecord {
   after: unknown;
 }
 
-/** What was done to what; `was` and `is` are the record before and after it, empty where there is none. */
+/** The action and its target; `was` and `is` are the record before and after it, empty where there is none. */
 interface Deed {
   target: string;
   was: Fields;
@@ -89,7 +89,7 @@ const contractChanges = {
   token_lifetime_seconds: () => 'changed the lifetime of proxy access tokens',
 };
 
-/** What follows the name of who did it, without the full stop; for each action that the server records. */
+/** The words that follow the name of the actor, without the full stop; for each action that the server records. */
 export const deeds: Record<string, (deed: Deed) => string> = {
   'authlist.create': ({ is }) =>
     `added ${text(is.ip)} to the authlist for ${text(is.user)}${until(is)}`,
@@ -173,7 +173,7 @@ function hostIn(target: string): string {
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 
-/** Who did it, as a sentence begins. Names of an account's own people and tokens come without the account's. */
+/** The actor, as a sentence begins. Names of an account's own people and tokens come without the account's. */
 export function actorName({
   actor_kind,
   actor,
@@ -227,7 +227,7 @@ export interface Difference {
 /** Numbers within the server's tables say nothing to people. */
 const unsaid = new Set(['account_id', 'server_id', 'user_id', 'revision', 'hash', 'sealed']);
 
-/** What differs between the record before and after, as a small table; all of it where one is missing. */
+/** The differences between the record before and after, as a small table; all fields where one is missing. */
 export function differences({
   before,
   after,

@@ -124,7 +124,7 @@ export async function call<K extends Operation>(
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }
 
-/** What goes with a request besides the cookie, which the browser adds by itself. */
+/** The credentials of a request besides the cookie, which the browser adds by itself. */
 export function credentials(
   path: string,
   token: string | null = operatorToken.value,

@@ -1,4 +1,4 @@
-// What pages read and change: cached by operation and parameters, read again when the server tells of a change.
+// Reading and changing records: responses are cached by operation and parameters, and read again when the server tells of a change.
 import { effect } from '@preact/signals';
 import {
   keepPreviousData,

@@ -1,4 +1,4 @@
-// Whose account is shown, to whom, and what they may do: its people and operators share the pages of an account.
+// The scope of a page: whose account it shows, to whom, and what they may do. People and operators share the pages of an account.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { paths } from '../paths.ts';

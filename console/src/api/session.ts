@@ -1,4 +1,4 @@
-// Who is signed in, and where this page is served: for account holders, for operators, or both.
+// The session of this page, and the audiences that it is served to: account holders, operators, or both.
 import { computed, effect, signal } from '@preact/signals';
 import { now, setServerTime } from '../now.ts';
 import { type Answer, ApiError, call, showSession } from './api.ts';

@@ -1,4 +1,4 @@
-// What needs attention, as a list of sentences; or that nothing does.
+// The things that need attention, as a list of sentences; or that nothing does.
 import { Link } from 'wouter-preact';
 import { explain } from '../api/sentences.ts';
 import { Badge, Card, Icon } from '../ui/ui.ts';

@@ -1,4 +1,4 @@
-// What needs attention, as the overviews of accounts and of operators show it: sentences, the worst first.
+// The things that need attention, as the overviews of accounts and of operators show them: sentences, the worst first.
 
 export interface Item {
   key: string;

@@ -9,7 +9,6 @@ import {
   Card,
   Empty,
   Loaded,
-  LongList,
   optionsOf,
   Page,
   SearchField,
@@ -99,15 +98,7 @@ function Entries({ all, open }: { all: readonly AuthlistEntry[]; open: OpenDialo
           />
         )}
       </div>
-      <LongList rows={rows} all={all.length} filter={`${user} ${wanted}`}>
-        {(shown) =>
-          shown.length > 0 ? (
-            <AuthlistTable rows={shown} open={open} />
-          ) : (
-            <Empty title="No entry matches." />
-          )
-        }
-      </LongList>
+      <AuthlistTable rows={rows} all={all.length} filter={`${user} ${wanted}`} open={open} />
     </>
   );
 }

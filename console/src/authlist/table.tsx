@@ -5,21 +5,24 @@ import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Since, UntilWithDate } from '../relative_time.tsx';
 import '../style/lists.css';
-import { Badge, type Column, IconButton, notify, Table } from '../ui/ui.ts';
+import { Badge, type Column, IconButton, LongTable, notify } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm, keysOf } from './form.tsx';
 
 interface AuthlistTableProps {
+  /** The entries that fit the filter, and how many there are without it. */
   rows: readonly AuthlistEntry[];
+  all: number;
+  filter: string;
   open: OpenDialog;
 }
 
-export function AuthlistTable({ rows, open }: AuthlistTableProps) {
+export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
   const { isOperator, readOnlyReason } = useScope();
   return (
-    <Table
+    <LongTable
+      {...list}
       caption="Listed addresses, the newest entry first"
       columns={isOperator ? [...columns, idColumn] : columns}
-      rows={rows}
       keyOf={({ id }) => id}
       isFaint={(entry) => !entry.user_active}
       actions={(entry) => (

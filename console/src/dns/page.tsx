@@ -9,7 +9,7 @@ import {
   Card,
   Empty,
   Loaded,
-  LongList,
+  optionsIn,
   optionsOf,
   Page,
   SearchField,
@@ -96,14 +96,14 @@ function News({ entries }: { entries: readonly DnsEntry[] }) {
   );
 }
 
-const states = [
-  { value: '', text: 'All states' },
-  { value: 'current', text: 'All but expired' },
-  { value: 'pending', text: 'Pending' },
-  { value: 'active', text: 'Active' },
-  { value: 'expiring', text: 'Expiring' },
-  { value: 'expired', text: 'Expired' },
-];
+const states = optionsIn({
+  '': 'All states',
+  current: 'All but expired',
+  pending: 'Pending',
+  active: 'Active',
+  expiring: 'Expiring',
+  expired: 'Expired',
+});
 
 function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) {
   const [filter, setFilter] = useState({ text: '', server: '', state: '' });
@@ -133,19 +133,12 @@ function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) 
           options={states}
         />
       </div>
-      <LongList
+      <DnsTable
         rows={filtered(all, filter)}
         all={all.length}
         filter={Object.values(filter).join(' ')}
-      >
-        {(shown) =>
-          shown.length > 0 ? (
-            <DnsTable rows={shown} open={open} />
-          ) : (
-            <Empty title="No entry matches." />
-          )
-        }
-      </LongList>
+        open={open}
+      />
     </>
   );
 }

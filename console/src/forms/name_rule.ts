@@ -1,4 +1,4 @@
-// What the server takes for a short name, for the fields that ask for one: browsers say it before it is sent.
+// The rule of the server for short names, for the fields that ask for one: browsers check it before it is sent.
 
 export const nameRule = {
   maxLength: 63,

@@ -1,4 +1,4 @@
-// What needs the operator's attention: each thing as a sentence, with the page that mends it.
+// The things that need the operator's attention: each as a sentence, with the page that mends it.
 import type { Answer } from '../api/api.ts';
 import { type Item, named } from '../attention/items.ts';
 import { count, fromNow } from '../format.ts';

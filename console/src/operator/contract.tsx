@@ -7,13 +7,8 @@ import { duration } from '../forms/lifetimes.ts';
 import { Until } from '../relative_time.tsx';
 import { Button, Card, DescriptionList } from '../ui/ui.ts';
 import { UsageMeter } from './accounts.tsx';
-import { ChangeContractDialog } from './forms/account_form.tsx';
+import { ChangeContractDialog, onLimitTexts } from './forms/account_form.tsx';
 import type { Account } from './states.ts';
-
-const onLimit = {
-  refuse: 'refuse: nodes refuse connections',
-  allow: 'allow: connections go on, and are billed',
-};
 
 export function ContractPart({ account }: { account: Account }) {
   const { name, period, suspended } = account;
@@ -55,7 +50,7 @@ export function ContractPart({ account }: { account: Account }) {
           ['Plan', account.plan],
           ['Limit', `${bytes(account.limit_bytes)} a period`],
           ['In exact bytes', account.limit_bytes.toLocaleString('en')],
-          ['Over the limit', onLimit[account.on_limit]],
+          ['Over the limit', onLimitTexts[account.on_limit]],
           ['Began', dateTime(account.start)],
           [
             'Ends',

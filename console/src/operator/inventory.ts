@@ -8,7 +8,7 @@ type Body = Given<'admin_import_inventory'>['body'];
 
 const types: Record<string, string> = { json: 'application/json', csv: 'text/csv' };
 
-/** What was done, or would be. Errors: ApiError, with all faults of the file in its message. */
+/** Returns the changes that were made, or would be. Errors: ApiError, with all faults of the file in its message. */
 export async function importInventory(file: File, query: Query): Promise<Outcome> {
   const type = types[file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()];
   if (!type) throw invalidField('file', 'expected one that ends in .json or .csv.');

@@ -12,12 +12,12 @@ import {
   type Column,
   Empty,
   Loaded,
-  LongList,
+  LongTable,
+  optionsIn,
   optionsOf,
   Page,
   SearchField,
   SelectField,
-  Table,
 } from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { NewServerDialog } from './forms/server_form.tsx';
@@ -92,21 +92,20 @@ function rowsOf(
   }));
 }
 
-const states = [
-  { value: '', text: 'Any state' },
-  { value: 'good', text: 'live' },
-  { value: 'warn', text: 'a node lags or is lost' },
-  { value: 'bad', text: 'no live node' },
-  { value: 'neutral', text: 'no node yet' },
-];
-
-const healths: Array<{ value: Health; text: string }> = [
-  { value: '', text: 'Any health' },
-  { value: 'crit', text: 'some crit' },
-  { value: 'warn', text: 'some warn' },
-  { value: 'unknown', text: 'some unknown' },
-  { value: 'ok', text: 'all ok' },
-];
+const states = optionsIn({
+  '': 'Any state',
+  good: 'live',
+  warn: 'a node lags or is lost',
+  bad: 'no live node',
+  neutral: 'no node yet',
+});
+const healths = optionsIn({
+  '': 'Any health',
+  crit: 'some crit',
+  warn: 'some warn',
+  unknown: 'some unknown',
+  ok: 'all ok',
+});
 type Health = keyof Row['exits'] | '';
 
 function isHealth({ exits, ip_count }: Row, wanted: Health): boolean {
@@ -121,10 +120,9 @@ function Servers({ all }: { all: readonly Row[] }) {
   const [tone, setTone] = useState('');
   const [health, setHealth] = useState<Health>('');
   const wanted = words.trim().toLowerCase();
-  const lands = [...new Set(all.map((row) => row.country))].map((code) => ({
-    value: code,
-    text: country(code),
-  }));
+  const lands = [...new Set(all.map((row) => row.country))]
+    .map((code) => ({ value: code, text: country(code) }))
+    .sort((one, other) => one.text.localeCompare(other.text));
   const services = [...new Set(all.flatMap((row) => row.services))].sort();
   const rows = all.filter(
     (row) =>
@@ -143,10 +141,7 @@ function Servers({ all }: { all: readonly Row[] }) {
           name="country"
           value={land}
           onInput={setLand}
-          options={[
-            { value: '', text: 'All countries' },
-            ...lands.sort((one, other) => one.text.localeCompare(other.text)),
-          ]}
+          options={[{ value: '', text: 'All countries' }, ...lands]}
         />
         <SelectField
           label="Service"
@@ -164,25 +159,16 @@ function Servers({ all }: { all: readonly Row[] }) {
           options={healths}
         />
       </div>
-      <LongList
-        key={`${wanted} ${land} ${service} ${tone} ${health}`}
+      <LongTable
+        caption="Servers by name"
+        columns={columns}
         rows={rows}
+        keyOf={({ name }) => name}
         all={all.length}
+        one="server"
         many="servers"
-      >
-        {(shown) =>
-          shown.length === 0 ? (
-            <Empty title="No server matches." />
-          ) : (
-            <Table
-              caption="Servers by name"
-              columns={columns}
-              rows={shown}
-              keyOf={({ name }) => name}
-            />
-          )
-        }
-      </LongList>
+        filter={[wanted, land, service, tone, health].join(' ')}
+      />
     </>
   );
 }

@@ -1,4 +1,4 @@
-// What every account used in its running billing period.
+// The usage of every account in its running billing period.
 import { Link } from 'wouter-preact';
 import type { Answer } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
@@ -13,10 +13,9 @@ import {
   type Column,
   Empty,
   Loaded,
-  LongList,
+  LongTable,
   Page,
   Stat,
-  Table,
 } from '../ui/ui.ts';
 import { isoDay } from '../usage/days.ts';
 import { UsageMeter } from './accounts.tsx';
@@ -65,16 +64,15 @@ export function UsagePage() {
               {all.length === 0 ? (
                 <Empty title="There is no account yet." />
               ) : (
-                <LongList rows={bySize(all)} all={all.length} many="accounts">
-                  {(shown) => (
-                    <Table
-                      caption="Usage of accounts in the running period, the largest share of a limit first"
-                      columns={columns}
-                      rows={shown}
-                      keyOf={({ account }) => account}
-                    />
-                  )}
-                </LongList>
+                <LongTable
+                  caption="Usage of accounts in the running period, the largest share of a limit first"
+                  columns={columns}
+                  rows={bySize(all)}
+                  keyOf={({ account }) => account}
+                  all={all.length}
+                  one="account"
+                  many="accounts"
+                />
               )}
             </Card>
           </>

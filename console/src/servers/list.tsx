@@ -2,16 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
-import {
-  Button,
-  Card,
-  Choice,
-  Empty,
-  LongList,
-  optionsOf,
-  SearchField,
-  SelectField,
-} from '../ui/ui.ts';
+import { Button, Card, Choice, Empty, optionsOf, SearchField, SelectField } from '../ui/ui.ts';
 import {
   type Filters,
   isFiltering,
@@ -56,15 +47,13 @@ export function ServerList({ rows, filters, onFilter }: ServerListProps) {
       </div>
       <FilterFields rows={rows} filters={filters} onFilter={onFilter} />
       {shown.length > 0 ? (
-        <LongList
+        <ServersTable
           rows={shown}
           all={inView}
-          one="server"
-          many="servers"
           filter={JSON.stringify(filters)}
-        >
-          {(some) => <ServersTable rows={some} view={view} open={open} />}
-        </LongList>
+          view={view}
+          open={open}
+        />
       ) : (
         <NoServers filters={filters} isNone={inView === 0} onFilter={onFilter} />
       )}

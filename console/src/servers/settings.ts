@@ -4,7 +4,7 @@ import { curlThrough, placeOf, proxyUrl, shell, type Through } from './curl.ts';
 
 export interface Settings {
   text: string;
-  /** What to know before it is used. */
+  /** A note to read before it is used. */
   note?: string;
 }
 

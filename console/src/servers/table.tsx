@@ -4,7 +4,7 @@ import { type Scope, useScope } from '../api/scope.ts';
 import { bytes } from '../format.ts';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
-import { Badge, Button, type Column, IconButton, Table, type Tone } from '../ui/ui.ts';
+import { Badge, Button, type Column, IconButton, LongTable, type Tone } from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
 import { LimitDialog } from './limit.tsx';
 import { type Filters, type OwnServer, type Row, type Standing, summaryOf } from './rows.ts';
@@ -19,18 +19,23 @@ export const toneOf: Record<Standing, Tone> = {
 };
 
 interface ServersTableProps {
+  /** The servers that fit the filter, and how many there are without it. */
   rows: readonly Row[];
+  all: number;
+  filter: string;
   view: Filters['view'];
   open: OpenDialog;
 }
 
-export function ServersTable({ rows, view, open }: ServersTableProps) {
+export function ServersTable({ view, open, ...list }: ServersTableProps) {
   const scope = useScope();
   return (
-    <Table<Row>
+    <LongTable<Row>
+      {...list}
+      one="server"
+      many="servers"
       caption="Servers"
       columns={columnsOf(scope, view)}
-      rows={rows}
       keyOf={(row) => row.name}
       {...(scope.flags.admin ? { actions: (row) => <Actions row={row} open={open} /> } : {})}
     />

@@ -10,7 +10,7 @@ import { tokenPlace } from './settings.ts';
 type ProxyToken = AccountAnswer<'create_proxy_token'>;
 
 interface Token {
-  /** Who can have one: admins see all proxy users, everybody else themselves. Undefined until known. */
+  /** The users who can have one: admins see all proxy users, other people themselves. Undefined until known. */
   users: string[] | undefined;
   user: string;
   choose: (user: string) => void;
@@ -46,7 +46,6 @@ const { hour, day, week, month, year } = lifetimes;
 
 export function TokenFields({ of: { users, user, choose, made, keep } }: { of: Token }) {
   const scope = useScope();
-  const [lifetime, setLifetime] = useState(String(day));
   if (users?.length === 0) {
     return <p class="note">No active user of the account has the proxy flag.</p>;
   }
@@ -73,8 +72,7 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
           <SelectField
             label="Lifetime of a new token"
             name="lifetime_seconds"
-            value={lifetime}
-            onInput={setLifetime}
+            initial={String(day)}
             options={lifetimeOptions(hour, day, week, month, year)}
           />
         </div>

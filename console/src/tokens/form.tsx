@@ -1,5 +1,4 @@
 // API tokens: a new one, the text of one that is there, and revoking one.
-import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { PasswordField } from '../account/sign_in/password.tsx';
 import { type AccountAnswer, change, changeIn } from '../api/reading.ts';
@@ -16,7 +15,6 @@ export type ApiToken = AccountAnswer<'list_tokens'>[number];
 
 export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
   const scope = useScope();
-  const [lifetime, setLifetime] = useState('');
   const make = (fields: FormData) => {
     const seconds = Number(textOf(fields, 'expiry'));
     const body = {
@@ -46,8 +44,6 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
       <SelectField
         label="Expires"
         name="expiry"
-        value={lifetime}
-        onInput={setLifetime}
         options={[
           { value: '', text: 'Never' },
           ...lifetimeOptions(day, week, month, quarter, year).map(({ value, text }) => ({

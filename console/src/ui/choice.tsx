@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 
 interface ChoiceProps<V extends string> {
-  /** What is chosen; heard by everybody, seen where `shown`. */
+  /** The name of the choice; hidden visually unless `shown`. */
   label: string;
   shown?: boolean;
   options: ReadonlyArray<{ value: V; text: string }>;

@@ -3,9 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 
 interface CopyProps {
-  /** What is copied. */
+  /** The text that is copied. */
   text: string;
-  /** What it is, for the button's name: "Copy the token". */
+  /** Its name, for that of the button: "Copy the token". */
   what: string;
   /** Shown instead of the text itself. */
   shown?: string;

@@ -1,4 +1,4 @@
-// What is known of one thing: names and values, two by two.
+// The facts about one thing: names and values, two by two.
 import type { ComponentChildren } from 'preact';
 
 export function DescriptionList({

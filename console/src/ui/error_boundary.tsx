@@ -1,4 +1,4 @@
-// What is shown in place of a part that failed while it was drawn: never a blank page.
+// An error boundary: shows a message in the place of a part that failed while it was drawn, never a blank page.
 import { Component, type ComponentChildren } from 'preact';
 
 interface ErrorBoundaryProps {

@@ -94,10 +94,13 @@ interface SelectProps extends Around {
   options: ReadonlyArray<{ value: string; text: string }>;
   value?: string;
   onInput?: (value: string) => void;
+  /** Chosen at first, where the page does not follow the choice. */
+  initial?: string;
   required?: boolean;
 }
 
-export function SelectField({ label, name, hint, options, value, onInput, required }: SelectProps) {
+export function SelectField(props: SelectProps) {
+  const { label, name, hint, options, initial, value, onInput, required } = props;
   return (
     <Field label={label} name={name} hint={hint}>
       {(given) => (
@@ -108,7 +111,11 @@ export function SelectField({ label, name, hint, options, value, onInput, requir
           onInput={(event) => onInput?.(event.currentTarget.value)}
         >
           {options.map((option) => (
-            <option key={option.value} value={option.value} selected={option.value === value}>
+            <option
+              key={option.value}
+              value={option.value}
+              selected={option.value === (value ?? initial)}
+            >
               {option.text}
             </option>
           ))}
@@ -117,6 +124,10 @@ export function SelectField({ label, name, hint, options, value, onInput, requir
     </Field>
   );
 }
+
+/** Options of texts by their values. */
+export const optionsIn = (texts: Record<string, string>) =>
+  Object.entries(texts).map(([value, text]) => ({ value, text }));
 
 /** Options that are shown as they are; `all`: the text of the first one, which chooses none of them. */
 export function optionsOf(values: Iterable<string>, all?: string) {

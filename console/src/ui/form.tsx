@@ -7,7 +7,7 @@ import { Explain, type Fault } from './explain.ts';
 import { FieldFault } from './field.tsx';
 
 interface FormProps {
-  /** What the button says: the verb of what is done. */
+  /** The text of the button. */
   verb: string;
   kind?: 'primary' | 'plain' | 'danger';
   /** Does it; what it throws is explained beside its field, or above the buttons. */
@@ -54,7 +54,7 @@ export function Form({
       setBusy(false);
     }
   };
-  /** What was wrong is being corrected, and no longer said. */
+  /** The fault goes away when its field is corrected. */
   const corrected = ({ target }: Event) => {
     if (fault?.field === undefined || !(target instanceof Node)) return;
     if (fieldNamed(form.current, fault.field)?.contains(target)) setFault(undefined);

@@ -1,4 +1,4 @@
-// What is shown while something is read, and when it could not be.
+// Shows that something is being read, or why it could not be.
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -12,7 +12,7 @@ interface Reading<T> {
 
 interface LoadedProps<T> {
   of: Reading<T>;
-  /** What is being read, for "Reading the authlist …". */
+  /** Its name, for "Reading the authlist …". */
   what: string;
   children: (data: T) => ComponentChildren;
 }

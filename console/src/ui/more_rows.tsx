@@ -8,7 +8,7 @@ interface MoreRowsProps {
     isReading: boolean;
     readMore: () => void;
   };
-  /** What is counted: "accounts". */
+  /** The things that are counted: "accounts". */
   many: string;
   verb?: string;
 }

@@ -10,8 +10,8 @@ export interface Column<T> {
   names?: boolean;
 }
 
-interface TableProps<T> {
-  /** What the table is, for those who do not see it. */
+export interface TableProps<T> {
+  /** The name of the table, for screen readers. */
   caption: string;
   columns: Array<Column<T>>;
   rows: readonly T[];

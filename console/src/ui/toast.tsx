@@ -29,7 +29,7 @@ interface Said {
 /** Long enough to read a message, and to reach its button by keyboard. */
 const [reading_seconds, reaching_seconds] = [5, 12];
 
-/** What is shown now, the newest last. */
+/** The messages that are shown now, the newest last. */
 export const toasts = signal<readonly Toast[]>([]);
 let last = 0;
 

@@ -14,7 +14,7 @@ export * from './form.tsx';
 export * from './icon.tsx';
 export * from './lazy.tsx';
 export * from './loaded.tsx';
-export * from './long_list.tsx';
+export * from './long_table.tsx';
 export * from './menu.tsx';
 export * from './meter.tsx';
 export * from './more_rows.tsx';

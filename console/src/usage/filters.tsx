@@ -1,5 +1,5 @@
 // The filters of the page of usage: which days, and whose traffic through which server.
-import { optionsOf, SelectField, TextField } from '../ui/ui.ts';
+import { optionsIn, optionsOf, SelectField, TextField } from '../ui/ui.ts';
 import { isoDay } from './days.ts';
 import { type Choice, spanNames } from './span.ts';
 
@@ -30,7 +30,7 @@ export function FilterFields({ filters, onChange, servers, users, now, start }: 
         label="Days"
         name="days"
         value={choice.name}
-        options={Object.entries(spanNames).map(([value, text]) => ({ value, text }))}
+        options={optionsIn(spanNames)}
         onInput={(name) => choose({ name: name as Choice['name'] })}
       />
       {choice.name === 'own' &&

@@ -1,4 +1,4 @@
-// What the running billing period comes to if usage goes on as it does: from its daily usage, recent days counting more.
+// A forecast of the running billing period: from its daily usage, recent days counting more.
 
 const day_seconds = 86_400;
 /** Fewer full days tell too little: one busy Monday would be the whole month. */

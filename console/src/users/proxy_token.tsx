@@ -1,5 +1,4 @@
 // A new proxy access token: how long it lives, then the token itself, once, ready to be used.
-import { useState } from 'preact/hooks';
 import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
@@ -13,7 +12,6 @@ type ProxyToken = AccountAnswer<'create_proxy_token'>;
 
 export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();
-  const [lifetime, setLifetime] = useState('');
   const contract = useReadIn(scope, 'get_contract', {}).data;
   const make = (fields: FormData) => {
     const chosen = textOf(fields, 'lifetime_seconds');
@@ -37,8 +35,6 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
       <SelectField
         label="Lifetime"
         name="lifetime_seconds"
-        value={lifetime}
-        onInput={setLifetime}
         options={[
           { value: '', text: `As the contract says${usual}` },
           ...lifetimeOptions(hour, day, week, month, quarter, year),

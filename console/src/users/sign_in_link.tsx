@@ -1,5 +1,4 @@
 // A link for operators that signs in as a user at once: it is shown once.
-import { useState } from 'preact/hooks';
 import { change } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
@@ -13,7 +12,6 @@ const minute_seconds = 60;
 export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const { account } = useScope();
   const { name } = user;
-  const [lifetime, setLifetime] = useState(String(15 * minute_seconds));
   return (
     <MakerDialog
       title={`Sign-in link for ${name}`}
@@ -44,8 +42,6 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
       <SelectField
         label="Works for"
         name="lifetime_seconds"
-        value={lifetime}
-        onInput={setLifetime}
         options={lifetimeOptions(
           15 * minute_seconds,
           60 * minute_seconds,

@@ -1,4 +1,4 @@
-// What needs the attention of whoever is signed in: each thing as a sentence, with the page that mends it.
+// The things that need the attention of the person who is signed in: each as a sentence, with the page that mends it.
 import { type Item, named, worstFirst } from '../../attention/items.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { paths } from '../../paths.ts';
@@ -131,7 +131,7 @@ function ofPerson({ session }: Known): Item[] {
   ];
 }
 
-/** What needs attention, the worst first. */
+/** The things that need attention, the worst first. */
 export function attention(known: Known): Item[] {
   const rules = [
     ofContract,

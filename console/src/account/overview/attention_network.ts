@@ -1,4 +1,4 @@
-// What needs attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
+// The things that need attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
 import { type Item, named } from '../../attention/items.ts';
 import { awaited } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
@@ -46,7 +46,7 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
     });
   }
   for (const status of ['crit', 'warn', 'unknown'] as const) {
-    // What nobody serves is told above.
+    // Servers without nodes are told of above.
     const found = exits.filter((exit) => exit.isServed && exit.status === status);
     if (found.length === 0) continue;
     const names = named(found.map(({ ip, server }) => `${ip} (${server})`));

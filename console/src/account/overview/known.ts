@@ -1,4 +1,4 @@
-// What the overview of an account judges: the parts of the server's answers that matter for it.
+// The facts that the overview of an account evaluates: the parts of the server's responses that matter for it.
 import type { DnsState } from '../../dns/entries.ts';
 import type { Forecast } from '../../usage/forecast.ts';
 
@@ -40,7 +40,7 @@ export interface User {
   sign_in: { invited_until: number | null; last_sign_in_at: number | null };
 }
 
-/** What could be read: parts that the person's permissions do not open, or that are still on their way, are left out. */
+/** The facts that could be read: parts that the person's permissions do not open, or that are still on their way, are left out. */
 export interface Known {
   now: number;
   session?: { has_password: boolean; second_factor: boolean };

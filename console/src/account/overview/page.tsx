@@ -49,7 +49,7 @@ export function OverviewPage() {
   );
 }
 
-/** Nobody was let in so far: no address is listed, no API token was used, and nothing went through. */
+/** The account was not used so far: no address is listed, no API token was used, and nothing went through. */
 function isUnused({ contract, authlist, tokens }: Overview): boolean {
   return (
     authlist?.length === 0 &&

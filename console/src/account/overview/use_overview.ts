@@ -23,7 +23,7 @@ export interface Overview {
   items: Item[];
   /** Something that may need attention was not read yet. */
   isReading: boolean;
-  /** What could not be read. */
+  /** The errors of the reads that failed. */
   faults: unknown[];
 }
 
@@ -60,7 +60,7 @@ export function useOverview(): Overview {
     forecast: ahead,
     pendingSince,
     ...(contract.data && { contract: contract.data }),
-    // Who can do nothing about servers need not be told of their health.
+    // A person who can do nothing about servers need not be told of their health.
     ...(servers.data && (admin || proxy) && { servers: servers.data }),
     ...(authlist.data && { authlist: authlist.data }),
     ...(overrides.data && { overrides: overrides.data }),

@@ -14,7 +14,7 @@ export function InvitePage({ code }: { code: string }) {
   const invite = useQuery({
     queryKey: ['invite', code],
     queryFn: ({ signal }) => call('console_look_at_invite', { body: { code } }, { signal }),
-    // What is being typed must not go away with it; accepting says when it is over.
+    // A new reading must not take away the text that is being typed; accepting says when the invitation is over.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,

@@ -7,7 +7,7 @@ const margin = 4;
 
 interface QrCodeProps {
   text: string;
-  /** What it says, for those who do not see it. */
+  /** The name of the picture, for screen readers. */
   label: string;
 }
 

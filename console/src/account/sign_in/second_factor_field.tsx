@@ -6,7 +6,7 @@ import { FieldFault, StartingFocus, TextField } from '../../ui/ui.ts';
 /** `name` is the field of the request. Read it with `codeOf`. */
 export function SecondFactorField({ name }: { name: string }) {
   const [recovers, setRecovers] = useState(false);
-  // What was wrong with the one kind of code says nothing of the other.
+  // A fault of one kind of code says nothing of the other.
   const fault = useContext(FieldFault);
   const [settled, setSettled] = useState<typeof fault>();
   return (

@@ -1,4 +1,4 @@
-// What a browser calls itself, in words: "Firefox on Linux".
+// The name of a browser, in words: "Firefox on Linux".
 
 /** The first that matches counts: most browsers also name those that they descend from. */
 const browsers: Array<[RegExp, string]> = [

@@ -11,6 +11,7 @@ import {
   CheckField,
   Dialog,
   Form,
+  optionsIn,
   optionsOf,
   SelectField,
   ShownOnce,
@@ -101,10 +102,15 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
   );
 }
 
+/** The actions of nodes over the limit, in words. */
+export const onLimitTexts = {
+  refuse: 'refuse: nodes refuse connections',
+  allow: 'allow: connections go on, and are billed',
+};
+
 function ContractFields({ of }: { of?: Account }) {
   const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
-  const [scheme, setScheme] = useState(of?.port_scheme ?? 'default');
-  const [onLimit, setOnLimit] = useState<string>(of?.on_limit ?? 'refuse');
+  const scheme = of?.port_scheme ?? 'default';
   const names = [...new Set([scheme, ...schemes.map(({ name }) => name)])];
   return (
     <>
@@ -113,19 +119,14 @@ function ContractFields({ of }: { of?: Account }) {
       <SelectField
         label="Over the limit"
         name="on_limit"
-        value={onLimit}
-        onInput={setOnLimit}
-        options={[
-          { value: 'refuse', text: 'refuse: nodes refuse connections' },
-          { value: 'allow', text: 'allow: connections go on, and are billed' },
-        ]}
+        initial={of?.on_limit ?? 'refuse'}
+        options={optionsIn(onLimitTexts)}
       />
       <ExactExpiryField label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
       <SelectField
         label="Port scheme"
         name="port_scheme"
-        value={scheme}
-        onInput={setScheme}
+        initial={scheme}
         options={optionsOf(names)}
         hint={of && 'Another one changes every port at which the account reaches its servers.'}
       />

@@ -12,7 +12,6 @@ import { Copy, SelectField, ShownOnce, TextField, textOf } from '../../ui/ui.ts'
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
   const servers = useRead('admin_list_servers', {}).data ?? [];
   const [chosen, setChosen] = useState(server ?? '');
-  const [lifetime, setLifetime] = useState(String(lifetimes.day));
   const name = chosen || servers[0]?.name || '';
   const make = (fields: FormData) => {
     const lifetime_seconds = Number(textOf(fields, 'lifetime_seconds'));
@@ -46,8 +45,7 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
       <SelectField
         label="The code works for"
         name="lifetime_seconds"
-        value={lifetime}
-        onInput={setLifetime}
+        initial={String(lifetimes.day)}
         options={lifetimeOptions(hour, day, week)}
       />
     </MakerDialog>

@@ -7,7 +7,7 @@ import { CheckField, TextField, textOf } from '../../ui/ui.ts';
 
 const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
-/** What the forms know of a server. */
+/** The facts about a server in the forms. */
 type ServerFacts = Required<Given<'admin_create_server'>['body']>;
 
 interface NewServerDialogProps {

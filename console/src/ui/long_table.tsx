@@ -1,32 +1,35 @@
-// A list that may be long: how much of it is shown, and a button for more.
-import type { ComponentChildren } from 'preact';
+// A table that may be long: how much of it is shown, and a button for more.
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { Empty } from './card.tsx';
+import { Table, type TableProps } from './table.tsx';
 
 const step = 200;
 
-interface LongListProps<T> {
-  /** What is left after filtering; the rest of the whole list is only counted. */
-  rows: readonly T[];
+/** `rows`: those that fit the filter; the rest of the whole list is only counted. */
+interface LongTableProps<T> extends TableProps<T> {
   /** Length of the whole list. */
   all: number;
-  /** What is counted, if not entries. */
+  /** The things that are counted, if not entries. */
   one?: string;
   many?: string;
-  /** What the rows were filtered by: after a change of it the list begins anew. */
+  /** The filter of the rows: after a change of it the table begins anew. */
   filter?: string;
-  children: (shown: readonly T[]) => ComponentChildren;
 }
 
-export function LongList<T>(props: LongListProps<T>) {
-  const { rows, all, one = 'entry', many = 'entries', filter = '', children } = props;
+export function LongTable<T>(props: LongTableProps<T>) {
+  const { rows, all, one = 'entry', many = 'entries', filter = '', ...table } = props;
   const [asked, setAsked] = useState({ filter, most: step });
   const shown = Math.min(asked.filter === filter ? asked.most : step, rows.length);
   const whole = `${number(all)} ${all === 1 ? one : many}`;
   const found = rows.length < all ? `${number(rows.length)} found in ${whole}` : whole;
   return (
     <>
-      {children(rows.slice(0, shown))}
+      {rows.length > 0 ? (
+        <Table {...table} rows={rows.slice(0, shown)} />
+      ) : (
+        <Empty title={`No ${one} matches.`} />
+      )}
       <div class="row">
         <p class="note" role="status">
           {shown < rows.length ? `The first ${number(shown)} of ${found}.` : `${found}.`}
