@@ -52,7 +52,7 @@ test('each request says which session the page shows, but for the one that asks 
   expect(requests.at(-1)?.shown).toBe(null);
 });
 
-test('a change that is refused because somebody else has signed in shows that one, and nothing of before', async () => {
+test('a change that is rejected because another person has signed in shows that one, and nothing of before', async () => {
   present = sessionOf('globex', 'alice', 7);
   answers['/console/sessions'] = [409, otherSession];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('another session');

@@ -80,7 +80,7 @@ export function showSession(shown: string | undefined): void {
 }
 
 /**
- * Calls an operation and answers its body (undefined for 204). Operations of /console go with the
+ * Calls an operation and returns the body of its response (undefined for 204). Operations of /console go with the
  * session's cookie, those of /admin with the operator token. A Blob as body goes as it is, with its
  * type. Errors: ApiError.
  */

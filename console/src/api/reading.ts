@@ -52,7 +52,7 @@ interface ReadOptions {
   enabled?: boolean;
 }
 
-/** Reads an operation; the answer stays up to date while it is shown. */
+/** Reads an operation; the response stays up to date while it is shown. */
 export const useRead = <K extends Operation>(
   operation: K,
   given: Given<K>,
@@ -76,9 +76,9 @@ function useQueryOf<T>(
   return useQuery<T, unknown>({
     queryKey: [operation, given, base],
     queryFn: async ({ signal }) => {
-      const answer = await callAsShown(operation, given as never, base, signal);
-      // An answer without a body would count as missing.
-      return (answer ?? null) as T;
+      const response = await callAsShown(operation, given as never, base, signal);
+      // A response without a body would count as missing.
+      return (response ?? null) as T;
     },
     placeholderData: keepPreviousData as never,
     enabled,

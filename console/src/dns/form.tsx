@@ -1,9 +1,8 @@
 // The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
 import { useContext, useState } from 'preact/hooks';
-import { ApiError } from '../api/api.ts';
+import { ApiError, invalidField } from '../api/api.ts';
 import { changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
-import { explain } from '../api/sentences.ts';
 import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
@@ -53,8 +52,13 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
       if (entry) await changeEntry(scope, entry, { ...given, expiry });
       else await addEntry(scope, { ...given, expiry: expiry as number });
     } catch (error) {
-      if (isTaken(error)) setTaken(given);
-      throw error;
+      if (!(error instanceof ApiError) || error.code !== 'hostname_taken') throw error;
+      setTaken(given);
+      // The server's own sentence names the other entry by its number, which the console does not show.
+      throw invalidField(
+        'hostname',
+        `${given.hostname} is already overridden on ${given.server}, by another entry; change that one.`,
+      );
     }
   };
   return (
@@ -63,7 +67,6 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
       verb={!entry ? 'Add the entry' : revives ? 'Revive the entry' : 'Save the change'}
       kind="primary"
       onSubmit={submit}
-      explain={explainTaken}
       onClose={onClose}
     >
       <TextField
@@ -91,18 +94,6 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
     </FormDialog>
   );
 }
-
-/** Whether another entry has the hostname on this server. */
-const isTaken = (error: unknown) => error instanceof ApiError && error.code === 'hostname_taken';
-
-/** The server's own sentence names that entry by its number, which the console does not show. */
-const explainTaken = (error: unknown) =>
-  isTaken(error)
-    ? {
-        sentence: 'This is already overridden on that server, by another entry; change that one.',
-        field: 'hostname',
-      }
-    : explain(error);
 
 /** Shown for as long as the hostname is said to be overridden already. */
 function ChangeOther({ onClick }: { onClick: () => void }) {

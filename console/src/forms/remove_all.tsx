@@ -87,7 +87,7 @@ export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) 
 const undoRemoval = (scope: Scope, list: List, removal_id: number) =>
   undoBy(() => restoreRemoval(scope, list, removal_id), { about: [list] });
 
-/** Puts back the entries that were removed at once; answers what came of it. Errors: ApiError. */
+/** Puts back the entries that were removed at once; returns the outcome in words. Errors: ApiError. */
 async function restoreRemoval(scope: Scope, list: List, removal_id: number): Promise<string> {
   const { one, many, restore, leftOut } = lists[list];
   const outcome = await changeIn(scope, restore, { body: { removal_id } }).catch(

@@ -11,7 +11,7 @@ interface Limits {
   until?: number;
 }
 
-/** For `notify`: does `action`, and says the words that it answers, or why it did not work. */
+/** For `notify`: does `action`, and shows the sentence that it returns, or why it did not work. */
 export function undoBy(action: () => Promise<string>, { about = [], until }: Limits = {}) {
   const undo = async () => {
     try {

@@ -5,7 +5,7 @@ export interface Through {
   port: number;
   /** `proxy`: spoken to in plain; `proxy-https`: over TLS. */
   service: string;
-  /** None: the caller's address is on the authlist. */
+  /** None: the address of the client is on the authlist. */
   credentials?: { user: string; token: string };
 }
 

@@ -1,4 +1,4 @@
-// A table on a desk, a list of cards on a phone: the same rows, each cell with its heading.
+// A table on a wide screen, a list of cards on a phone: the same rows, each cell with its heading.
 import type { ComponentChildren } from 'preact';
 
 export interface Column<T> {

@@ -1,4 +1,4 @@
-// A report of usage as the server answers it, and the names of the files that are made of it.
+// A report of usage as the server sends it, and the names of the files that are made of it.
 import type { AccountAnswer, AccountGiven } from '../api/reading.ts';
 import { isoDay } from './days.ts';
 

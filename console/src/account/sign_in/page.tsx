@@ -22,13 +22,15 @@ export function SignInPage() {
   const [waiting, setWaiting] = useState<Credentials>();
 
   const signIn = async (given: Credentials, code?: string) => {
-    const answer = await call('console_sign_in', { body: { ...given, ...(code ? { code } : {}) } });
-    if (!('session_id' in answer)) {
+    const response = await call('console_sign_in', {
+      body: { ...given, ...(code ? { code } : {}) },
+    });
+    if (!('session_id' in response)) {
       setWaiting(given);
       return;
     }
     localStorage.setItem(accountKey, given.account);
-    startSession(answer);
+    startSession(response);
   };
 
   return (

@@ -27,7 +27,7 @@ export function PasswordField({ label, name = 'password' }: { label: string; nam
   );
 }
 
-/** A new password; its length is all that is judged while it is typed. */
+/** A new password; only its length is checked while it is typed. */
 export function NewPasswordField() {
   const [length, setLength] = useState(0);
   const [isShown, setIsShown] = useState(false);

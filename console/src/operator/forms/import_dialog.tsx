@@ -32,7 +32,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="Import an inventory" onClose={onClose} wide>
-      {/* The server's answer has a line for each fault. */}
+      {/* The server's response has a line for each fault. */}
       <div class="lines">
         {looked ? (
           <Form
