@@ -24,7 +24,8 @@ function firstPageSize(): Plugin {
       };
       for (const chunk of chunks) {
         // The overview is the first page of whoever is signed in.
-        const isFirst = chunk.isEntry || chunk.facadeModuleId?.endsWith('/pages/overview.tsx');
+        const isFirst =
+          chunk.isEntry || chunk.facadeModuleId?.endsWith('/account/overview/page.tsx');
         if (isFirst) want(chunk.fileName);
       }
       const bytes = [...wanted].reduce(
@@ -53,7 +54,7 @@ export default defineConfig({
     // Nothing is inlined as data: the content policy lets in files of this server alone.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What the libraries within ask to be passed on.
+    // The licences that the libraries within ask to be passed on.
     license: { fileName: 'licenses.md' },
   },
   plugins: [worldMap(), firstPageSize()],

@@ -149,6 +149,19 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
     );
   });
 
+  test('a server with an @ in its name is opened from the list', async () => {
+    const name = 'edge@home';
+    const place = { city: 'Riga', country: 'LV', latitude: 57, longitude: 24 };
+    const server = { name, hostname: 'edge.example.com', title: 'Edge', services: ['proxy'] };
+    const made = await t.operator.post('/servers', { ...server, ...place });
+    expect(made.status).toBe(201);
+    await visit.go('/servers');
+    await visit.choose(/^Not on it/);
+    await visit.link(name).click();
+    await visit.heading(`Edge (${name})`).waitFor();
+    expect((await t.operator.delete(`/servers/${encodeURIComponent(name)}`)).status).toBe(204);
+  });
+
   test('usage by day, server and user is downloaded as CSV whose sums are those of the page', async () => {
     await visit.go('/usage');
     await visit.field('Days').selectOption('Last 30 days');

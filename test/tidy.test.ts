@@ -52,10 +52,10 @@ const squidProcesses = { agent: /^squid\/(agent|conf)\//, decider: /^squid\/deci
 const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
 const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/now.ts'];
 /** The browser's ways to a server. */
-const reachesServer = ['console/src/api.ts', 'console/src/live.ts'];
+const reachesServer = ['console/src/api/api.ts', 'console/src/api/live.ts'];
 /** How long something took is no point in time. */
 const measuresTime =
-  /^(server\/src\/(http\/.*|metrics\.ts)|agent\/src\/.*|console\/src\/live\.ts)$/;
+  /^(server\/src\/(http\/.*|metrics\.ts)|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 const longest = 400;
@@ -305,12 +305,15 @@ const rules: Rule[] = [
         ),
       ),
     bad: [
-      { path: 'console/src/api.ts', text: "import { find } from '../../server/src/address.ts';" },
-      { path: 'console/src/ui/card.tsx', text: "import { call } from '../api.ts';" },
+      {
+        path: 'console/src/api/api.ts',
+        text: "import { find } from '../../../server/src/address.ts';",
+      },
+      { path: 'console/src/ui/card.tsx', text: "import { call } from '../api/api.ts';" },
       { path: 'console/src/ui/card.tsx', text: "import { Link } from 'wouter-preact';" },
     ],
     good: [
-      { path: 'console/src/pages/dns.tsx', text: "import { call } from '../api.ts';" },
+      { path: 'console/src/dns/page.tsx', text: "import { call } from '../api/api.ts';" },
       { path: 'console/src/ui/card.tsx', text: "import { Icon } from './icon.tsx';" },
     ],
   },
@@ -326,8 +329,8 @@ const rules: Rule[] = [
             'requests go through api.ts',
           ),
         ),
-    bad: [{ path: 'console/src/pages/dns.tsx', text: "await fetch('/console/overrides');" }],
-    good: [{ path: 'console/src/api.ts', text: "await fetch('/console');" }],
+    bad: [{ path: 'console/src/dns/page.tsx', text: "await fetch('/console/overrides');" }],
+    good: [{ path: 'console/src/api/api.ts', text: "await fetch('/console');" }],
   },
   {
     name: 'the environment is read in one place',
@@ -362,7 +365,7 @@ const rules: Rule[] = [
       source('http/answers.ts', 'const today = new Date( );'),
       source('usage/usage.ts', 'const start = performance.now();'),
       agentSource('link.ts', 'const now = Date.now();'),
-      { path: 'console/src/live.ts', text: '// Live.\nconst now = Date.now();' },
+      { path: 'console/src/api/live.ts', text: '// Live.\nconst now = Date.now();' },
     ],
     good: [
       agentSource('replica.ts', 'const start = performance.now();'),
@@ -379,7 +382,7 @@ const rules: Rule[] = [
     bad: [
       { path: 'server/src/jobs.ts', text: "import { app } from './app.ts';\n// Late." },
       { path: 'agent/src/link/link.ts', text: 'export const link = 1;' },
-      { path: 'console/src/pages/dns.tsx', text: 'export const page = 1;' },
+      { path: 'console/src/dns/page.tsx', text: 'export const page = 1;' },
     ],
   },
   {

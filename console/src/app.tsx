@@ -1,16 +1,14 @@
-// Who is there decides what is shown: the account's console, the operator's, or a way to sign in.
+// The root of the page: shows the account's console, the operator's, or a way to sign in.
 import { Route, Switch, useLocation } from 'wouter-preact';
-import { AccountConsole } from './account_console.tsx';
-import { operatorToken } from './operator_token.ts';
-import { EnterPage } from './pages/enter.tsx';
-import { InvitePage } from './pages/invite.tsx';
-import { SignInPage } from './pages/sign_in.tsx';
+import { AccountConsole } from './account/console.tsx';
+import { InvitePage } from './account/sign_in/invite.tsx';
+import { EnterPage } from './account/sign_in/link.tsx';
+import { SignInPage } from './account/sign_in/page.tsx';
+import { operatorToken } from './api/operator_token.ts';
+import { explain } from './api/sentences.ts';
+import { facts, session, start, startFault } from './api/session.ts';
 import { paths } from './paths.ts';
-import { explain } from './sentences.ts';
-import { facts, session, start, startFault } from './session.ts';
-import { Button } from './ui/button.tsx';
-import { lazy } from './ui/lazy.tsx';
-import { Lone } from './ui/lone.tsx';
+import { Button, Loading, lazy, SingleCard } from './ui/ui.ts';
 
 const OperatorConsole = lazy(() =>
   import('./operator/console.tsx').then((module) => module.OperatorConsole),
@@ -23,10 +21,10 @@ export function App() {
   const [location] = useLocation();
   if (startFault.value) {
     return (
-      <Lone title="Exitward does not answer">
+      <SingleCard title="Exitward does not answer">
         <p role="alert">{explain(startFault.value).sentence}</p>
         <Button onClick={() => void start()}>Try again</Button>
-      </Lone>
+      </SingleCard>
     );
   }
   const known = facts.value;
@@ -52,10 +50,8 @@ export function App() {
 
 function Waiting() {
   return (
-    <main class="lone">
-      <p class="loading" role="status">
-        <span class="spinner" aria-hidden="true" /> Opening the console …
-      </p>
+    <main class="single-card">
+      <Loading>Opening the console …</Loading>
     </main>
   );
 }

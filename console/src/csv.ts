@@ -2,7 +2,7 @@
 
 type Cell = string | number;
 
-/** What a spreadsheet would take for a formula; the quote makes it text. Numbers are none. */
+/** A spreadsheet would take such a cell for a formula; the quote makes it text. Numbers are none. */
 const isFormula = /^[=+\-@\t\r]/;
 
 function cellText(cell: Cell): string {

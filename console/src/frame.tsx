@@ -3,13 +3,17 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { isLive } from './live.ts';
+import { isLive } from './api/live.ts';
 import { nextTheme, theme } from './theme.ts';
-import { Button, IconButton } from './ui/button.tsx';
-import { Guard } from './ui/guard.tsx';
-import { Icon, type IconName } from './ui/icon.tsx';
-import { Reached } from './ui/lazy.tsx';
-import { Toasts } from './ui/toast.tsx';
+import {
+  Button,
+  ErrorBoundary,
+  Icon,
+  IconButton,
+  type IconName,
+  Reached,
+  Toasts,
+} from './ui/ui.ts';
 
 export interface Place {
   path: string;
@@ -19,7 +23,7 @@ export interface Place {
 
 interface FrameProps {
   places: Place[];
-  /** Who is signed in, in words. */
+  /** The name of the person who is signed in, in words. */
   who: ComponentChildren;
   onLeave: () => void;
   children: ComponentChildren;
@@ -50,7 +54,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
     <div class="frame">
       <button
         type="button"
-        class="button skip unseen"
+        class="button skip visually-hidden"
         onClick={() => document.querySelector<HTMLElement>('#main h1')?.focus()}
       >
         Skip to the page
@@ -70,7 +74,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
       {isOpen.value && (
         <button
           type="button"
-          class="veil"
+          class="backdrop"
           aria-label="Close the menu"
           tabIndex={-1}
           onClick={() => {
@@ -107,7 +111,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
         </div>
       </aside>
       <Reached.Provider value={isLive.value}>
-        <Guard at={location}>{children}</Guard>
+        <ErrorBoundary at={location}>{children}</ErrorBoundary>
       </Reached.Provider>
       <Toasts />
     </div>

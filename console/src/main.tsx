@@ -5,18 +5,21 @@ import { QueryClientProvider } from '@tanstack/preact-query';
 import { render } from 'preact';
 import { Router } from 'wouter-preact';
 import { useHashLocation } from 'wouter-preact/use-hash-location';
+import { queries } from './api/reading.ts';
+import { explain } from './api/sentences.ts';
+import { start } from './api/session.ts';
 import { App } from './app.tsx';
-import { queries } from './reading.ts';
-import { start } from './session.ts';
-import { Guard } from './ui/guard.tsx';
+import { ErrorBoundary, Explain } from './ui/ui.ts';
 
 void start();
 render(
   <QueryClientProvider client={queries}>
     <Router hook={useHashLocation}>
-      <Guard>
-        <App />
-      </Guard>
+      <Explain.Provider value={explain}>
+        <ErrorBoundary>
+          <App />
+        </ErrorBoundary>
+      </Explain.Provider>
     </Router>
   </QueryClientProvider>,
   document.getElementById('app') as HTMLElement,

@@ -1,4 +1,13 @@
-// Every address within the console. They are fragments of one page, so that the secrets of one-time links reach no log.
+// The addresses within the console. They are fragments of one page, so that the secrets of one-time links reach no log.
+
+/** The name in a part of an address, as the functions below wrote it: "a%40b" is a@b. */
+export function nameIn(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 export const paths = {
   overview: '/',

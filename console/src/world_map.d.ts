@@ -1,4 +1,4 @@
-// What the build makes of the map of the world (build/world_map.ts).
+// The map of the world, as the build makes it (build/world_map.ts).
 declare module 'virtual:world-map' {
   /** Path of all land. */
   export const land: string;

@@ -1,7 +1,7 @@
 // Limits as operators write them.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { amountOf, bytesOf } from '../src/operator/amount.ts';
+import { amountOf, bytesOf } from '../src/contract/amount.ts';
 
 test('an amount and its unit are whole bytes, without an error of floating point', () => {
   expect(bytesOf('1.1', 'TB')).toBe(1_100_000_000_000);

@@ -1,9 +1,9 @@
-// What the overview says needs attention, and what it leaves alone.
+// The things that need attention on the overview, and those that do not.
 import { describe, expect, test } from 'vitest';
-import { named } from '../src/attention.ts';
-import type { DnsState } from '../src/dns_entries.ts';
-import { attention } from '../src/overview/attention.ts';
-import type { Known } from '../src/overview/known.ts';
+import { attention } from '../src/account/overview/attention.ts';
+import type { Known } from '../src/account/overview/known.ts';
+import { named } from '../src/attention/items.ts';
+import type { DnsState } from '../src/dns/entries.ts';
 
 const now = 1_795_229_104;
 const day = 86_400;
@@ -74,7 +74,7 @@ test('servers without a live node, exit IPs that are not well, and misplaced one
   const ips = ['crit', 'warn', 'unknown'].map((status) => ({ ...exit, status }));
   const misplaced = { ...exit, geostatus: { 'db-ip': { status: 'crit' } } };
   const servers = [{ ...server, nodes: { all: 1, live: 0 }, ips: [...ips, misplaced] }];
-  // What nobody serves is told once: how its exit IPs are does not matter yet.
+  // A server without nodes is told of once: the state of its exit IPs does not matter yet.
   expect(keys({ servers: [{ ...server, nodes: { all: 0, live: 0 }, ips }] })).toEqual(['bare']);
   expect(keys({ servers })).toEqual(['dark', 'exits-crit', 'exits-warn', 'geo', 'exits-unknown']);
 });

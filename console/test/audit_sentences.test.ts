@@ -11,7 +11,7 @@ import {
   differences,
   kindOf,
   networkKinds,
-} from '../src/audit_sentences.ts';
+} from '../src/activity/sentences.ts';
 
 const source = join(import.meta.dirname, '../../server/src');
 const actions = globSync('**/*.ts', { cwd: source }).flatMap((file) =>

@@ -1,7 +1,7 @@
 // Commands that people paste into a shell do what they say.
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { curlThrough, shell } from '../src/curl.ts';
+import { curlThrough, shell } from '../src/servers/curl.ts';
 
 const plain = { host: 'fra1.example.net', port: 10_504, service: 'proxy' };
 

@@ -1,6 +1,6 @@
-// What people are told of a custom DNS entry on its way.
+// The words that people read about a custom DNS entry on its way.
 import { describe, expect, test } from 'vitest';
-import { awaited, type DnsEntry, filtered, newsOf } from '../src/dns_entries.ts';
+import { awaited, type DnsEntry, filtered, newsOf } from '../src/dns/entries.ts';
 
 const node = (name: string, state: 'applied' | 'behind' | 'away') => ({
   name,

@@ -1,6 +1,6 @@
 // The forecast to the end of a billing period: what it says, and when it says nothing.
 import { describe, expect, test } from 'vitest';
-import { forecast } from '../src/forecast.ts';
+import { forecast } from '../src/usage/forecast.ts';
 
 const day = 86_400;
 const start = 20_000 * day;

@@ -1,25 +1,38 @@
-// What is said of an address that is listed already, to whoever cannot take that entry away.
-import { describe, expect, test } from 'vitest';
-import { listedElsewhere } from '../src/forms/listed_elsewhere.ts';
+// The words about an address that is listed already, for a person who cannot remove that entry.
+import { afterAll, describe, expect, test, vi } from 'vitest';
 
-const taken = { sentence: '198.51.100.7 is already on the authlist.', field: 'ip' };
+// Only browsers have one.
+vi.stubGlobal('sessionStorage', { getItem: () => null });
+afterAll(() => vi.unstubAllGlobals());
+
+const { ApiError } = await import('../src/api/api.ts');
+const { explainListed } = await import('../src/authlist/listed_elsewhere.ts');
+
+const ip = '198.51.100.7';
+const said = `${ip} is already on the authlist.`;
+const taken = new ApiError(409, { message: `ip: ${said}`, code: 'address_taken', field: 'ip' });
 const wayOn = 'Ask an admin, or use a token.';
 
 describe('an address that is listed already', () => {
   test('by somebody else: a user without admin is told whom to ask, beside the same field', () => {
-    expect(listedElsewhere(taken, [{ ip: '198.51.100.8' }], false)).toEqual({
+    expect(explainListed(taken, ip, [{ ip: '198.51.100.8' }], false)).toEqual({
       sentence: `198.51.100.7 is already on the authlist. ${wayOn}`,
       field: 'ip',
     });
   });
 
   test('by themselves, or seen by an admin: nobody need be asked', () => {
-    expect(listedElsewhere(taken, [{ ip: '198.51.100.7' }], false)).toBe(taken);
-    expect(listedElsewhere(taken, [], true)).toBe(taken);
+    const plain = { sentence: said, field: 'ip' };
+    expect(explainListed(taken, ip, [{ ip }], false)).toEqual(plain);
+    expect(explainListed(taken, ip, [], true)).toEqual(plain);
   });
 
   test('any other error stays as it is', () => {
-    const other = { sentence: '"x" is no address.', field: 'ip' };
-    expect(listedElsewhere(other, [], false)).toBe(other);
+    const body = { message: 'ip: "x" is no address.', code: 'invalid_field', field: 'ip' };
+    const other = new ApiError(400, body);
+    expect(explainListed(other, ip, [], false)).toEqual({
+      sentence: '"x" is no address.',
+      field: 'ip',
+    });
   });
 });

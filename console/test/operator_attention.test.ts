@@ -1,4 +1,4 @@
-// What the operator's overview says needs attention, and how servers and accounts stand.
+// The things that need attention on the operator's overview, and how servers and accounts stand.
 import { expect, test } from 'vitest';
 import { attention, type Network } from '../src/operator/attention.ts';
 import {

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
 vi.stubGlobal('sessionStorage', { getItem: () => null });
-/** What the server says of the cookie's session, and the requests that it got. */
+/** The server's response about the cookie's session, and the requests that it got. */
 let present: unknown;
 let requests: Array<{ url: string; shown: string | null }> = [];
 let answers: Record<string, [number, unknown]> = {};
@@ -14,21 +14,27 @@ vi.stubGlobal('fetch', async (url: string, { headers }: { headers: HeadersInit }
 });
 afterAll(() => vi.unstubAllGlobals());
 
-const { change, queries } = await import('../src/reading.ts');
-const { readSession, refusalOf, session, setSession } = await import('../src/session.ts');
+const { change, queries } = await import('../src/api/reading.ts');
+const { readSession, readOnlyReasonOf, session, setSession } = await import(
+  '../src/api/session.ts'
+);
 type Session = NonNullable<typeof session.value>;
 
 const sessionOf = (account: string, name: string, session_id: number, flags = {}) =>
   ({ account, user: { id: 1, name, flags }, session_id, now: 1 }) as unknown as Session;
 const alice = sessionOf('acme', 'alice', 7);
-const otherSession = { message: 'This page was opened in another session; reload it.' };
+const otherSession = {
+  message: 'This page was opened in another session; reload it.',
+  code: 'other_session',
+};
 afterAll(() => setSession(null));
-const kept = () => queries.getQueryData(['console_list_users', {}]);
+const usersKey = ['console_list_users', {}, '/console'];
+const kept = () => queries.getQueryData(usersKey);
 
 beforeEach(() => {
   setSession(null);
   setSession(alice);
-  queries.setQueryData(['console_list_users', {}], ['of acme']);
+  queries.setQueryData(usersKey, ['of acme']);
   present = alice;
   requests = [];
   answers = {};
@@ -46,7 +52,7 @@ test('each request says which session the page shows, but for the one that asks 
   expect(requests.at(-1)?.shown).toBe(null);
 });
 
-test('a change that is refused because somebody else has signed in shows that one, and nothing of before', async () => {
+test('a change that is rejected because another person has signed in shows that one, and nothing of before', async () => {
   present = sessionOf('globex', 'alice', 7);
   answers['/console/sessions'] = [409, otherSession];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('another session');
@@ -64,7 +70,10 @@ test('who signs in anew keeps what was read, under the new session', async () =>
 
 test('a change that is forbidden leads to what its person may do now', async () => {
   present = sessionOf('acme', 'alice', 7, { proxy: true });
-  answers['/console/sessions'] = [403, { message: 'This needs the admin flag.' }];
+  answers['/console/sessions'] = [
+    403,
+    { message: 'This needs the admin flag.', code: 'flag_needed' },
+  ];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('admin flag');
   await vi.waitFor(() => expect(session.value?.user.flags).toEqual({ proxy: true }));
 });
@@ -87,8 +96,8 @@ test('an answer that says the same leaves the page as it is', async () => {
 test('records are not changed while the contract is suspended, nor from its expiry on', () => {
   const of = (suspended: boolean, expiry: number, writable: boolean) =>
     ({ writable, contract: { suspended, expiry } }) as Session;
-  expect(refusalOf(of(false, 100, true), 99)).toBe(undefined);
-  expect(refusalOf(of(false, 100, true), 100)).toMatch(/expired.*[Rr]enew/);
-  expect(refusalOf(of(false, 100, false), 99)).toMatch(/expired/);
-  expect(refusalOf(of(true, 100, false), 99)).toMatch(/suspended.*Ask your provider/);
+  expect(readOnlyReasonOf(of(false, 100, true), 99)).toBe(undefined);
+  expect(readOnlyReasonOf(of(false, 100, true), 100)).toMatch(/expired.*[Rr]enew/);
+  expect(readOnlyReasonOf(of(false, 100, false), 99)).toMatch(/expired/);
+  expect(readOnlyReasonOf(of(true, 100, false), 99)).toMatch(/suspended.*Ask your provider/);
 });

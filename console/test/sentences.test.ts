@@ -5,62 +5,64 @@ import { afterAll, expect, test, vi } from 'vitest';
 vi.stubGlobal('sessionStorage', { getItem: () => null });
 afterAll(() => vi.unstubAllGlobals());
 
-const { ApiError, call } = await import('../src/api.ts');
-const { explain } = await import('../src/sentences.ts');
+const { ApiError, call } = await import('../src/api/api.ts');
+const { explain } = await import('../src/api/sentences.ts');
 
-const refusal = (status: number, message: string, headers: Record<string, string> = {}) =>
-  explain(new ApiError(message, status, new Headers(headers)));
+interface Body {
+  message: string;
+  code: string;
+  field?: string;
+}
+const explained = (status: number, body: Body, headers: Record<string, string> = {}) =>
+  explain(new ApiError(status, body, { headers: new Headers(headers) }));
 
 test('what the server says of a field goes beside that field, as a sentence', () => {
-  expect(refusal(403, 'password: is not right.')).toEqual({
-    field: 'password',
-    sentence: 'This is not right.',
-  });
-  expect(refusal(401, 'code: was used already')).toEqual({
-    field: 'code',
-    sentence: 'This was used already.',
-  });
-  expect(refusal(400, 'password: expected 12 to 200 characters.')).toEqual({
+  const body = { message: 'password: is not right.', code: 'wrong_password', field: 'password' };
+  expect(explained(403, body)).toEqual({ field: 'password', sentence: 'This is not right.' });
+  const used = { message: 'code: was used already', code: 'wrong_code', field: 'code' };
+  expect(explained(401, used)).toEqual({ field: 'code', sentence: 'This was used already.' });
+  const short = { message: 'password: expected 12 to 200 characters.', code: 'invalid_field' };
+  expect(explained(400, { ...short, field: 'password' })).toEqual({
     field: 'password',
     sentence: 'Expected 12 to 200 characters.',
   });
 });
 
+test('a field is the one that the server names, whatever the sentence looks like', () => {
+  const message = 'note: this names no field';
+  expect(explained(409, { message, code: 'conflict' })).toEqual({
+    field: undefined,
+    sentence: 'Note: this names no field.',
+  });
+});
+
 test('a sign-in that is not right names no field', () => {
-  expect(refusal(401, 'account, user or password is not right.')).toEqual({
+  const message = 'account, user or password is not right.';
+  expect(explained(401, { message, code: 'wrong_password' })).toEqual({
     field: undefined,
     sentence: 'Account, user or password is not right.',
   });
 });
 
-test('a number of an entry, which the console does not show, is not said', () => {
-  const message =
-    'hostname: shop.example.com is already overridden on here, by entry 3. No changes were made.';
-  expect(refusal(409, message)).toEqual({
-    field: 'hostname',
-    sentence:
-      'shop.example.com is already overridden on here, by another entry; change that one. No changes were made.',
-  });
-});
-
 test('who must wait is told once for how long', () => {
-  const message = 'Too many attempts; try again in 30 seconds.';
-  expect(refusal(429, message, { 'retry-after': '30' }).sentence).toBe(
+  const body = { message: 'Too many attempts; try again in 30 seconds.', code: 'throttled' };
+  expect(explained(429, body, { 'retry-after': '30' }).sentence).toBe(
     'Too many attempts. Try again in 30 seconds.',
   );
-  expect(refusal(429, message, { 'retry-after': '900' }).sentence).toBe(
+  expect(explained(429, body, { 'retry-after': '900' }).sentence).toBe(
     'Too many attempts. Try again in 15 minutes.',
   );
 });
 
 test('a fault of the server names the request in its log', () => {
-  const { sentence } = refusal(500, 'Internal error', { 'x-request-id': 'r42' });
+  const body = { message: 'Internal error', code: 'internal_error' };
+  const { sentence } = explained(500, body, { 'x-request-id': 'r42' });
   expect(sentence).toContain('r42');
   expect(sentence).not.toContain('Internal error');
 });
 
-const unanswered = (message: string, isOfRead: boolean) =>
-  explain(new ApiError(message, 0, undefined, isOfRead)).sentence;
+const unanswered = (code: string, isOfRead: boolean) =>
+  explain(new ApiError(0, { message: code, code }, { isOfRead })).sentence;
 
 test('what cannot be read is read again by itself, and that is said', () => {
   expect(unanswered('unreachable', true)).toBe(

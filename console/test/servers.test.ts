@@ -21,6 +21,9 @@ function ownServer(server: string, given: Partial<OwnServer> = {}): OwnServer {
     location: place('Frankfurt am Main', 'DE'),
     usage: { limit: 100, current: 0, last_30_days: 0 },
     nodes: { all: 1, live: 1 },
+    limit_bytes: null,
+    over_limit: false,
+    added_at: 1,
     ips: [
       {
         ip: '192.0.2.1',

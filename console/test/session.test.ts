@@ -1,4 +1,4 @@
-// Who is signed in, and what the sign-in pages say of a session or an operator token that is over.
+// The session and the operator token: how they begin and end, and how the sign-in pages tell of it.
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
@@ -8,11 +8,18 @@ vi.stubGlobal('sessionStorage', {
   setItem: (key: string, value: string) => kept.set(key, value),
   removeItem: (key: string) => kept.delete(key),
 });
-const sessions = await import('../src/session.ts');
-const { session, sessionEnded, setSession, isSignedOut } = sessions;
-const tokens = await import('../src/operator_token.ts');
+const { ApiError } = await import('../src/api/api.ts');
+const sessions = await import('../src/api/session.ts');
+const { session, sessionEnded, setSession, handleAuthError } = sessions;
+const tokens = await import('../src/api/operator_token.ts');
 const { operatorToken, operatorTokenEnded, setOperatorToken, forgetOperatorToken } = tokens;
 afterAll(() => vi.unstubAllGlobals());
+
+/** The response to a request after the session, or the operator token, has ended. */
+const signedOut = (isOfOperator: boolean) => {
+  const code = isOfOperator ? 'unauthorized' : 'session_ended';
+  handleAuthError(new ApiError(401, { message: 'Sign in first.', code }, { isOfOperator }));
+};
 
 const alice = { account: 'acme', user: { name: 'alice' } } as NonNullable<typeof session.value>;
 
@@ -23,7 +30,7 @@ beforeEach(() => {
 
 test('a session that the server does not know any more has ended, until somebody signs in', () => {
   setSession(alice);
-  isSignedOut('console_list_servers');
+  signedOut(false);
   expect([session.value, sessionEnded.value]).toEqual([null, true]);
   setSession(alice);
   expect(sessionEnded.value).toBe(false);
@@ -31,15 +38,15 @@ test('a session that the server does not know any more has ended, until somebody
 
 test('who signs out is not told that the session has ended, whenever a late answer says so', () => {
   setSession(alice);
-  isSignedOut('console_list_servers');
+  signedOut(false);
   setSession(null);
-  isSignedOut('console_list_servers');
+  signedOut(false);
   expect([session.value, sessionEnded.value]).toEqual([null, false]);
 });
 
 test('an operator token that stops working is forgotten, and that is told until another one is given', () => {
   setOperatorToken('ewo_one', true);
-  isSignedOut('admin_list_servers');
+  signedOut(true);
   expect([operatorToken.value, operatorTokenEnded.value, kept.size]).toEqual([null, true, 0]);
   setOperatorToken('ewo_two', false);
   expect(operatorTokenEnded.value).toBe(false);
@@ -48,17 +55,24 @@ test('an operator token that stops working is forgotten, and that is told until 
 test('an operator who signs out is not told that the token is no longer valid', () => {
   setOperatorToken('ewo_one', true);
   forgetOperatorToken();
-  isSignedOut('admin_list_servers');
+  signedOut(true);
   expect([operatorToken.value, operatorTokenEnded.value]).toEqual([null, false]);
 });
 
 test('session and operator token end each for itself', () => {
   setSession(alice);
   setOperatorToken('ewo_one', false);
-  isSignedOut('admin_list_servers');
+  signedOut(true);
   expect([session.value, sessionEnded.value, operatorTokenEnded.value]).toEqual([
     alice,
     false,
     true,
   ]);
+});
+
+test('a wrong password or code is a 401, too, and ends no session', () => {
+  setSession(alice);
+  const wrong = { message: 'code: is not right.', code: 'wrong_code', field: 'code' };
+  handleAuthError(new ApiError(401, wrong));
+  expect([session.value, sessionEnded.value]).toEqual([alice, false]);
 });

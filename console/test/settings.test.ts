@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { shell, type Through } from '../src/curl.ts';
+import { shell, type Through } from '../src/servers/curl.ts';
 import {
   type Program,
   powershell,

@@ -1,6 +1,5 @@
 // Days of usage, in UTC whatever the reader's own zone is.
 import { expect, test } from 'vitest';
-import { spanOf } from '../src/usage/span.ts';
 import {
   daysBack,
   everyDay,
@@ -8,7 +7,8 @@ import {
   parseIsoDay,
   startOfDay,
   writtenDay,
-} from '../src/usage_days.ts';
+} from '../src/usage/days.ts';
+import { spanOf } from '../src/usage/span.ts';
 
 const noon = Date.parse('2026-11-21T12:00:00Z') / 1000;
 const day = 86_400;

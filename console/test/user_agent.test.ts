@@ -1,6 +1,6 @@
 // Sessions are listed by the browser that holds them: what is made of its User-Agent header.
 import { expect, test } from 'vitest';
-import { browserInWords } from '../src/user_agent.ts';
+import { browserInWords } from '../src/account/sign_in/user_agent.ts';
 
 const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
 

@@ -1,6 +1,6 @@
 // The ports through which a custom DNS entry can be tried.
 import { expect, test } from 'vitest';
-import { waysThrough } from '../src/forms/ways.ts';
+import { waysThrough } from '../src/dns/ways.ts';
 import type { OwnServer } from '../src/servers/rows.ts';
 
 const ports = [
@@ -17,6 +17,9 @@ function server(services: string[]): OwnServer {
     location: { city: 'Riga', country: 'LV', latitude: 57, longitude: 24 },
     usage: { limit: 100, current: 0, last_30_days: 0 },
     nodes: { all: 1, live: 1 },
+    limit_bytes: null,
+    over_limit: false,
+    added_at: 1,
     ips: [{ ip: '192.0.2.1', port_base: 1, status: 'ok', status_time: 1, geostatus: {}, ports }],
   };
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
 import { theme } from '../theme.ts';
-import { day_seconds, writtenDay } from '../usage_days.ts';
+import { day_seconds, writtenDay } from '../usage/days.ts';
 import { drawnColor, series_colors } from './drawn_color.ts';
 
 export interface Series {

@@ -2,7 +2,7 @@
 
 interface SparkProps {
   bars: ReadonlyArray<{ key: number; value: number; title: string }>;
-  /** What a reader hears instead of the bars. */
+  /** Screen readers read it instead of the bars. */
   label: string;
 }
 

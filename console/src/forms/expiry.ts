@@ -10,7 +10,7 @@ export const lifetimes = [
   { value: '31536000', text: '1 year' },
 ] as const;
 
-/** What is chosen until somebody chooses otherwise: a working day. */
+/** The first choice of a form: a working day. */
 export const usualLifetime = '28800';
 
 /** The choice that leaves an expiry as it is. */

@@ -2,8 +2,7 @@
 import { useState } from 'preact/hooks';
 import { dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
-import { SelectField, TextField } from '../ui/field.tsx';
-import { textOf } from '../ui/form.tsx';
+import { SelectField, TextField, textOf } from '../ui/ui.ts';
 import { expiryFrom, keep, lifetimes, localText, usualLifetime, zoneAt } from './expiry.ts';
 
 const exact = 'exact';
@@ -51,6 +50,21 @@ export function ExpiryField({ current }: { current?: number }) {
         />
       )}
     </>
+  );
+}
+
+/** A date and time, in the reader's own zone; `expiryOf` reads it. */
+export function ExactExpiryField({ label, at }: { label: string; at: number }) {
+  return (
+    <TextField
+      label={label}
+      name="expiry"
+      type="datetime-local"
+      required
+      max="9999-12-31T23:59"
+      defaultValue={localText(at)}
+      hint={`In your time zone, ${zoneAt(at)}.`}
+    />
   );
 }
 

@@ -1,15 +1,15 @@
 // A choice whose options are still being read: it takes no typing that they would replace.
-import { explain } from '../sentences.ts';
-import { SelectField } from '../ui/field.tsx';
+import { explain } from '../api/sentences.ts';
+import { SelectField } from '../ui/ui.ts';
 
 interface ReadingFieldProps {
   label: string;
   name: string;
-  /** What is being read, for "Reading the servers …". */
+  /** The name of the options, for "Reading the servers …". */
   what: string;
   /** Why it could not be read. */
   error: unknown;
-  /** What is chosen already; none: the form cannot be sent yet. */
+  /** The value that is chosen already; none: the form cannot be sent yet. */
   known: string | undefined;
 }
 

@@ -1,19 +1,13 @@
 // Removing all entries of a list: the dialog that says how many and asks for a typed word, and the way back.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError } from '../api.ts';
-import { count, dateTime, fromNow } from '../format.ts';
-import { now } from '../now.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { refusal, session } from '../session.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { TextField } from '../ui/field.tsx';
-import { keepFocus } from '../ui/focus.ts';
-import { Form, textOf } from '../ui/form.tsx';
-import { Time } from '../ui/time.tsx';
-import { say } from '../ui/toast.tsx';
+import { ApiError, invalidField } from '../api/api.ts';
+import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { count } from '../format.ts';
+import { Since } from '../relative_time.tsx';
+import { Button, keepFocus, notify, TextField, textOf } from '../ui/ui.ts';
+import { FormDialog } from './form_dialog.tsx';
 import { undoBy } from './undo.ts';
 
 /** The lists that can be emptied at once, by their name in the record of removals. */
@@ -21,92 +15,87 @@ const lists = {
   authlist: {
     one: 'authlist entry',
     many: 'authlist entries',
-    remove: 'console_remove_all_authlist_entries',
-    restore: 'console_restore_authlist',
+    remove: 'remove_all_authlist_entries',
+    restore: 'restore_authlist',
     leftOut: 'expired since, or the address is taken',
   },
   overrides: {
     one: 'custom DNS entry',
     many: 'custom DNS entries',
-    remove: 'console_remove_all_overrides',
-    restore: 'console_restore_overrides',
+    remove: 'remove_all_overrides',
+    restore: 'restore_overrides',
     leftOut: 'expired, or the server or the hostname is not free any more',
   },
 } as const;
 
 type List = keyof typeof lists;
 
-/** More than so many are removed only by who types what they are. */
+/** Above this number the dialog asks for a typed word. */
 const mostWithoutTyping = 20;
 
 interface RemoveAllProps {
   list: List;
   /** How many there are. */
   entries: number;
-  /** What stops working. */
+  /** The consequences. */
   children: ComponentChildren;
   onClose: () => void;
 }
 
-class NotConfirmed extends Error {}
-
 export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
+  const scope = useScope();
+  const { account } = scope;
   const { one, many, remove } = lists[list];
-  const account = session.value?.account ?? '';
   const mustType = entries > mostWithoutTyping;
 
   const submit = async (fields: FormData) => {
     const typed = textOf(fields, 'confirmation');
     const isCount = typed.replace(/[,. ]/g, '') === String(entries);
-    if (mustType && typed !== account && !isCount) throw new NotConfirmed();
-    const removed = await change(remove, {});
-    onClose();
+    if (mustType && typed !== account && !isCount) {
+      throw invalidField('confirmation', `expected: ${account}, or ${entries}.`);
+    }
+    const removed = await changeIn(scope, remove, {});
     const { removal_id } = removed;
-    say(
+    notify(
       `${count(removed.entries, one, many)} removed.`,
-      removal_id === null ? {} : undoRemoval(list, removal_id),
+      removal_id === null ? {} : undoRemoval(scope, list, removal_id),
     );
   };
 
   return (
-    <Dialog title={`Remove all ${count(entries, one, many)}?`} onClose={onClose}>
+    <FormDialog
+      title={`Remove all ${count(entries, one, many)}?`}
+      verb={`Remove ${count(entries, 'entry', 'entries')}`}
+      onSubmit={submit}
+      onClose={onClose}
+    >
       <p>{children}</p>
       <p class="note">For seven days they can be restored on this page.</p>
-      <Form
-        verb={`Remove ${count(entries, 'entry', 'entries')}`}
-        kind="danger"
-        onSubmit={submit}
-        explain={(error) =>
-          error instanceof NotConfirmed
-            ? { sentence: `Expected: ${account}, or ${entries}.`, field: 'confirmation' }
-            : explain(error)
-        }
-        onCancel={onClose}
-      >
-        {mustType && (
-          <TextField
-            label={`To confirm, type ${account} (the account) or ${entries} (the number)`}
-            name="confirmation"
-            autoCapitalize="off"
-            autoFocus
-            required
-          />
-        )}
-      </Form>
-    </Dialog>
+      {mustType && (
+        <TextField
+          label={`To confirm, type ${account} (the account) or ${entries} (the number)`}
+          name="confirmation"
+          autoCapitalize="off"
+          autoFocus
+          required
+        />
+      )}
+    </FormDialog>
   );
 }
 
-const undoRemoval = (list: List, removal_id: number) =>
-  undoBy(() => restoreRemoval(list, removal_id), { about: [list] });
+const undoRemoval = (scope: Scope, list: List, removal_id: number) =>
+  undoBy(() => restoreRemoval(scope, list, removal_id), { about: [list] });
 
-/** Puts back what was removed at once; answers what came of it. Errors: ApiError. */
-async function restoreRemoval(list: List, removal_id: number): Promise<string> {
+/** Puts back the entries that were removed at once; returns the outcome in words. Errors: ApiError. */
+async function restoreRemoval(scope: Scope, list: List, removal_id: number): Promise<string> {
   const { one, many, restore, leftOut } = lists[list];
-  const outcome = await change(restore, { body: { removal_id } }).catch((error: unknown) => {
-    if (error instanceof ApiError && /^removal_id: .* can be undone/.test(error.message)) return;
-    throw error;
-  });
+  const outcome = await changeIn(scope, restore, { body: { removal_id } }).catch(
+    (error: unknown) => {
+      if (error instanceof ApiError && error.code === 'removal_gone') return;
+      throw error;
+    },
+  );
   // By another admin, or another press of the button.
   if (!outcome) return 'They were restored already.';
   const { restored, left_out } = outcome;
@@ -114,31 +103,44 @@ async function restoreRemoval(list: List, removal_id: number): Promise<string> {
   return `${count(restored, one, many)} restored.${rest}`;
 }
 
-/** Tells admins of the last removal of all entries that can still be undone. */
-export function LastRemoval({ list }: { list: List }) {
-  const removals = useRead('console_list_removals', {});
+type Removal = AccountAnswer<'list_removals'>[number];
+
+/** Tells of the removals of all entries that can still be undone: people of the last one, operators of each. */
+export function LastRemovals({ list }: { list: List }) {
+  const scope = useScope();
+  const removals = useReadIn(scope, 'list_removals', {}).data ?? [];
+  const ofList = removals.filter((removal) => removal.list === list);
+  const shown = scope.isOperator ? ofList : ofList.slice(0, 1);
+  return (
+    <>
+      {shown.map((removal) => (
+        <OneRemoval key={removal.removal_id} list={list} of={removal} />
+      ))}
+    </>
+  );
+}
+
+function OneRemoval({ list, of: { removal_id, entries, at } }: { list: List; of: Removal }) {
+  const scope = useScope();
   const [busy, setBusy] = useState(false);
-  const last = removals.data?.find((removal) => removal.list === list);
-  if (!last) return null;
-  const { removal_id, entries, at } = last;
   const { one, many } = lists[list];
   const restore = async (button: HTMLElement) => {
     if (busy) return;
     setBusy(true);
     // It goes away with the removal that it is about.
     keepFocus(button);
-    await undoRemoval(list, removal_id).undo();
+    await undoRemoval(scope, list, removal_id).undo();
     setBusy(false);
   };
   return (
     <p class="row note">
       <span>
         {`${entries === 1 ? 'The' : 'All'} ${count(entries, one, many)} ${entries === 1 ? 'was' : 'were'} removed `}
-        <Time at={at} relative={fromNow(Math.min(at, now.value), now.value)} full={dateTime(at)} />.
+        <Since at={at} />.
       </span>
       <Button
         busy={busy}
-        refused={refusal.value}
+        disabledReason={scope.readOnlyReason}
         onClick={(event) => void restore(event.currentTarget)}
       >
         Restore them

@@ -1,7 +1,8 @@
 // The way back that a toast offers after a change.
+
+import { explain } from '../api/sentences.ts';
 import { now } from '../now.ts';
-import { explain } from '../sentences.ts';
-import { complain, say } from '../ui/toast.tsx';
+import { notify, notifyError } from '../ui/ui.ts';
 
 interface Limits {
   /** Keys of what is undone: a later message about the same takes the place of this one. */
@@ -10,13 +11,13 @@ interface Limits {
   until?: number;
 }
 
-/** For `say`: does `action`, and says the words that it answers, or why it did not work. */
+/** For `notify`: does `action`, and shows the sentence that it returns, or why it did not work. */
 export function undoBy(action: () => Promise<string>, { about = [], until }: Limits = {}) {
   const undo = async () => {
     try {
-      say(await action(), { about });
+      notify(await action(), { about });
     } catch (error) {
-      complain(`It could not be undone. ${explain(error).sentence}`);
+      notifyError(`It could not be undone. ${explain(error).sentence}`);
     }
   };
   return { undo, about, ...(until === undefined ? {} : { undo_seconds: until - now.value }) };

@@ -1,5 +1,5 @@
 // The marks on the map: each tone has a shape of its own, for those who do not tell its colour.
-import type { Tone } from '../ui/badge.tsx';
+import type { Tone } from '../ui/ui.ts';
 
 /** `faint`: there, and not what the map is about. */
 export type MarkTone = Tone | 'faint';

@@ -9,7 +9,7 @@ import { project } from './project.ts';
 export interface MapPoint {
   id: string;
   name: string;
-  /** What else is said of it: its city, its status in words. */
+  /** The rest of its description: its city, its status in words. */
   text: string;
   longitude: number;
   latitude: number;
@@ -20,10 +20,10 @@ export interface MapPoint {
 }
 
 interface WorldMapProps {
-  /** What the map shows, for those who do not see it. */
+  /** The name of the map, for screen readers. */
   label: string;
   points: readonly MapPoint[];
-  /** What the marks mean. */
+  /** The meaning of the marks. */
   legend: ReadonlyArray<{ tone: MarkTone; text: string }>;
   /** All points of the mark that was chosen. */
   onSelect: (ids: string[]) => void;

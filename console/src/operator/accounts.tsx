@@ -1,23 +1,26 @@
 // Every account: how it stands with its contract, and a way to its page.
 import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
+import { usePages } from '../api/paging.ts';
 import { bytes, date, percent } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { TextField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Meter } from '../ui/meter.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { useDialog } from './ask.tsx';
+import { Until } from '../relative_time.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  Meter,
+  MoreRows,
+  Page,
+  SearchField,
+  Table,
+} from '../ui/ui.ts';
 import { NewAccountDialog } from './forms/account_form.tsx';
-import { Moment } from './moment.tsx';
-import { MoreRows } from './more_rows.tsx';
-import { usePages } from './paging.ts';
 import { type Account, accountStates } from './states.ts';
 
 export function AccountsPage() {
@@ -48,7 +51,7 @@ export function AccountsPage() {
   return (
     <Page title="Accounts" note="Who uses the network, and on what contract." actions={create}>
       <Card>
-        <Loaded of={pages.rows} what="the accounts" explain={explain}>
+        <Loaded of={pages.rows} what="the accounts">
           {(accounts) =>
             accounts.length === 0 ? (
               <Empty title="There is no account yet.">
@@ -57,12 +60,11 @@ export function AccountsPage() {
             ) : (
               <>
                 <div class="filters">
-                  <TextField
+                  <SearchField
                     label="Name begins with"
                     name="prefix"
-                    type="search"
                     value={prefix}
-                    onInput={(event) => setPrefix(event.currentTarget.value)}
+                    onInput={setPrefix}
                   />
                 </div>
                 <Accounts
@@ -104,7 +106,7 @@ const columns: Column<Account>[] = [
     heading: 'Contract ends',
     cell: ({ expiry }) => (
       <span class="two-lines">
-        <Moment at={expiry} />
+        <Until at={expiry} />
         <span class="note">{date(expiry)}</span>
       </span>
     ),

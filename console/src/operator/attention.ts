@@ -1,6 +1,6 @@
-// What needs the operator's attention: each thing as a sentence, with the page that mends it.
-import type { Answer } from '../api.ts';
-import { type Item, named } from '../attention.ts';
+// The things that need the operator's attention: each as a sentence, with the page that mends it.
+import type { Answer } from '../api/api.ts';
+import { type Item, named } from '../attention/items.ts';
 import { count, fromNow } from '../format.ts';
 import { paths } from '../paths.ts';
 import { type Account, endsSoon_seconds, lagText, type Node, type Server } from './states.ts';

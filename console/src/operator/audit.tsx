@@ -1,9 +1,11 @@
-// The audit log of the whole network.
+// The audit log of the whole network, or of one account in it.
 import { useId, useState } from 'preact/hooks';
-import { TextField } from '../ui/field.tsx';
-import { Page } from '../ui/page.tsx';
-import { AuditLog } from './audit_log.tsx';
-import { usePages } from './paging.ts';
+import { Link } from 'wouter-preact';
+import { AuditLog } from '../activity/audit_log.tsx';
+import { accountKinds, networkKinds } from '../activity/sentences.ts';
+import { usePages } from '../api/paging.ts';
+import { paths } from '../paths.ts';
+import { Page, TextField } from '../ui/ui.ts';
 
 export function AuditPage() {
   const [account, setAccount] = useState('');
@@ -34,7 +36,24 @@ export function AuditPage() {
           ))}
         </datalist>
       </div>
-      <AuditLog key={account} account={account} />
+      <NetworkLog key={account} account={account} />
     </Page>
+  );
+}
+
+/** `account`: only its records; empty: all, each with its account. */
+function NetworkLog({ account }: { account: string }) {
+  const pages = usePages('admin_list_audit', {
+    query: account ? { account } : {},
+    after: ({ id }) => ({ before: id }),
+    limit: 100,
+  });
+  if (account) return <AuditLog pages={pages} kinds={accountKinds} />;
+  return (
+    <AuditLog
+      pages={pages}
+      kinds={networkKinds}
+      beside={({ account: of }) => of && <Link href={paths.operator.account(of)}>{of}</Link>}
+    />
   );
 }

@@ -1,15 +1,15 @@
 // The operator's console: its pages, for whoever gave an operator token.
 import { useEffect } from 'preact/hooks';
 import { Link, Route, Switch, useLocation } from 'wouter-preact';
+import { follow } from '../api/live.ts';
+import { forgetOperatorToken } from '../api/operator_token.ts';
+import { queries } from '../api/reading.ts';
+import { facts } from '../api/session.ts';
 import { Frame, type Place } from '../frame.tsx';
-import { follow } from '../live.ts';
-import { forgetOperatorToken } from '../operator_token.ts';
-import { NotFoundPage } from '../pages/not_found.tsx';
-import { paths } from '../paths.ts';
-import { queries } from '../reading.ts';
-import { facts } from '../session.ts';
+import { NotFoundPage } from '../not_found.tsx';
+import { nameIn, paths } from '../paths.ts';
 import '../style/operator.css';
-import { lazy } from '../ui/lazy.tsx';
+import { lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview.tsx';
 
 const { operator } = paths;
@@ -74,16 +74,14 @@ export function OperatorConsole() {
         </Route>
         <Route path={`${operator.accounts}/:name/:part?`}>
           {({ name, part }: { name: string; part?: string }) => (
-            <AccountPage key={name} name={decodeURIComponent(name)} part={part ?? ''} />
+            <AccountPage key={name} name={nameIn(name)} part={part ?? ''} />
           )}
         </Route>
         <Route path={operator.servers}>
           <ServersPage />
         </Route>
         <Route path={`${operator.servers}/:name`}>
-          {({ name }: { name: string }) => (
-            <ServerPage key={name} name={decodeURIComponent(name)} />
-          )}
+          {({ name }: { name: string }) => <ServerPage key={name} name={nameIn(name)} />}
         </Route>
         <Route path={operator.nodes}>
           <NodesPage />

@@ -1,6 +1,6 @@
 // An inventory as a file, JSON or CSV, sent to the server as it is.
-import { type Answer, ApiError, type Given } from '../api.ts';
-import { change } from '../reading.ts';
+import { type Answer, type Given, invalidField } from '../api/api.ts';
+import { change } from '../api/reading.ts';
 
 export type Outcome = Answer<'admin_import_inventory'>;
 type Query = Required<Given<'admin_import_inventory'>['query']>;
@@ -8,10 +8,10 @@ type Body = Given<'admin_import_inventory'>['body'];
 
 const types: Record<string, string> = { json: 'application/json', csv: 'text/csv' };
 
-/** What was done, or would be. Errors: ApiError, with all faults of the file in its message. */
+/** Returns the changes that were made, or would be. Errors: ApiError, with all faults of the file in its message. */
 export async function importInventory(file: File, query: Query): Promise<Outcome> {
   const type = types[file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()];
-  if (!type) throw new ApiError('file: expected one that ends in .json or .csv.', 400);
+  if (!type) throw invalidField('file', 'expected one that ends in .json or .csv.');
   // The server reads it, and names its rows: a body of records would have lost them.
   const body = file.slice(0, file.size, type) as unknown as Body;
   return change('admin_import_inventory', { query, body });

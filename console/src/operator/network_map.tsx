@@ -5,9 +5,7 @@ import { count, country } from '../format.ts';
 import { type MapPoint, WorldMap } from '../map/world_map.tsx';
 import { paths } from '../paths.ts';
 import '../style/map.css';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
+import { Badge, Button, Card } from '../ui/ui.ts';
 import { exitsState, type Node, type Server, serverState, together } from './states.ts';
 
 const legend = [

@@ -1,19 +1,22 @@
-// Every node: which server it serves, whether it is there, how far it is; and the codes that nobody has used yet.
+// Every node: which server it serves, whether it is there, how far it is; and the codes that were not used yet.
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api.ts';
-import { dateTime } from '../format.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button, IconButton } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { Ask, useDialog } from './ask.tsx';
+import { UntilWithDate } from '../relative_time.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  IconButton,
+  Loaded,
+  Page,
+  Table,
+} from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
-import { Moment } from './moment.tsx';
 import { NodesTable } from './nodes_table.tsx';
 
 export function NodesPage() {
@@ -31,7 +34,7 @@ export function NodesPage() {
   return (
     <Page title="Nodes" note="Machines that carry the traffic of the servers." actions={invite}>
       <Card>
-        <Loaded of={nodes} what="the nodes" explain={explain}>
+        <Loaded of={nodes} what="the nodes">
           {(all) =>
             all.length === 0 ? (
               <Empty title="No node has joined yet.">
@@ -56,7 +59,7 @@ function Invites() {
   const { dialog, open } = useDialog();
   return (
     <Card title="Open invitations" note="Codes that nobody has used yet; the codes are not kept.">
-      <Loaded of={invites} what="the invitations" explain={explain}>
+      <Loaded of={invites} what="the invitations">
         {(all) =>
           all.length === 0 ? (
             <p class="note">There is none.</p>
@@ -93,18 +96,13 @@ const inviteColumns: Column<Invite>[] = [
   { heading: 'Invitation', cell: ({ id }) => <Badge tone="neutral">{id}</Badge> },
   {
     heading: 'Works until',
-    cell: ({ expiry }) => (
-      <span class="two-lines">
-        <Moment at={expiry} />
-        <span class="note">{dateTime(expiry)}</span>
-      </span>
-    ),
+    cell: ({ expiry }) => <UntilWithDate at={expiry} />,
   },
 ];
 
 function TakeBack({ id, server, onClose }: { id: string; server: string; onClose: () => void }) {
   return (
-    <Ask
+    <FormDialog
       title={`Take back the invitation for ${server}?`}
       verb="Take it back"
       onClose={onClose}
@@ -116,6 +114,6 @@ function TakeBack({ id, server, onClose }: { id: string; server: string; onClose
       <p>
         The code that was made for {server} no longer lets a machine join. Nodes that joined stay.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

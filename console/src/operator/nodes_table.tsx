@@ -1,13 +1,11 @@
 // Nodes as a table, of the whole network or of one server.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
+import { change } from '../api/reading.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { change } from '../reading.ts';
-import { Badge } from '../ui/badge.tsx';
-import { IconButton } from '../ui/button.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { Ask } from './ask.tsx';
-import { Happened } from './moment.tsx';
+import { Since } from '../relative_time.tsx';
+import { Badge, type Column, IconButton, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
@@ -61,7 +59,7 @@ const columns: Column<Node>[] = [
     cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
   },
   { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
-  { heading: 'Seen', cell: ({ seen_at }) => <Happened at={seen_at} /> },
+  { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
   { heading: 'Version', cell: ({ version }) => version },
 ];
 
@@ -75,7 +73,7 @@ interface RevokeNodeProps {
 function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeProps) {
   const live = others.filter((one) => one.live).length;
   return (
-    <Ask
+    <FormDialog
       title={`Revoke ${name} of ${server}?`}
       verb={`Revoke ${name}`}
       onClose={onClose}
@@ -97,6 +95,6 @@ function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeP
         It cannot be brought back; the machine can join again with a new code. What the machine
         holds is beyond reach: take its keys and addresses away, too.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

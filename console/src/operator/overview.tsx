@@ -1,20 +1,15 @@
 // How the whole network stands: what it is, what needs attention, where its servers are.
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { AttentionCard } from '../attention/card.tsx';
 import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
-import { AttentionCard } from '../overview/attention_card.tsx';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
 import '../style/overview.css';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { Ask, useDialog } from './ask.tsx';
+import { usePages } from '../api/paging.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention } from './attention.ts';
 import { NetworkMap } from './network_map.tsx';
-import { usePages } from './paging.ts';
 
 type Status = Answer<'admin_get_status'>;
 
@@ -48,7 +43,7 @@ export function OverviewPage() {
   };
   return (
     <Page title="Overview">
-      <Loaded of={all} what="the state of the network" explain={explain}>
+      <Loaded of={all} what="the state of the network">
         {(network) => (
           <>
             <Figures status={network.status} />
@@ -145,7 +140,7 @@ function ThisServer({ status }: { status: Status }) {
 function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
   const nodes = useRead('admin_list_nodes', {}).data?.length ?? 0;
   return (
-    <Ask
+    <FormDialog
       title={on ? 'Begin maintenance?' : 'End the maintenance?'}
       verb={on ? 'Begin maintenance' : 'End the maintenance'}
       kind={on ? 'danger' : 'primary'}
@@ -166,6 +161,6 @@ function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }
           Accounts can read and change their records by <code>/v0</code> again, at once.
         </p>
       )}
-    </Ask>
+    </FormDialog>
   );
 }

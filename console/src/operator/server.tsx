@@ -1,19 +1,13 @@
 // One server: what is known of it, its exit IPs, its nodes, and what a node of it would do with a connection.
 import { Link, useLocation } from 'wouter-preact';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
 import { count, country, dateTime } from '../format.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { Ask, useDialog } from './ask.tsx';
+import { Badge, Button, Card, DescriptionList, Empty, Loaded, Page } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
-import { Known } from './known.tsx';
 import { NodesTable } from './nodes_table.tsx';
 import { Exits } from './server/exits.tsx';
 import { Explain } from './server/explain.tsx';
@@ -32,12 +26,12 @@ export function ServerPage({ name }: { name: string }) {
       note={<Link href={paths.operator.servers}>All servers</Link>}
       actions={state && <Badge tone={state.tone}>{state.text}</Badge>}
     >
-      <Loaded of={server} what="the server" explain={explain}>
+      <Loaded of={server} what="the server">
         {(known) => (
           <>
             <Facts server={known} nodes={own ?? []} />
             <Exits server={known} />
-            <Loaded of={{ ...nodes, data: own }} what="the nodes" explain={explain}>
+            <Loaded of={{ ...nodes, data: own }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
             <Explain server={name} hasNode={(own ?? []).some(({ live }) => live)} />
@@ -74,7 +68,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
         </>
       }
     >
-      <Known
+      <DescriptionList
         of={[
           ['City', `${server.city}, ${country(server.country)}`],
           ['Position', `${server.latitude}, ${server.longitude}`],
@@ -126,7 +120,7 @@ function RemoveServer({
 }: RemoveServerProps) {
   const [, navigate] = useLocation();
   return (
-    <Ask
+    <FormDialog
       title={`Remove ${name} from the network?`}
       verb={`Remove ${name}`}
       onClose={onClose}
@@ -149,6 +143,6 @@ function RemoveServer({
         {nodes.length > 0 && `: ${nodes.map((node) => node.name).join(', ')}`}. What was used there
         stays counted. This cannot be undone.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

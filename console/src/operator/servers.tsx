@@ -1,19 +1,24 @@
 // Every server of the network: filtered by country, service, and how its nodes and its exit IPs stand.
 import { useMemo, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
+import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { SelectField, TextField } from '../ui/field.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { LongList } from '../ui/long_list.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { useDialog } from './ask.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  LongTable,
+  optionsIn,
+  optionsOf,
+  Page,
+  SearchField,
+  SelectField,
+} from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { NewServerDialog } from './forms/server_form.tsx';
 import {
@@ -58,7 +63,7 @@ export function ServersPage() {
   return (
     <Page title="Servers" note="The places of the network." actions={actions}>
       <Card>
-        <Loaded of={of} what="the servers" explain={explain}>
+        <Loaded of={of} what="the servers">
           {(all) =>
             all.length === 0 ? (
               <Empty title="The network has no server yet.">
@@ -87,21 +92,20 @@ function rowsOf(
   }));
 }
 
-const states = [
-  { value: '', text: 'Any state' },
-  { value: 'good', text: 'live' },
-  { value: 'warn', text: 'a node lags or is lost' },
-  { value: 'bad', text: 'no live node' },
-  { value: 'neutral', text: 'no node yet' },
-];
-
-const healths: Array<{ value: Health; text: string }> = [
-  { value: '', text: 'Any health' },
-  { value: 'crit', text: 'some crit' },
-  { value: 'warn', text: 'some warn' },
-  { value: 'unknown', text: 'some unknown' },
-  { value: 'ok', text: 'all ok' },
-];
+const states = optionsIn({
+  '': 'Any state',
+  good: 'live',
+  warn: 'a node lags or is lost',
+  bad: 'no live node',
+  neutral: 'no node yet',
+});
+const healths = optionsIn({
+  '': 'Any health',
+  crit: 'some crit',
+  warn: 'some warn',
+  unknown: 'some unknown',
+  ok: 'all ok',
+});
 type Health = keyof Row['exits'] | '';
 
 function isHealth({ exits, ip_count }: Row, wanted: Health): boolean {
@@ -116,10 +120,9 @@ function Servers({ all }: { all: readonly Row[] }) {
   const [tone, setTone] = useState('');
   const [health, setHealth] = useState<Health>('');
   const wanted = words.trim().toLowerCase();
-  const lands = [...new Set(all.map((row) => row.country))].map((code) => ({
-    value: code,
-    text: country(code),
-  }));
+  const lands = [...new Set(all.map((row) => row.country))]
+    .map((code) => ({ value: code, text: country(code) }))
+    .sort((one, other) => one.text.localeCompare(other.text));
   const services = [...new Set(all.flatMap((row) => row.services))].sort();
   const rows = all.filter(
     (row) =>
@@ -132,32 +135,20 @@ function Servers({ all }: { all: readonly Row[] }) {
   return (
     <>
       <div class="filters many">
-        <TextField
-          label="Name, hostname or city"
-          name="words"
-          type="search"
-          value={words}
-          onInput={(event) => setWords(event.currentTarget.value)}
-        />
+        <SearchField label="Name, hostname or city" name="words" value={words} onInput={setWords} />
         <SelectField
           label="Country"
           name="country"
           value={land}
           onInput={setLand}
-          options={[
-            { value: '', text: 'All countries' },
-            ...lands.sort((one, other) => one.text.localeCompare(other.text)),
-          ]}
+          options={[{ value: '', text: 'All countries' }, ...lands]}
         />
         <SelectField
           label="Service"
           name="service"
           value={service}
           onInput={setService}
-          options={[
-            { value: '', text: 'All services' },
-            ...services.map((one) => ({ value: one, text: one })),
-          ]}
+          options={optionsOf(services, 'All services')}
         />
         <SelectField label="Nodes" name="nodes" value={tone} onInput={setTone} options={states} />
         <SelectField
@@ -168,25 +159,16 @@ function Servers({ all }: { all: readonly Row[] }) {
           options={healths}
         />
       </div>
-      <LongList
-        key={`${wanted} ${land} ${service} ${tone} ${health}`}
+      <LongTable
+        caption="Servers by name"
+        columns={columns}
         rows={rows}
+        keyOf={({ name }) => name}
         all={all.length}
+        one="server"
         many="servers"
-      >
-        {(shown) =>
-          shown.length === 0 ? (
-            <Empty title="No server matches." />
-          ) : (
-            <Table
-              caption="Servers by name"
-              columns={columns}
-              rows={shown}
-              keyOf={({ name }) => name}
-            />
-          )
-        }
-      </LongList>
+        filter={[wanted, land, service, tone, health].join(' ')}
+      />
     </>
   );
 }

@@ -1,25 +1,23 @@
 // The operator's token is asked for, and tried before anything is shown.
 import { Link } from 'wouter-preact';
-import { ApiError, call } from '../api.ts';
-import { operatorTokenEnded, setOperatorToken } from '../operator_token.ts';
+import { ApiError, call, invalidField } from '../api/api.ts';
+import { operatorTokenEnded, setOperatorToken } from '../api/operator_token.ts';
+import { queries } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { facts } from '../api/session.ts';
 import { paths } from '../paths.ts';
-import { queries } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { facts } from '../session.ts';
-import { CheckField, TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
-import { Lone } from '../ui/lone.tsx';
+import { CheckField, Form, SingleCard, TextField, textOf } from '../ui/ui.ts';
 
 export function OperatorSignIn() {
   const signIn = async (fields: FormData) => {
     const token = textOf(fields, 'token');
     await tryToken(token);
-    // What an earlier token read is not for this one's eyes.
+    // Another token may open less than the one before.
     queries.clear();
     setOperatorToken(token, fields.has('keep'));
   };
   return (
-    <Lone
+    <SingleCard
       title="Run the network"
       foot={
         facts.value?.audiences.account && (
@@ -52,23 +50,19 @@ export function OperatorSignIn() {
           hint="Otherwise it is forgotten when the page is loaded again."
         />
       </Form>
-    </Lone>
+    </SingleCard>
   );
 }
 
 /** Errors: ApiError, as of any request. */
 async function tryToken(token: string): Promise<void> {
   // Other characters could not be sent in a header.
-  if (!/^ewo_[\w-]+$/.test(token)) throw new ApiError('', 401);
-  await call('admin_get_status', {}, undefined, token);
+  if (!/^ewo_[\w-]+$/.test(token)) throw unknownToken();
+  await call('admin_get_status', {}, { token });
 }
 
-function explainToken(error: unknown) {
-  if (error instanceof ApiError && error.status === 401) {
-    return {
-      sentence: 'The server does not know this operator token. It may have been revoked.',
-      field: 'token',
-    };
-  }
-  return explain(error);
-}
+const unknownToken = () =>
+  invalidField('token', 'the server does not know this operator token. It may have been revoked.');
+
+const explainToken = (error: unknown) =>
+  explain(error instanceof ApiError && error.status === 401 ? unknownToken() : error);

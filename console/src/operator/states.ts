@@ -1,7 +1,7 @@
 // How servers, nodes and accounts stand: each state as a tone and a word.
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
 import { count } from '../format.ts';
-import type { Tone } from '../ui/badge.tsx';
+import type { Tone } from '../ui/ui.ts';
 
 export type Account = Answer<'admin_list_accounts'>[number];
 export type Node = Answer<'admin_list_nodes'>[number];

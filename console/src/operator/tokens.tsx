@@ -1,20 +1,21 @@
 // The operators' own tokens: one for each person, as the audit log names them.
-import { useState } from 'preact/hooks';
-import type { Answer } from '../api.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { Button, IconButton } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { TextField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Page } from '../ui/page.tsx';
-import { ShownOnce } from '../ui/shown_once.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { Ask, useDialog } from './ask.tsx';
-import { nameRule } from './forms/name_rule.ts';
-import { Happened } from './moment.tsx';
+import type { Answer } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
+import { nameRule } from '../forms/name_rule.ts';
+import { Since } from '../relative_time.tsx';
+import {
+  Button,
+  Card,
+  type Column,
+  IconButton,
+  Loaded,
+  Page,
+  ShownOnce,
+  Table,
+  TextField,
+  textOf,
+} from '../ui/ui.ts';
 
 type Token = Answer<'admin_list_tokens'>[number];
 
@@ -36,7 +37,7 @@ export function TokensPage() {
       }
     >
       <Card>
-        <Loaded of={tokens} what="the operator tokens" explain={explain}>
+        <Loaded of={tokens} what="the operator tokens">
           {(all) => (
             <Table
               caption="Operator tokens"
@@ -61,42 +62,43 @@ export function TokensPage() {
 
 const columns: Column<Token>[] = [
   { heading: 'Operator', names: true, cell: ({ name }) => name },
-  { heading: 'Created', cell: ({ created_at }) => <Happened at={created_at} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Happened at={last_used_at} /> },
+  { heading: 'Created', cell: ({ created_at }) => <Since at={created_at} /> },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {
-  const [token, setToken] = useState<Answer<'admin_create_token'>>();
-  const create = async (fields: FormData) => {
-    setToken(await change('admin_create_token', { body: { name: textOf(fields, 'name') } }));
-  };
+  const make = (fields: FormData) =>
+    change('admin_create_token', { body: { name: textOf(fields, 'name') } });
   return (
-    <Dialog title={token ? `Token of ${token.name}` : 'New operator token'} onClose={onClose}>
-      {token ? (
+    <MakerDialog
+      title="New operator token"
+      titleOf={({ name }) => `Token of ${name}`}
+      verb="Create the token"
+      make={make}
+      shown={({ admin_token }) => (
         <ShownOnce
           what="the operator token"
-          text={token.admin_token}
+          text={admin_token}
           lead="Copy it now: it is not shown again, to nobody."
           onDone={onClose}
         />
-      ) : (
-        <Form verb="Create the token" explain={explain} onSubmit={create} onCancel={onClose}>
-          <TextField
-            label="Who will hold it"
-            name="name"
-            required
-            {...nameRule}
-            hint="The name that the audit log shows. Letters, digits and . _ @ -"
-          />
-        </Form>
       )}
-    </Dialog>
+      onClose={onClose}
+    >
+      <TextField
+        label="Who will hold it"
+        name="name"
+        required
+        {...nameRule}
+        hint="The name that the audit log shows. Letters, digits and . _ @ -"
+      />
+    </MakerDialog>
   );
 }
 
 function RevokeToken({ token: { id, name }, onClose }: { token: Token; onClose: () => void }) {
   return (
-    <Ask
+    <FormDialog
       title={`Revoke the token of ${name}?`}
       verb={`Revoke ${name}`}
       onClose={onClose}
@@ -112,6 +114,6 @@ function RevokeToken({ token: { id, name }, onClose }: { token: Token; onClose: 
         </strong>{' '}
         It cannot be brought back. If it is the one that you signed in with, you are signed out.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

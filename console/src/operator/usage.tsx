@@ -1,21 +1,24 @@
-// What every account used in its running billing period.
+// The usage of every account in its running billing period.
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api.ts';
+import type { Answer } from '../api/api.ts';
+import { usePages } from '../api/paging.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { LongList } from '../ui/long_list.tsx';
-import { Page } from '../ui/page.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { isoDay } from '../usage_days.ts';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  LongTable,
+  Page,
+  Stat,
+} from '../ui/ui.ts';
+import { isoDay } from '../usage/days.ts';
 import { UsageMeter } from './accounts.tsx';
-import { usePages } from './paging.ts';
 
 type AccountUsage = Answer<'admin_list_usage'>[number];
 
@@ -53,7 +56,7 @@ export function UsagePage() {
         </Button>
       }
     >
-      <Loaded of={pages.rows} what="usage" explain={explain}>
+      <Loaded of={pages.rows} what="usage">
         {(all) => (
           <>
             <Totals of={all} />
@@ -61,16 +64,15 @@ export function UsagePage() {
               {all.length === 0 ? (
                 <Empty title="There is no account yet." />
               ) : (
-                <LongList rows={bySize(all)} all={all.length} many="accounts">
-                  {(shown) => (
-                    <Table
-                      caption="Usage of accounts in the running period, the largest share of a limit first"
-                      columns={columns}
-                      rows={shown}
-                      keyOf={({ account }) => account}
-                    />
-                  )}
-                </LongList>
+                <LongTable
+                  caption="Usage of accounts in the running period, the largest share of a limit first"
+                  columns={columns}
+                  rows={bySize(all)}
+                  keyOf={({ account }) => account}
+                  all={all.length}
+                  one="account"
+                  many="accounts"
+                />
               )}
             </Card>
           </>

@@ -1,52 +1,59 @@
 // Adding a server to the contract and taking it off; each can be undone by the other.
 import { useState } from 'preact/hooks';
+import { change, changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { explain } from '../api/sentences.ts';
 import { bytes, count } from '../format.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { refusal } from '../session.ts';
-import { Button } from '../ui/button.tsx';
-import { Dialog } from '../ui/dialog.tsx';
-import { Form } from '../ui/form.tsx';
-import { complain, say } from '../ui/toast.tsx';
+import { Button, notify, notifyError } from '../ui/ui.ts';
 import type { OwnServer } from './rows.ts';
 
-const put = (server: string) => change('console_add_server', { path: { server } });
-const take = (server: string) => change('console_remove_server', { path: { server } });
+/** Puts it on the contract, or changes its own limit there, which only operators set. Errors: ApiError. */
+export async function putServer(scope: Scope, server: string, limit_bytes: number | null) {
+  const { account, isOperator } = scope;
+  if (!isOperator) await changeIn(scope, 'add_server', { path: { server } });
+  else
+    await change('admin_set_account_server', { path: { account, server }, body: { limit_bytes } });
+}
+
+const takeServer = (scope: Scope, server: string) =>
+  changeIn(scope, 'remove_server', { path: { server } });
 
 /** Adds it and says so. Errors: ApiError. */
-async function add(server: string): Promise<void> {
-  await put(server);
+export async function addServer(scope: Scope, server: string, limit_bytes: number | null = null) {
+  await putServer(scope, server, limit_bytes);
   const back = async () => {
-    await take(server);
+    await takeServer(scope, server);
     return `${server} is off the contract again.`;
   };
-  say(`${server} is on the contract.`, undoBy(back));
+  notify(`${server} is on the contract.`, undoBy(back));
 }
 
 /** Takes it off and says so. Errors: ApiError. */
-async function remove(server: string): Promise<void> {
-  await take(server);
+async function removeServer(scope: Scope, { server, limit_bytes }: OwnServer) {
+  await takeServer(scope, server);
   const back = async () => {
-    await put(server);
+    await putServer(scope, server, limit_bytes);
     return `${server} is on the contract again.`;
   };
-  say(`${server} is off the contract.`, undoBy(back));
+  notify(`${server} is off the contract.`, undoBy(back));
 }
 
 /** `words`: in full where no row says which server it is. */
 export function AddButton({ server, words }: { server: string; words?: string }) {
+  const scope = useScope();
   const [busy, setBusy] = useState(false);
   const press = async () => {
     setBusy(true);
-    await add(server).catch((error: unknown) => complain(explain(error).sentence));
+    await addServer(scope, server).catch((error: unknown) => notifyError(explain(error).sentence));
     setBusy(false);
   };
   return (
     <Button
       icon="plus"
       busy={busy}
-      refused={refusal.value}
+      disabledReason={scope.readOnlyReason}
       aria-label={words ?? `Add ${server} to the contract`}
       onClick={busy ? undefined : () => void press()}
     >
@@ -61,14 +68,20 @@ interface RemoveDialogProps {
 }
 
 export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
+  const scope = useScope();
   const name = server.server;
-  const contract = useRead('console_get_contract', {});
-  const overrides = useRead('console_list_overrides', {});
+  const contract = useReadIn(scope, 'get_contract', {});
+  const overrides = useReadIn(scope, 'list_overrides', {});
   const entries = overrides.data?.filter((entry) => entry.server === name).length;
   const hasOwnLimit =
     contract.data?.detailed_billing && server.usage?.limit !== contract.data.period.limit;
   return (
-    <Dialog title={`Remove ${name} from the contract?`} onClose={onClose}>
+    <FormDialog
+      title={`Remove ${name} from the contract?`}
+      verb={`Remove ${name}`}
+      onSubmit={() => removeServer(scope, server)}
+      onClose={onClose}
+    >
       <ul class="servers-endings">
         <li>Connections through its {count(server.ips.length, 'exit IP')} end at once.</li>
         {entries === undefined && <li>Its custom DNS entries go pending.</li>}
@@ -82,18 +95,8 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
             {`Its own limit of ${bytes(server.usage.limit)} is given up: added again, the server has the limit of the contract.`}
           </li>
         )}
-        <li>What was used through it stays in your usage.</li>
+        <li>The usage through it stays counted.</li>
       </ul>
-      <Form
-        verb={`Remove ${name}`}
-        kind="danger"
-        explain={explain}
-        onCancel={onClose}
-        onSubmit={async () => {
-          await remove(name);
-          onClose();
-        }}
-      />
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,10 +1,7 @@
 // The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
-import { dateTime, fromNow } from '../format.ts';
-import { now } from '../now.ts';
-import { Badge, Status } from '../ui/badge.tsx';
-import { Card } from '../ui/card.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { Time } from '../ui/time.tsx';
+import { dateTime } from '../format.ts';
+import { Since } from '../relative_time.tsx';
+import { Badge, Card, type Column, Status, Table } from '../ui/ui.ts';
 import { type ExitIp, type OwnServer, unserved } from './rows.ts';
 
 export function ExitIps({ server }: { server: OwnServer }) {
@@ -48,22 +45,14 @@ export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['por
   return ports.filter(({ service }) => services.includes(service));
 }
 
-/** What was checked while no node is there says nothing of today: it has no colour. */
+/** A status from before the nodes were lost says nothing of today: it has no colour. */
 function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
   const { status, status_time } = of;
   return (
     <span class="exit-health">
       {isServed ? <Status status={status} /> : <Badge tone="neutral">{`was ${status}`}</Badge>}
       <span class="note">
-        {status_time === 0 ? (
-          'not checked yet'
-        ) : (
-          <Time
-            at={status_time}
-            relative={fromNow(status_time, now.value)}
-            full={`Checked ${dateTime(status_time)}`}
-          />
-        )}
+        <Since at={status_time} never="not checked yet" />
       </span>
     </span>
   );

@@ -1,38 +1,18 @@
 // The list of servers with its filters: those on the contract, the others of the network, or all.
-import { useMemo, useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
-import { bytes } from '../format.ts';
-import { paths } from '../paths.ts';
-import { flags, refusal } from '../session.ts';
-import { Badge, type Tone } from '../ui/badge.tsx';
-import { Button, IconButton } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Choice } from '../ui/choice.tsx';
-import { SelectField, TextField } from '../ui/field.tsx';
-import { LongList } from '../ui/long_list.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { AddButton, RemoveDialog } from './change.tsx';
+import { useMemo } from 'preact/hooks';
+import { useScope } from '../api/scope.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
+import { Button, Card, Choice, Empty, optionsOf, SearchField, SelectField } from '../ui/ui.ts';
 import {
   type Filters,
   isFiltering,
   isInView,
   noFilters,
-  type OwnServer,
   type Row,
-  type Standing,
   shownRows,
   standings,
-  summaryOf,
 } from './rows.ts';
-
-export const toneOf: Record<Standing, Tone> = {
-  ok: 'good',
-  warn: 'warn',
-  crit: 'bad',
-  unknown: 'neutral',
-  'not connected': 'bad',
-  'no node yet': 'neutral',
-};
+import { ServersTable } from './table.tsx';
 
 interface ServerListProps {
   rows: readonly Row[];
@@ -41,7 +21,7 @@ interface ServerListProps {
 }
 
 export function ServerList({ rows, filters, onFilter }: ServerListProps) {
-  const [removing, setRemoving] = useState<OwnServer>();
+  const { dialog, open } = useDialog();
   const shown = useMemo(() => shownRows(rows, filters), [rows, filters]);
   const { view } = filters;
   const amount = (of: Filters['view']) => rows.filter((row) => isInView(row, of)).length;
@@ -67,27 +47,17 @@ export function ServerList({ rows, filters, onFilter }: ServerListProps) {
       </div>
       <FilterFields rows={rows} filters={filters} onFilter={onFilter} />
       {shown.length > 0 ? (
-        <LongList
+        <ServersTable
           rows={shown}
           all={inView}
-          one="server"
-          many="servers"
           filter={JSON.stringify(filters)}
-        >
-          {(some) => (
-            <Table<Row>
-              caption="Servers"
-              columns={columnsOf(view)}
-              rows={some}
-              keyOf={(row) => row.name}
-              {...(flags.value.admin ? { actions: (row) => actionsOf(row, setRemoving) } : {})}
-            />
-          )}
-        </LongList>
+          view={view}
+          open={open}
+        />
       ) : (
         <NoServers filters={filters} isNone={inView === 0} onFilter={onFilter} />
       )}
-      {removing && <RemoveDialog server={removing} onClose={() => setRemoving(undefined)} />}
+      {dialog}
     </Card>
   );
 }
@@ -100,13 +70,12 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
   const any = { value: '', text: 'Any' };
   return (
     <search class="filters servers-filters">
-      <TextField
+      <SearchField
         label="Search"
         name="search"
-        type="search"
         value={filters.text}
         placeholder="Name, place or exit IP"
-        onInput={(event) => onFilter({ text: event.currentTarget.value })}
+        onInput={(text) => onFilter({ text })}
       />
       <SelectField
         label="Country"
@@ -125,7 +94,7 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
         name="service"
         value={filters.service}
         onInput={(service) => onFilter({ service })}
-        options={[any, ...services.sort().map((value) => ({ value, text: value }))]}
+        options={optionsOf(services.sort(), 'Any')}
       />
       {view !== 'others' && (
         <>
@@ -134,7 +103,7 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
             name="status"
             value={filters.status}
             onInput={(status) => onFilter({ status })}
-            options={[any, ...standings.map((value) => ({ value, text: value }))]}
+            options={optionsOf(standings, 'Any')}
           />
           <SelectField
             label="Sort by"
@@ -154,61 +123,6 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
   );
 }
 
-function columnsOf(view: Filters['view']): Array<Column<Row>> {
-  const columns: Array<Column<Row>> = [
-    {
-      heading: 'Server',
-      names: true,
-      cell: ({ name }) => <Link href={paths.server(name)}>{name}</Link>,
-    },
-    {
-      heading: 'City',
-      cell: ({ city, country_name }) => `${city}, ${country_name}`,
-    },
-    { heading: 'Services', cell: ({ services }) => shortServices(services) },
-    { heading: 'Exit IPs', numeric: true, cell: ({ ip_count }) => ip_count },
-  ];
-  if (view === 'others') return columns;
-  return [
-    ...columns,
-    { heading: 'Status', cell: ({ own }) => (own ? <ServerStatus of={own} /> : 'not on it') },
-    {
-      heading: 'This period',
-      numeric: true,
-      cell: ({ own }) => own?.usage && bytes(own.usage.current),
-    },
-    {
-      heading: '30 days',
-      numeric: true,
-      cell: ({ own }) => own?.usage && bytes(own.usage.last_30_days),
-    },
-  ];
-}
-
-/** The kinds of VPN are one word here; the server's own page tells them apart. */
-function shortServices(services: readonly string[]): string {
-  return [...new Set(services.map((one) => (one.startsWith('vpn') ? 'vpn' : one)))].join(', ');
-}
-
-export function ServerStatus({ of }: { of: OwnServer }) {
-  const { status, text } = summaryOf(of);
-  return <Badge tone={toneOf[status]}>{text}</Badge>;
-}
-
-function actionsOf({ own, name, can_add }: Row, onRemove: (server: OwnServer) => void) {
-  if (own) {
-    return (
-      <IconButton
-        icon="remove"
-        label={`Remove ${name} from the contract`}
-        refused={refusal.value}
-        onClick={() => onRemove(own)}
-      />
-    );
-  }
-  return can_add && <AddButton server={name} />;
-}
-
 interface NoServersProps {
   filters: Filters;
   isNone: boolean;
@@ -216,6 +130,8 @@ interface NoServersProps {
 }
 
 function NoServers({ filters: { view, sort }, isNone, onFilter }: NoServersProps) {
+  const { account, flags, isOperator } = useScope();
+  const contract = isOperator ? `the contract of ${account}` : 'your contract';
   if (!isNone) {
     return (
       <Empty
@@ -229,14 +145,14 @@ function NoServers({ filters: { view, sort }, isNone, onFilter }: NoServersProps
     );
   }
   if (view === 'others') {
-    return <Empty title="Every server of the network is on your contract." />;
+    return <Empty title={`Every server of the network is on ${contract}.`} />;
   }
   return (
     <Empty
-      title="No server is on your contract yet."
+      title={`No server is on ${contract} yet.`}
       action={<Button onClick={() => onFilter({ view: 'others' })}>See the network</Button>}
     >
-      {flags.value.admin
+      {flags.admin
         ? 'Add servers from the network: their exit IPs can be used at once.'
         : 'An admin of your account can add servers from the network.'}
     </Empty>

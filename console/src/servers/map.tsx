@@ -1,14 +1,12 @@
 // The servers on the map of the world, what was chosen there, and the contract's servers in figures.
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { type MapPoint, WorldMap } from '../map/world_map.tsx';
-import { paths } from '../paths.ts';
-import { Badge } from '../ui/badge.tsx';
-import { Button } from '../ui/button.tsx';
-import { Card, Stat } from '../ui/card.tsx';
-import { ServerStatus, toneOf } from './list.tsx';
+import { Badge, Button, Card, Stat } from '../ui/ui.ts';
 import { type Filters, isInView, type Row, standings, summaryOf, unserved } from './rows.ts';
+import { ServerStatus, toneOf } from './table.tsx';
 
 interface ServerMapProps {
   rows: readonly Row[];
@@ -81,6 +79,7 @@ function pointOf(
 }
 
 function Chosen({ rows }: { rows: readonly Row[] }) {
+  const { paths } = useScope();
   const [row] = rows;
   if (!row || rows.length > 1) {
     const own = rows.filter((one) => one.own).length;

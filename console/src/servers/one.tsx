@@ -1,19 +1,14 @@
 // One server: how it stands, its exit IPs, and settings to copy; or how to add it to the contract.
-import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { explain } from '../sentences.ts';
-import { flags, refusal } from '../session.ts';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty, Stat } from '../ui/card.tsx';
-import { Loaded } from '../ui/loaded.tsx';
-import { Meter } from '../ui/meter.tsx';
-import { Page } from '../ui/page.tsx';
+import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
 import { ExitIps, portsOf } from './exits.tsx';
-import { ServerStatus } from './list.tsx';
 import type { OwnServer, Row } from './rows.ts';
+import { ServerStatus } from './table.tsx';
 import { ReadySettings } from './use.tsx';
 
 interface OneServerProps {
@@ -24,7 +19,8 @@ interface OneServerProps {
 }
 
 export function OneServer({ name, row, reading }: OneServerProps) {
-  const [isRemoving, setRemoving] = useState(false);
+  const { flags, readOnlyReason } = useScope();
+  const { dialog, open } = useDialog();
   const own = row?.own;
   return (
     <Page
@@ -36,18 +32,22 @@ export function OneServer({ name, row, reading }: OneServerProps) {
         </>
       }
       actions={
-        flags.value.admin &&
+        flags.admin &&
         own && (
-          <Button icon="remove" refused={refusal.value} onClick={() => setRemoving(true)}>
+          <Button
+            icon="remove"
+            disabledReason={readOnlyReason}
+            onClick={() => open((close) => <RemoveDialog server={own} onClose={close} />)}
+          >
             Remove from the contract
           </Button>
         )
       }
     >
-      <Loaded of={reading} what="the server" explain={explain}>
+      <Loaded of={reading} what="the server">
         {() => (own ? <Own server={own} /> : row ? <Other row={row} /> : <Unknown name={name} />)}
       </Loaded>
-      {isRemoving && own && <RemoveDialog server={own} onClose={() => setRemoving(false)} />}
+      {dialog}
     </Page>
   );
 }
@@ -102,13 +102,14 @@ function nodesNote({ all, live }: OwnServer['nodes']): string {
 }
 
 function Other({ row }: { row: Row }) {
+  const { flags } = useScope();
   const facts = `${count(row.ip_count, 'exit IP')} in ${row.city}, with ${row.services.join(', ')}.`;
   return (
     <Card title="Not on the contract">
       <p>{facts}</p>
       {!row.can_add ? (
         <p class="note">Your contract cannot take it on by itself: ask your provider.</p>
-      ) : flags.value.admin ? (
+      ) : flags.admin ? (
         <div class="actions">
           <AddButton server={row.name} words="Add to the contract" />
         </div>

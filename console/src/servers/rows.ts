@@ -1,9 +1,9 @@
 // The servers as the page lists them: own and others in one list, summed up, filtered and sorted; pure.
-import type { Answer } from '../api.ts';
+import type { AccountAnswer } from '../api/reading.ts';
 import { country } from '../format.ts';
 
-export type OwnServer = Answer<'console_list_servers'>[number];
-export type NetworkServer = Answer<'console_list_network'>[number];
+export type OwnServer = AccountAnswer<'list_servers'>[number];
+export type NetworkServer = AccountAnswer<'list_network'>[number];
 export type ExitIp = OwnServer['ips'][number];
 export type Status = ExitIp['status'];
 
@@ -29,7 +29,7 @@ export interface Row {
   own: OwnServer | undefined;
 }
 
-/** How a server stands: what its exit IPs are worth is moot where no machine serves it. */
+/** How a server stands: the state of its exit IPs is moot where no machine serves it. */
 export const standings = ['ok', 'warn', 'crit', 'unknown', 'not connected', 'no node yet'] as const;
 export type Standing = (typeof standings)[number];
 
@@ -60,7 +60,7 @@ export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServe
 
 const worstFirst: readonly Status[] = ['crit', 'warn', 'unknown', 'ok'];
 
-/** Why nobody can be let through, or undefined where a node is there. */
+/** The reason why nothing is let through, or undefined where a node is there. */
 export function unserved({ all, live }: OwnServer['nodes']): Standing | undefined {
   if (all === 0) return 'no node yet';
   return live === 0 ? 'not connected' : undefined;

@@ -1,10 +1,10 @@
 // Ready-made settings for the programs that are to go through a proxy; pure text, nothing is sent.
 
-import { curlThrough, placeOf, proxyUrl, shell, type Through } from '../curl.ts';
+import { curlThrough, placeOf, proxyUrl, shell, type Through } from './curl.ts';
 
 export interface Settings {
   text: string;
-  /** What to know before it is used. */
+  /** A note to read before it is used. */
   note?: string;
 }
 

@@ -1,20 +1,16 @@
 // Signing in to a proxy by token: whose, and one made on the spot, which the settings hold while the page stands.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../api.ts';
+import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { change, useRead } from '../reading.ts';
-import { explain } from '../sentences.ts';
-import { flags, refusal, session } from '../session.ts';
-import { Copy } from '../ui/copy.tsx';
-import { SelectField } from '../ui/field.tsx';
-import { Form, textOf } from '../ui/form.tsx';
+import { Copy, Form, optionsOf, SelectField, textOf } from '../ui/ui.ts';
 import { tokenPlace } from './settings.ts';
 
-type ProxyToken = Answer<'console_create_proxy_token'>;
+type ProxyToken = AccountAnswer<'create_proxy_token'>;
 
 interface Token {
-  /** Who can have one: admins see all proxy users, everybody else themselves. Undefined until known. */
+  /** The users who can have one: admins see all proxy users, other people themselves. Undefined until known. */
   users: string[] | undefined;
   user: string;
   choose: (user: string) => void;
@@ -24,16 +20,16 @@ interface Token {
   credentials: { user: string; token: string };
 }
 
-/** `wanted`: nothing is read before it matters. */
+/** Unless `wanted`, nothing is read. */
 export function useToken(wanted: boolean): Token {
-  const own = session.value?.user;
-  const isAdmin = flags.value.admin;
-  const read = useRead('console_list_users', {}, { enabled: wanted && isAdmin }).data;
+  const scope = useScope();
+  const { flags, user: own } = scope;
+  const read = useReadIn(scope, 'list_users', {}, { enabled: wanted && flags.admin }).data;
   const [chosen, choose] = useState('');
   const [tokens, setTokens] = useState<Record<string, ProxyToken>>({});
   const proxyUsers = read?.filter((one) => one.active && one.flags.proxy).map(({ name }) => name);
-  const users = isAdmin ? proxyUsers : own ? [own.name] : [];
-  const usual = users?.find((name) => name === own?.name) ?? users?.[0] ?? '';
+  const users = flags.admin ? proxyUsers : own ? [own] : [];
+  const usual = users?.find((name) => name === own) ?? users?.[0] ?? '';
   const user = chosen || usual;
   const made = tokens[user];
   return {
@@ -49,21 +45,20 @@ export function useToken(wanted: boolean): Token {
 const { hour, day, week, month, year } = lifetimes;
 
 export function TokenFields({ of: { users, user, choose, made, keep } }: { of: Token }) {
-  const [lifetime, setLifetime] = useState(String(day));
+  const scope = useScope();
   if (users?.length === 0) {
     return <p class="note">No active user of the account has the proxy flag.</p>;
   }
   const make = async (fields: FormData) => {
     const body = { user, lifetime_seconds: Number(textOf(fields, 'lifetime_seconds')) };
-    keep(await change('console_create_proxy_token', { body }));
+    keep(await changeIn(scope, 'create_proxy_token', { body }));
   };
   return (
     <>
       <Form
         verb={made ? 'Make another token' : 'Make a token'}
         kind="plain"
-        refused={refusal.value}
-        explain={explain}
+        disabledReason={scope.readOnlyReason}
         onSubmit={make}
       >
         <div class="fields">
@@ -72,13 +67,12 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
             name="user"
             value={user}
             onInput={choose}
-            options={(users ?? []).map((name) => ({ value: name, text: name }))}
+            options={optionsOf(users ?? [])}
           />
           <SelectField
             label="Lifetime of a new token"
             name="lifetime_seconds"
-            value={lifetime}
-            onInput={setLifetime}
+            initial={String(day)}
             options={lifetimeOptions(hour, day, week, month, year)}
           />
         </div>

@@ -1,17 +1,13 @@
 // Settings to copy for one server: choose the exit IP, how to sign in and the program, take the text.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import type { Through } from '../curl.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { AuthlistForm } from '../authlist/form.tsx';
 import { dateTime } from '../format.ts';
-import { AuthlistForm } from '../forms/authlist_form.tsx';
 import { paths } from '../paths.ts';
-import { useRead } from '../reading.ts';
-import { flags, refusal } from '../session.ts';
-import { Button } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
-import { Choice } from '../ui/choice.tsx';
-import { Copy } from '../ui/copy.tsx';
-import { CheckField, SelectField, TextField } from '../ui/field.tsx';
+import { Button, Card, CheckField, Choice, Copy, SelectField, TextField } from '../ui/ui.ts';
+import type { Through } from './curl.ts';
 import { portsOf } from './exits.tsx';
 import { type OwnServer, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
@@ -128,8 +124,9 @@ export function ReadySettings({ server }: { server: OwnServer }) {
 /** Whether the address of whoever looks is on the authlist, and a way to put it there. */
 function OwnAddress() {
   const [isAdding, setAdding] = useState(false);
-  const ip = useRead('console_get_address', {}).data?.ip;
-  const entries = useRead('console_list_authlist', {}).data;
+  const scope = useScope();
+  const ip = useReadIn(scope, 'get_address', {}).data?.ip;
+  const entries = useReadIn(scope, 'list_authlist', {}).data;
   if (!ip || !entries)
     return <p class="note">No password: the address must be on the IP authlist.</p>;
   const entry = entries.find((one) => one.ip === ip);
@@ -138,12 +135,12 @@ function OwnAddress() {
       <p class="note" role="status">
         {entry
           ? `Your address, ${ip}, is on the IP authlist for ${entry.user} until ${dateTime(entry.expiry)}: no password is needed.`
-          : `Your address, ${ip}, is not on the IP authlist${flags.value.admin ? '' : ' for you'}.`}
+          : `Your address, ${ip}, is not on the IP authlist${scope.flags.admin ? '' : ' for you'}.`}
       </p>
       {entry ? (
         <Link href={paths.authlist}>IP authlist</Link>
       ) : (
-        <Button icon="plus" refused={refusal.value} onClick={() => setAdding(true)}>
+        <Button icon="plus" disabledReason={scope.readOnlyReason} onClick={() => setAdding(true)}>
           Add an address
         </Button>
       )}

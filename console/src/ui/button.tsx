@@ -2,12 +2,12 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
-interface Refusable {
+interface Disablable {
   /** Why it cannot be pressed now; it stays where it is, and says so. */
-  refused?: string | null | undefined;
+  disabledReason?: string | null | undefined;
 }
 
-interface Look extends Refusable {
+interface Look extends Disablable {
   kind?: 'primary' | 'plain' | 'danger' | 'quiet';
   icon?: IconName;
   /** Shows that it works, and takes no second press. */
@@ -21,7 +21,7 @@ export function Button({
   kind = 'plain',
   icon,
   busy = false,
-  refused,
+  disabledReason,
   children,
   ...rest
 }: ButtonProps) {
@@ -29,9 +29,9 @@ export function Button({
     <button
       type="button"
       {...rest}
-      {...refusing(refused)}
+      {...disabling(disabledReason)}
       class={`button ${kind}`}
-      aria-disabled={busy || rest.disabled || refused ? 'true' : undefined}
+      aria-disabled={busy || rest.disabled || disabledReason ? 'true' : undefined}
       aria-busy={busy ? 'true' : undefined}
     >
       {busy ? <span class="spinner" aria-hidden="true" /> : icon && <Icon name={icon} />}
@@ -44,19 +44,19 @@ export function Button({
 export function IconButton({
   icon,
   label,
-  refused,
+  disabledReason,
   ...rest
-}: { icon: IconName; label: string } & Refusable &
+}: { icon: IconName; label: string } & Disablable &
   Omit<JSX.IntrinsicElements['button'], 'icon' | 'label'>) {
   return (
     <button
       type="button"
       title={label}
       {...rest}
-      {...refusing(refused)}
+      {...disabling(disabledReason)}
       class="button icon-only quiet"
       aria-label={label}
-      aria-disabled={refused ? 'true' : undefined}
+      aria-disabled={disabledReason ? 'true' : undefined}
     >
       <Icon name={icon} />
     </button>
@@ -64,7 +64,7 @@ export function IconButton({
 }
 
 /** It keeps the focus, so that the reason can be read; a press, or Enter in its form, does nothing. */
-function refusing(reason: string | null | undefined): JSX.IntrinsicElements['button'] {
+function disabling(reason: string | null | undefined): JSX.IntrinsicElements['button'] {
   if (!reason) return {};
   return {
     title: reason,

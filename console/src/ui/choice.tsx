@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 
 interface ChoiceProps<V extends string> {
-  /** What is chosen; heard by everybody, seen where `shown`. */
+  /** The name of the choice; hidden visually unless `shown`. */
   label: string;
   shown?: boolean;
   options: ReadonlyArray<{ value: V; text: string }>;
@@ -20,7 +20,7 @@ export function Choice<V extends string>({
   const name = useId();
   return (
     <fieldset class="choice">
-      <legend class={shown ? undefined : 'unseen'}>{label}</legend>
+      <legend class={shown ? undefined : 'visually-hidden'}>{label}</legend>
       <div class="choice-options">
         {options.map((option) => (
           <label key={option.value}>

@@ -3,9 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 
 interface CopyProps {
-  /** What is copied. */
+  /** The text that is copied. */
   text: string;
-  /** What it is, for the button's name: "Copy the token". */
+  /** Its name, for that of the button: "Copy the token". */
   what: string;
   /** Shown instead of the text itself. */
   shown?: string;
@@ -56,7 +56,7 @@ export function CopyButton({ text, what, inWords = false }: CopyButtonProps) {
       ) : (
         <IconButton icon={icon} label={`Copy ${what}`} onClick={copy} />
       )}
-      <span role="status" class={state === 'failed' ? 'hint' : 'unseen'}>
+      <span role="status" class={state === 'failed' ? 'hint' : 'visually-hidden'}>
         {state === 'copied' && `Copied ${what}.`}
         {state === 'failed' && 'The browser did not allow it; select the text and copy it.'}
       </span>

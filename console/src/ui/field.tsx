@@ -28,19 +28,30 @@ export function Field({
   hint,
   children,
 }: Around & { children: (given: Described) => ComponentChildren }) {
+  const { given, below } = useDescription(name, hint);
+  return (
+    <div class="field">
+      <label for={given.id}>{label}</label>
+      {children(given)}
+      {below}
+    </div>
+  );
+}
+
+/** For a control: the attributes that it must carry, and its hint and fault, which stand below it. */
+function useDescription(name: string, hint: ComponentChildren) {
   const id = useId();
   const fault = useContext(FieldFault);
   const wrong = fault?.field === name ? fault.sentence : undefined;
   const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({
-        id,
-        name,
-        'aria-describedby': described || undefined,
-        'aria-invalid': wrong ? 'true' : undefined,
-      })}
+  const given: Described = {
+    id,
+    name,
+    'aria-describedby': described || undefined,
+    'aria-invalid': wrong ? 'true' : undefined,
+  };
+  const below = (
+    <>
       {hint && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -51,8 +62,9 @@ export function Field({
           {wrong}
         </p>
       )}
-    </div>
+    </>
   );
+  return { given, below };
 }
 
 type Input = Omit<JSX.IntrinsicElements['input'], 'name' | 'label'>;
@@ -65,14 +77,30 @@ export function TextField({ label, name, hint, ...rest }: Around & Input) {
   );
 }
 
+interface SearchProps extends Around {
+  value: string;
+  onInput: (value: string) => void;
+  placeholder?: string;
+}
+
+/** Narrows a list while it is typed. */
+export function SearchField({ onInput, ...rest }: SearchProps) {
+  return (
+    <TextField type="search" {...rest} onInput={(event) => onInput(event.currentTarget.value)} />
+  );
+}
+
 interface SelectProps extends Around {
   options: ReadonlyArray<{ value: string; text: string }>;
   value?: string;
   onInput?: (value: string) => void;
+  /** Chosen at first, where the page does not follow the choice. */
+  initial?: string;
   required?: boolean;
 }
 
-export function SelectField({ label, name, hint, options, value, onInput, required }: SelectProps) {
+export function SelectField(props: SelectProps) {
+  const { label, name, hint, options, initial, value, onInput, required } = props;
   return (
     <Field label={label} name={name} hint={hint}>
       {(given) => (
@@ -83,7 +111,11 @@ export function SelectField({ label, name, hint, options, value, onInput, requir
           onInput={(event) => onInput?.(event.currentTarget.value)}
         >
           {options.map((option) => (
-            <option key={option.value} value={option.value} selected={option.value === value}>
+            <option
+              key={option.value}
+              value={option.value}
+              selected={option.value === (value ?? initial)}
+            >
               {option.text}
             </option>
           ))}
@@ -93,32 +125,23 @@ export function SelectField({ label, name, hint, options, value, onInput, requir
   );
 }
 
+/** Options of texts by their values. */
+export const optionsIn = (texts: Record<string, string>) =>
+  Object.entries(texts).map(([value, text]) => ({ value, text }));
+
+/** Options that are shown as they are; `all`: the text of the first one, which chooses none of them. */
+export function optionsOf(values: Iterable<string>, all?: string) {
+  const options = [...values].map((value) => ({ value, text: value }));
+  return all === undefined ? options : [{ value: '', text: all }, ...options];
+}
+
 export function CheckField({ label, name, hint, ...rest }: Around & Input) {
-  const id = useId();
-  const fault = useContext(FieldFault);
-  const wrong = fault?.field === name ? fault.sentence : undefined;
-  const described = [hint && `${id}-hint`, wrong && `${id}-fault`].filter(Boolean).join(' ');
+  const { given, below } = useDescription(name, hint);
   return (
     <div class="check-field">
-      <input
-        type="checkbox"
-        {...rest}
-        id={id}
-        name={name}
-        aria-describedby={described || undefined}
-        aria-invalid={wrong ? 'true' : undefined}
-      />
-      <label for={id}>{label}</label>
-      {hint && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-      {wrong && (
-        <p class="fault" id={`${id}-fault`}>
-          {wrong}
-        </p>
-      )}
+      <input type="checkbox" {...rest} {...given} />
+      <label for={given.id}>{label}</label>
+      {below}
     </div>
   );
 }

@@ -1,26 +1,22 @@
 // A form: it gathers its fields, shows that it works, and puts an error beside the field that it is about.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { useHold } from './dialog.tsx';
+import { Explain, type Fault } from './explain.ts';
 import { FieldFault } from './field.tsx';
 
-interface Fault {
-  sentence: string;
-  field: string | undefined;
-}
-
 interface FormProps {
-  /** What the button says: the verb of what is done. */
+  /** The text of the button. */
   verb: string;
   kind?: 'primary' | 'plain' | 'danger';
   /** Does it; what it throws is explained beside its field, or above the buttons. */
   onSubmit: (fields: FormData) => Promise<void>;
-  /** Puts an error into words. */
-  explain: (error: unknown) => Fault;
+  /** Puts an error into words, where the usual ones do not serve. */
+  explain?: ((error: unknown) => Fault) | undefined;
   onCancel?: () => void;
   /** Why it cannot be sent now. */
-  refused?: string | null | undefined;
+  disabledReason?: string | null | undefined;
   children?: ComponentChildren;
 }
 
@@ -30,9 +26,10 @@ export function Form({
   onSubmit,
   explain,
   onCancel,
-  refused,
+  disabledReason,
   children,
 }: FormProps) {
+  const usual = useContext(Explain);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault>();
   const form = useRef<HTMLFormElement>(null);
@@ -52,12 +49,12 @@ export function Form({
     try {
       await onSubmit(new FormData(event.currentTarget as HTMLFormElement));
     } catch (error) {
-      setFault(explain(error));
+      setFault((explain ?? usual)(error));
     } finally {
       setBusy(false);
     }
   };
-  /** What was wrong is being corrected, and no longer said. */
+  /** The fault goes away when its field is corrected. */
   const corrected = ({ target }: Event) => {
     if (fault?.field === undefined || !(target instanceof Node)) return;
     if (fieldNamed(form.current, fault.field)?.contains(target)) setFault(undefined);
@@ -76,7 +73,7 @@ export function Form({
         {fault && !named && fault.sentence}
       </p>
       <div class="form-actions">
-        <Button kind={kind} type="submit" busy={busy} refused={refused}>
+        <Button kind={kind} type="submit" busy={busy} disabledReason={disabledReason}>
           {verb}
         </Button>
         {onCancel && (

@@ -2,6 +2,7 @@
 import { createContext, type FunctionComponent } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { Loading } from './loaded.tsx';
 import { Page } from './page.tsx';
 
 /** Whether the server is reached now; undefined where nobody knows. */
@@ -32,9 +33,7 @@ export function lazy<P extends object>(
     if (failed) return <Failed reached={reached} />;
     return (
       <main class="page" id="main">
-        <p class="loading" role="status">
-          <span class="spinner" aria-hidden="true" /> Opening the page …
-        </p>
+        <Loading>Opening the page …</Loading>
       </main>
     );
   };

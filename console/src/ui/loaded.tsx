@@ -1,6 +1,8 @@
-// What is shown while something is read, and when it could not be.
+// Shows that something is being read, or why it could not be.
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { Explain } from './explain.ts';
 
 interface Reading<T> {
   data: T | undefined;
@@ -10,14 +12,13 @@ interface Reading<T> {
 
 interface LoadedProps<T> {
   of: Reading<T>;
-  /** What is being read, for "Reading the authlist …". */
+  /** Its name, for "Reading the authlist …". */
   what: string;
-  /** Puts an error into words. */
-  explain: (error: unknown) => { sentence: string };
   children: (data: T) => ComponentChildren;
 }
 
-export function Loaded<T>({ of, what, explain, children }: LoadedProps<T>) {
+export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
+  const explain = useContext(Explain);
   const { data, error, refetch } = of;
   if (data !== undefined) {
     return (
@@ -41,9 +42,14 @@ export function Loaded<T>({ of, what, explain, children }: LoadedProps<T>) {
       </div>
     );
   }
+  return <Loading>{`Reading ${what} …`}</Loading>;
+}
+
+/** Says what is being waited for. */
+export function Loading({ children }: { children: ComponentChildren }) {
   return (
     <p class="loading" role="status">
-      <span class="spinner" aria-hidden="true" /> {`Reading ${what} …`}
+      <span class="spinner" aria-hidden="true" /> {children}
     </p>
   );
 }

@@ -11,7 +11,7 @@ export interface MenuItem {
 }
 
 interface MenuProps {
-  /** What the actions are of: "More for alice". */
+  /** Names the thing that the actions are of: "More for alice". */
   label: string;
   items: MenuItem[];
 }

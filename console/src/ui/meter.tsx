@@ -4,7 +4,7 @@ interface MeterProps {
   label: string;
   value: number;
   most: number;
-  /** What a reader hears instead of the bare share. */
+  /** Screen readers read it instead of the bare share. */
   text: string;
 }
 

@@ -1,6 +1,6 @@
 // The head of a page: its name is the document's title, and takes the focus when the page is entered.
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import { PageNoticeHere } from './page_notice.tsx';
 
 interface PageProps {
@@ -13,7 +13,29 @@ interface PageProps {
 /** False until the first page was shown: at the start the focus stays where the browser has it. */
 let hasShown = false;
 
-export function Page({ title, note, actions, children }: PageProps) {
+/** Whether pages within are parts of the page around them, which has the name and the notice. */
+export const IsPart = createContext(false);
+
+export function Page(props: PageProps) {
+  return useContext(IsPart) ? <Part {...props} /> : <WholePage {...props} />;
+}
+
+function Part({ title, note, actions, children }: PageProps) {
+  return (
+    <>
+      <header class="card-head">
+        <div>
+          <h2>{title}</h2>
+          {note && <p class="note">{note}</p>}
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+function WholePage({ title, note, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Exitward`;

@@ -1,4 +1,4 @@
-// What every page says below its name while it holds: something about all of them, as a contract that has ended.
+// A notice below the name of every page: something about all of them, as a contract that has ended.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 
@@ -8,7 +8,7 @@ export const PageNotice = createContext<string | undefined | null>(undefined);
 export function PageNoticeHere() {
   const notice = useContext(PageNotice);
   return (
-    <p class={notice ? 'banner' : 'unseen'} role="status">
+    <p class={notice ? 'banner' : 'visually-hidden'} role="status">
       {notice}
     </p>
   );

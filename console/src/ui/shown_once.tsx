@@ -5,12 +5,12 @@ import { Copy } from './copy.tsx';
 import { StartingFocus } from './starting_focus.tsx';
 
 interface ShownOnceProps {
-  /** What it is, for "Copy the token". */
+  /** Its name, for "Copy the token". */
   what: string;
   text: string;
   /** Said above it. */
   lead: ComponentChildren;
-  /** What to do with it. */
+  /** The ways to use it. */
   children?: ComponentChildren;
   onDone: () => void;
 }

@@ -1,4 +1,4 @@
-// A table on a desk, a list of cards on a phone: the same rows, each cell with its heading.
+// A table on a wide screen, a list of cards on a phone: the same rows, each cell with its heading.
 import type { ComponentChildren } from 'preact';
 
 export interface Column<T> {
@@ -10,8 +10,8 @@ export interface Column<T> {
   names?: boolean;
 }
 
-interface TableProps<T> {
-  /** What the table is, for those who do not see it. */
+export interface TableProps<T> {
+  /** The name of the table, for screen readers. */
   caption: string;
   columns: Array<Column<T>>;
   rows: readonly T[];
@@ -26,7 +26,7 @@ export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: Ta
   return (
     <div class="table-frame">
       <table class="table">
-        <caption class="unseen">{caption}</caption>
+        <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
             {columns.map(({ heading, numeric }) => (
@@ -36,7 +36,7 @@ export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: Ta
             ))}
             {actions && (
               <th scope="col">
-                <span class="unseen">Actions</span>
+                <span class="visually-hidden">Actions</span>
               </th>
             )}
           </tr>

@@ -1,4 +1,4 @@
-// A moment, told from now; its date and time are a glance away.
+// A time, told from now; its date and time are a glance away.
 
 interface TimeProps {
   /** Epoch seconds. */

@@ -29,12 +29,12 @@ interface Said {
 /** Long enough to read a message, and to reach its button by keyboard. */
 const [reading_seconds, reaching_seconds] = [5, 12];
 
-/** What is shown now, the newest last. */
+/** The messages that are shown now, the newest last. */
 export const toasts = signal<readonly Toast[]>([]);
 let last = 0;
 
 /** Says what was done. */
-export function say(text: string, { undo, undo_seconds, about = [] }: Said = {}): void {
+export function notify(text: string, { undo, undo_seconds, about = [] }: Said = {}): void {
   const lasts_seconds = Math.min(reaching_seconds, undo_seconds ?? reaching_seconds);
   // A button that is about to stop working is none.
   if (!undo || lasts_seconds < reading_seconds) {
@@ -45,7 +45,7 @@ export function say(text: string, { undo, undo_seconds, about = [] }: Said = {})
 }
 
 /** Says what did not work, until it is read. */
-export function complain(text: string): void {
+export function notifyError(text: string): void {
   add({ text, tone: 'failed', about: [], lasts_seconds: undefined });
 }
 

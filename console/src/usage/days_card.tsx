@@ -1,14 +1,12 @@
 // Usage by day: the chart, the same numbers as a table, and as a file.
 import { useMemo, useState } from 'preact/hooks';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
 import { DaysChart, type Series } from '../charts/days_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
-import { useRead } from '../reading.ts';
-import { Button } from '../ui/button.tsx';
-import { Card } from '../ui/card.tsx';
-import { SelectField } from '../ui/field.tsx';
-import { type Column, Table } from '../ui/table.tsx';
-import { everyDay, isoDay, type UsageOfDay, writtenDay } from '../usage_days.ts';
+import { Button, Card, type Column, SelectField, Table } from '../ui/ui.ts';
+import { everyDay, isoDay, type UsageOfDay, writtenDay } from './days.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
 /** Parts that one can still tell apart in a bar; the rest is one part. */
@@ -19,10 +17,10 @@ interface DaysCardProps {
   query: ReportQuery;
   /** Names of servers, those with the most traffic first. */
   servers: readonly string[];
-  account: string;
 }
 
-export function DaysCard({ report, query, servers, account }: DaysCardProps) {
+export function DaysCard({ report, query, servers }: DaysCardProps) {
+  const { account } = useScope();
   const [split, setSplit] = useState('direction');
   const bySplit = split === 'server' && servers.length > 1;
   const days = useMemo(() => everyDay(report, report.rows), [report]);
@@ -67,7 +65,7 @@ export function DaysCard({ report, query, servers, account }: DaysCardProps) {
             </div>
           )}
           <Button icon="download" onClick={save}>
-            Download CSV<span class="unseen"> by day</span>
+            Download CSV<span class="visually-hidden"> by day</span>
           </Button>
         </>
       }
@@ -107,7 +105,7 @@ const byDirection = (days: readonly UsageOfDay[]): Series[] => [
   { name: 'Up', values: days.map(({ up }) => up) },
 ];
 
-/** What is not of the named servers is one part more. */
+/** The rest, of other servers, is one part more. */
 function withOthers(series: readonly Series[], days: readonly UsageOfDay[]): Series[] {
   const rest = days.map(({ total }, at) =>
     Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
@@ -123,11 +121,13 @@ function useDaysOfServers(
   query: ReportQuery,
   days: readonly UsageOfDay[],
 ): Series[] {
+  const scope = useScope();
   // Always as many: hooks are told apart by their order.
   const reads = Array.from({ length: most_servers }, (_, at) => {
     const server = servers[at];
-    return useRead(
-      'console_get_usage',
+    return useReadIn(
+      scope,
+      'get_usage',
       { query: { ...query, by: 'day', server: server ?? '' } },
       { enabled: server !== undefined },
     ).data;

@@ -1,6 +1,6 @@
-// What the page of usage shows: which days, and whose traffic through which server.
-import { SelectField, TextField } from '../ui/field.tsx';
-import { isoDay } from '../usage_days.ts';
+// The filters of the page of usage: which days, and whose traffic through which server.
+import { optionsIn, optionsOf, SelectField, TextField } from '../ui/ui.ts';
+import { isoDay } from './days.ts';
 import { type Choice, spanNames } from './span.ts';
 
 export interface Filters {
@@ -30,29 +30,21 @@ export function FilterFields({ filters, onChange, servers, users, now, start }: 
         label="Days"
         name="days"
         value={choice.name}
-        options={Object.entries(spanNames).map(([value, text]) => ({ value, text }))}
+        options={optionsIn(spanNames)}
         onInput={(name) => choose({ name: name as Choice['name'] })}
       />
-      {choice.name === 'own' && (
-        <>
+      {choice.name === 'own' &&
+        (['first', 'last'] as const).map((end) => (
           <TextField
-            label="First day"
-            name="first"
+            key={end}
+            label={end === 'first' ? 'First day' : 'Last day'}
+            name={end}
             type="date"
             {...days}
-            value={choice.first}
-            onInput={(event) => choose({ first: event.currentTarget.value })}
+            value={choice[end]}
+            onInput={(event) => choose({ [end]: event.currentTarget.value })}
           />
-          <TextField
-            label="Last day"
-            name="last"
-            type="date"
-            {...days}
-            value={choice.last}
-            onInput={(event) => choose({ last: event.currentTarget.value })}
-          />
-        </>
-      )}
+        ))}
       <SelectField
         label="Server"
         name="server"
@@ -74,8 +66,5 @@ export function FilterFields({ filters, onChange, servers, users, now, start }: 
 /** The chosen one stays among them when the days change to some without its traffic. */
 function withAll(all: string, names: readonly string[], chosen: string) {
   const known = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
-  return [
-    { value: '', text: all },
-    ...known.toSorted().map((name) => ({ value: name, text: name })),
-  ];
+  return optionsOf(known.toSorted(), all);
 }

@@ -1,10 +1,10 @@
-// A report of usage as the server answers it, and the names of the files that are made of it.
-import type { Answer, Given } from '../api.ts';
-import { isoDay } from '../usage_days.ts';
+// A report of usage as the server sends it, and the names of the files that are made of it.
+import type { AccountAnswer, AccountGiven } from '../api/reading.ts';
+import { isoDay } from './days.ts';
 
-export type Report = Answer<'console_get_usage'>;
-/** What is asked for, but for how it is grouped. */
-export type ReportQuery = Omit<Given<'console_get_usage'>['query'], 'by'>;
+export type Report = AccountAnswer<'get_usage'>;
+/** The days, server and user that are asked for, without the grouping. */
+export type ReportQuery = Omit<AccountGiven<'get_usage'>['query'], 'by'>;
 
 /** "usage-acme-2026-11-01-2026-11-21.csv": the account, the first and the last day. */
 export function fileName(

@@ -1,21 +1,20 @@
 // Usage by server or by user: the largest first, as bars in a table.
+import { useScope } from '../api/scope.ts';
 import { Share } from '../charts/share.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, percent } from '../format.ts';
-import { Button } from '../ui/button.tsx';
-import { Card, Empty } from '../ui/card.tsx';
-import { Table } from '../ui/table.tsx';
+import { Button, Card, Empty, Table } from '../ui/ui.ts';
 import { fileName, type Report } from './report.ts';
 
 interface SharesCardProps {
   by: 'server' | 'user';
   report: Report;
-  account: string;
   /** Shows this one alone. */
   onChoose: (name: string) => void;
 }
 
-export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
+export function SharesCard({ by, report, onChoose }: SharesCardProps) {
+  const { account } = useScope();
   const rows = report.rows
     .map(({ up, down, total, ...row }) => ({ name: row[by] ?? '', up, down, total }))
     .sort((one, other) => other.total - one.total);
@@ -35,7 +34,7 @@ export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
       actions={
         rows.length > 0 && (
           <Button icon="download" onClick={save}>
-            Download CSV<span class="unseen"> {title.toLowerCase()}</span>
+            Download CSV<span class="visually-hidden"> {title.toLowerCase()}</span>
           </Button>
         )
       }
@@ -57,7 +56,7 @@ export function SharesCard({ by, report, account, onChoose }: SharesCardProps) {
                     name
                   ) : (
                     <button type="button" class="as-link" onClick={() => onChoose(name)}>
-                      <span class="unseen">Show only </span>
+                      <span class="visually-hidden">Show only </span>
                       {name}
                     </button>
                   ),

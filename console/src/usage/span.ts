@@ -1,5 +1,5 @@
-// Which days are asked for: a span by its name, or by its first and last day.
-import { day_seconds, daysBack, parseIsoDay, startOfDay, writtenDay } from '../usage_days.ts';
+// The days that are asked for: a span by its name, or by its first and last day.
+import { day_seconds, daysBack, parseIsoDay, startOfDay, writtenDay } from './days.ts';
 
 export const spanNames = {
   period: 'This billing period',
@@ -18,7 +18,7 @@ export interface Choice {
   last: string;
 }
 
-/** What a request asks for: `from <= time < to`; what is left out is for the server to say. */
+/** The span of a request: `from <= time < to`; the server chooses an end that is left out. */
 export interface Span {
   from?: number;
   to?: number;

@@ -1,19 +1,24 @@
 // Creating an account, and changing its contract.
 import { useState } from 'preact/hooks';
-import type { Answer, Given } from '../../api.ts';
-import { expiryOf } from '../../forms/expiry_field.tsx';
+import type { Answer, Given } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { LimitField, limitOf } from '../../contract/limit_field.tsx';
+import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
+import { FormDialog } from '../../forms/form_dialog.tsx';
+import { nameRule } from '../../forms/name_rule.ts';
 import { now } from '../../now.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
-import { ShownOnce } from '../../ui/shown_once.tsx';
-import { Ask } from '../ask.tsx';
-import { ExpiryMoment } from '../moment.tsx';
+import {
+  CheckField,
+  Dialog,
+  Form,
+  optionsIn,
+  optionsOf,
+  SelectField,
+  ShownOnce,
+  TextField,
+  textOf,
+} from '../../ui/ui.ts';
 import type { Account } from '../states.ts';
-import { LimitField, limitOf } from './limit_field.tsx';
-import { nameRule } from './name_rule.ts';
 
 const day_seconds = 86_400;
 /** A second, and ten years: what the server takes. */
@@ -56,7 +61,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
   }
   return (
     <Dialog title="Create an account" onClose={onClose}>
-      <Form verb="Create the account" explain={explain} onSubmit={create} onCancel={onClose}>
+      <Form verb="Create the account" onSubmit={create} onCancel={onClose}>
         <TextField
           label="Name"
           name="name"
@@ -85,7 +90,7 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
     return `Saved the contract of ${of.name}.`;
   };
   return (
-    <Ask
+    <FormDialog
       title={`Contract of ${of.name}`}
       verb="Save"
       kind="primary"
@@ -93,14 +98,19 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
       onClose={onClose}
     >
       <ContractFields of={of} />
-    </Ask>
+    </FormDialog>
   );
 }
 
+/** The actions of nodes over the limit, in words. */
+export const onLimitTexts = {
+  refuse: 'refuse: nodes refuse connections',
+  allow: 'allow: connections go on, and are billed',
+};
+
 function ContractFields({ of }: { of?: Account }) {
   const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
-  const [scheme, setScheme] = useState(of?.port_scheme ?? 'default');
-  const [onLimit, setOnLimit] = useState<string>(of?.on_limit ?? 'refuse');
+  const scheme = of?.port_scheme ?? 'default';
   const names = [...new Set([scheme, ...schemes.map(({ name }) => name)])];
   return (
     <>
@@ -109,20 +119,15 @@ function ContractFields({ of }: { of?: Account }) {
       <SelectField
         label="Over the limit"
         name="on_limit"
-        value={onLimit}
-        onInput={setOnLimit}
-        options={[
-          { value: 'refuse', text: 'refuse: nodes refuse connections' },
-          { value: 'allow', text: 'allow: connections go on, and are billed' },
-        ]}
+        initial={of?.on_limit ?? 'refuse'}
+        options={optionsIn(onLimitTexts)}
       />
-      <ExpiryMoment label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
+      <ExactExpiryField label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
       <SelectField
         label="Port scheme"
         name="port_scheme"
-        value={scheme}
-        onInput={setScheme}
-        options={names.map((name) => ({ value: name, text: name }))}
+        initial={scheme}
+        options={optionsOf(names)}
         hint={of && 'Another one changes every port at which the account reaches its servers.'}
       />
       <TextField

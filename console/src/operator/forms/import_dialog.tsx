@@ -1,13 +1,8 @@
 // Importing the inventory from a file: looked at first, then done as a whole or not at all.
 import { useState } from 'preact/hooks';
-import { ApiError } from '../../api.ts';
+import { invalidField } from '../../api/api.ts';
 import { count } from '../../format.ts';
-import { explain } from '../../sentences.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, Field } from '../../ui/field.tsx';
-import { Form } from '../../ui/form.tsx';
-import { Table } from '../../ui/table.tsx';
-import { say } from '../../ui/toast.tsx';
+import { CheckField, Dialog, Field, Form, notify, Table } from '../../ui/ui.ts';
 import { importInventory, type Outcome } from '../inventory.ts';
 
 interface Looked {
@@ -20,7 +15,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [looked, setLooked] = useState<Looked>();
   const look = async (fields: FormData) => {
     const file = fields.get('file');
-    if (!(file instanceof File) || file.name === '') throw new ApiError('file: choose one.', 400);
+    if (!(file instanceof File) || file.name === '') throw invalidField('file', 'choose one.');
     const remove_missing = fields.has('remove_missing') ? 'true' : 'false';
     setLooked({
       file,
@@ -33,11 +28,11 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     const { file, remove_missing } = looked;
     const done = await importInventory(file, { dry_run: 'false', remove_missing });
     onClose();
-    say(`Imported ${file.name}: ${sentenceOf(done)}`);
+    notify(`Imported ${file.name}: ${sentenceOf(done)}`);
   };
   return (
     <Dialog title="Import an inventory" onClose={onClose} wide>
-      {/* The server's answer has a line for each fault. */}
+      {/* The server's response has a line for each fault. */}
       <div class="lines">
         {looked ? (
           <Form
@@ -48,20 +43,13 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
                 : 'Import'
             }
             kind={looked.outcome.removed.length > 0 ? 'danger' : 'primary'}
-            explain={explain}
             onSubmit={submit}
             onCancel={() => setLooked(undefined)}
           >
             <Preview name={looked.file.name} outcome={looked.outcome} />
           </Form>
         ) : (
-          <Form
-            key="file"
-            verb="Look what would change"
-            explain={explain}
-            onSubmit={look}
-            onCancel={onClose}
-          >
+          <Form key="file" verb="Look what would change" onSubmit={look} onCancel={onClose}>
             <p>
               One file with servers and their exit IPs. A server that is named gets exactly these
               fields and exit IPs. With any fault in the file nothing changes.

@@ -1,63 +1,54 @@
 // Inviting a node: the code is shown once, with the line that its agent joins by.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { facts } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
+import { MakerDialog } from '../../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
-import { change, useRead } from '../../reading.ts';
-import { explain } from '../../sentences.ts';
-import { facts } from '../../session.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
-import { ShownOnce } from '../../ui/shown_once.tsx';
+import { Copy, SelectField, ShownOnce, TextField, textOf } from '../../ui/ui.ts';
 
 /** `server`: chosen already. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
   const servers = useRead('admin_list_servers', {}).data ?? [];
   const [chosen, setChosen] = useState(server ?? '');
-  const [lifetime, setLifetime] = useState(String(lifetimes.day));
-  const [invite, setInvite] = useState<Answer<'admin_create_invite'>>();
   const name = chosen || servers[0]?.name || '';
-  const create = async (fields: FormData) => {
-    setInvite(
-      await change('admin_create_invite', {
-        body: { server: name, lifetime_seconds: Number(textOf(fields, 'lifetime_seconds')) },
-      }),
-    );
+  const make = (fields: FormData) => {
+    const lifetime_seconds = Number(textOf(fields, 'lifetime_seconds'));
+    return change('admin_create_invite', { body: { server: name, lifetime_seconds } });
   };
   const { hour, day, week } = lifetimes;
   return (
-    <Dialog title={invite ? `Code for a node of ${name}` : 'Invite a node'} onClose={onClose}>
-      {invite ? (
-        <NewCode invite={invite} onDone={onClose} />
-      ) : (
-        <Form verb="Make the code" explain={explain} onSubmit={create} onCancel={onClose}>
-          <p>
-            A node is a machine that carries the traffic of one server. Its agent joins with a code,
-            once.
-          </p>
-          <SelectField
-            label="Server"
-            name="server"
-            required
-            value={name}
-            onInput={setChosen}
-            options={(server ? [{ name: server, title: '' }] : servers).map((one) => ({
-              value: one.name,
-              text: one.title ? `${one.name}: ${one.title}` : one.name,
-            }))}
-          />
-          <SelectField
-            label="The code works for"
-            name="lifetime_seconds"
-            value={lifetime}
-            onInput={setLifetime}
-            options={lifetimeOptions(hour, day, week)}
-          />
-        </Form>
-      )}
-    </Dialog>
+    <MakerDialog
+      title="Invite a node"
+      titleOf={() => `Code for a node of ${name}`}
+      verb="Make the code"
+      make={make}
+      shown={(invite) => <NewCode invite={invite} onDone={onClose} />}
+      onClose={onClose}
+    >
+      <p>
+        A node is a machine that carries the traffic of one server. Its agent joins with a code,
+        once.
+      </p>
+      <SelectField
+        label="Server"
+        name="server"
+        required
+        value={name}
+        onInput={setChosen}
+        options={(server ? [{ name: server, title: '' }] : servers).map((one) => ({
+          value: one.name,
+          text: one.title ? `${one.name}: ${one.title}` : one.name,
+        }))}
+      />
+      <SelectField
+        label="The code works for"
+        name="lifetime_seconds"
+        initial={String(lifetimes.day)}
+        options={lifetimeOptions(hour, day, week)}
+      />
+    </MakerDialog>
   );
 }
 

@@ -1,14 +1,13 @@
 // Adding a server to the network, and changing what is known of one.
-import type { Given } from '../../api.ts';
-import { change, useRead } from '../../reading.ts';
-import { CheckField, TextField } from '../../ui/field.tsx';
-import { textOf } from '../../ui/form.tsx';
-import { Ask } from '../ask.tsx';
-import { nameRule } from './name_rule.ts';
+import type { Given } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { FormDialog } from '../../forms/form_dialog.tsx';
+import { nameRule } from '../../forms/name_rule.ts';
+import { CheckField, TextField, textOf } from '../../ui/ui.ts';
 
 const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
-/** What the forms know of a server. */
+/** The facts about a server in the forms. */
 type ServerFacts = Required<Given<'admin_create_server'>['body']>;
 
 interface NewServerDialogProps {
@@ -24,7 +23,7 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
     return `${name} is part of the network. Give it exit IPs, and a node.`;
   };
   return (
-    <Ask
+    <FormDialog
       title="Add a server"
       verb="Add the server"
       kind="primary"
@@ -40,7 +39,7 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
         hint="Such as fra1; it stays. Letters, digits and . _ @ -"
       />
       <ServerFields />
-    </Ask>
+    </FormDialog>
   );
 }
 
@@ -57,7 +56,7 @@ export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: 
     return `Saved ${of.name}.`;
   };
   return (
-    <Ask
+    <FormDialog
       title={`Change ${of.name}`}
       verb="Save"
       kind="primary"
@@ -66,7 +65,7 @@ export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: 
       wide
     >
       <ServerFields of={of} />
-    </Ask>
+    </FormDialog>
   );
 }
 

@@ -1,15 +1,20 @@
 // The exit IPs of a server: port base, health, and where geo-IP providers see them.
-import type { Answer } from '../../api.ts';
+import type { Answer } from '../../api/api.ts';
+import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
-import { change } from '../../reading.ts';
-import { Status } from '../../ui/badge.tsx';
-import { Button, IconButton } from '../../ui/button.tsx';
-import { Card, Empty } from '../../ui/card.tsx';
-import { TextField } from '../../ui/field.tsx';
-import { textOf } from '../../ui/form.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { Ask, useDialog } from '../ask.tsx';
-import { Happened } from '../moment.tsx';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
+import { Since } from '../../relative_time.tsx';
+import {
+  Button,
+  Card,
+  type Column,
+  Empty,
+  IconButton,
+  Status,
+  Table,
+  TextField,
+  textOf,
+} from '../../ui/ui.ts';
 
 type Server = Answer<'admin_get_server'>;
 type Exit = Server['exit_ips'][number];
@@ -78,7 +83,7 @@ const columns: Column<Exit>[] = [
           <Status status={status} />
         </span>
         <span class="note">
-          <Happened at={status_time} never="never checked" />
+          <Since at={status_time} never="never checked" />
         </span>
       </span>
     ),
@@ -137,7 +142,7 @@ function AddExit({ server, onClose }: { server: Server; onClose: () => void }) {
   let free = 1;
   while (taken.has(free)) free += 1;
   return (
-    <Ask
+    <FormDialog
       title={`Add an exit IP to ${server.name}`}
       verb="Add the exit IP"
       kind="primary"
@@ -156,7 +161,7 @@ function AddExit({ server, onClose }: { server: Server; onClose: () => void }) {
         hint="IPv4 or IPv6; the node’s machine must have it."
       />
       <PortBaseField value={free} />
-    </Ask>
+    </FormDialog>
   );
 }
 
@@ -168,7 +173,7 @@ interface OfExit {
 
 function ChangeExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
   return (
-    <Ask
+    <FormDialog
       title={`Port base of ${ip}`}
       verb="Save"
       kind="primary"
@@ -183,13 +188,13 @@ function ChangeExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
         new one.
       </p>
       <PortBaseField value={port_base} />
-    </Ask>
+    </FormDialog>
   );
 }
 
 function RemoveExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
   return (
-    <Ask
+    <FormDialog
       title={`Remove ${ip} from ${server}?`}
       verb={`Remove ${ip}`}
       onClose={onClose}
@@ -202,6 +207,6 @@ function RemoveExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
         <strong>Nobody leaves from {ip} any more</strong>; the ports of port base {port_base} close
         on every node of {server}. Its health and geo-IP statuses go with it.
       </p>
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,24 +1,24 @@
-// Asking a node what it would do with a connection: its verdict in words.
+// Asking a node what it would do with a connection: its decision in words.
 import { useState } from 'preact/hooks';
-import { type Answer, call, type Given } from '../../api.ts';
-import { explain } from '../../sentences.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Card } from '../../ui/card.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
-import { Form, textOf } from '../../ui/form.tsx';
-import { Known } from '../known.tsx';
+import { type Answer, call, type Given } from '../../api/api.ts';
+import {
+  Badge,
+  Card,
+  DescriptionList,
+  Form,
+  optionsOf,
+  SelectField,
+  TextField,
+  textOf,
+} from '../../ui/ui.ts';
 
-type Verdict = Answer<'admin_explain'>;
+type Decision = Answer<'admin_explain'>;
 type Connection = Given<'admin_explain'>['body'];
 
-const methods = ['CONNECT', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE'].map((value) => ({
-  value,
-  text: value,
-}));
+const methods = optionsOf(['CONNECT', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE']);
 
 export function Explain({ server, hasNode }: { server: string; hasNode: boolean }) {
-  const [method, setMethod] = useState('CONNECT');
-  const [answer, setAnswer] = useState<{ of: Connection; verdict: Verdict }>();
+  const [answer, setAnswer] = useState<{ of: Connection; decision: Decision }>();
   const ask = async (fields: FormData) => {
     setAnswer(undefined);
     const [user, token] = [textOf(fields, 'user'), textOf(fields, 'token')];
@@ -30,15 +30,15 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
       ...(user && { user }),
       ...(token && { token }),
     };
-    setAnswer({ of, verdict: await call('admin_explain', { path: { server }, body: of }) });
+    setAnswer({ of, decision: await call('admin_explain', { path: { server }, body: of }) });
   };
   return (
     <Card
       title="Explain a connection"
-      note="A node of this server answers with the code that judges real connections, from what it has applied. Nothing is dialled or counted."
+      note="A node of this server answers with the code that decides about real connections, from what it has applied. Nothing is dialled or counted."
     >
       {hasNode ? (
-        <Form verb="Ask a node" explain={explain} onSubmit={ask}>
+        <Form verb="Ask a node" onSubmit={ask}>
           <div class="fields">
             <TextField label="From address" name="from" required placeholder="192.0.2.10" />
             <TextField
@@ -53,13 +53,7 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
           </div>
           <div class="fields">
             <TextField label="Asks for host" name="host" required placeholder="www.example.com" />
-            <SelectField
-              label="By method"
-              name="method"
-              value={method}
-              onInput={setMethod}
-              options={methods}
-            />
+            <SelectField label="By method" name="method" options={methods} />
           </div>
           <div class="fields">
             <TextField
@@ -84,32 +78,34 @@ export function Explain({ server, hasNode }: { server: string; hasNode: boolean 
   );
 }
 
-const verdicts = {
+const decisions = {
   allow: { tone: 'good', text: 'let through' },
   challenge: { tone: 'warn', text: 'asked for credentials' },
   deny: { tone: 'bad', text: 'turned away' },
 } as const;
 
-function Said({ of, verdict }: { of: Connection; verdict: Verdict }) {
-  const { tone, text } = verdicts[verdict.verdict];
+function Said({ of, decision }: { of: Connection; decision: Decision }) {
+  const { tone, text } = decisions[decision.verdict];
   const facts: Array<[string, string | undefined]> = [
-    ['HTTP status', String(verdict.status)],
-    ['Reason', verdict.reason],
-    ['Decided by', verdict.rule],
-    ['Account', verdict.account],
-    ['User', verdict.user],
-    ['Leaves from', verdict.exit_ip],
-    ['Connects to', verdict.dial],
-    ['Answered by', `${verdict.node}, at revision ${verdict.revision}`],
+    ['HTTP status', String(decision.status)],
+    ['Reason', decision.reason],
+    ['Decided by', decision.rule],
+    ['Account', decision.account],
+    ['User', decision.user],
+    ['Leaves from', decision.exit_ip],
+    ['Connects to', decision.dial],
+    ['Answered by', `${decision.node}, at revision ${decision.revision}`],
   ];
   return (
-    <div class="said-verdict">
+    <div class="said-decision">
       <h3>
-        <Badge tone={tone}>{verdict.verdict}</Badge>{' '}
+        <Badge tone={tone}>{decision.verdict}</Badge>{' '}
         {`${of.method} ${of.host} from ${of.from} at port ${of.port} would be ${text}.`}
       </h3>
-      {verdict.message && <p>The client would be told: “{verdict.message}”</p>}
-      <Known of={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))} />
+      {decision.message && <p>The client would be told: “{decision.message}”</p>}
+      <DescriptionList
+        of={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))}
+      />
     </div>
   );
 }

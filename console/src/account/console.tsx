@@ -1,0 +1,96 @@
+// The account's console: its pages, by what the permissions of whoever is signed in open.
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { Route, Switch, useLocation } from 'wouter-preact';
+import { ApiError, call } from '../api/api.ts';
+import { follow } from '../api/live.ts';
+import { whoIs } from '../api/reading.ts';
+import { personScope, ScopeContext } from '../api/scope.ts';
+import { explain } from '../api/sentences.ts';
+import {
+  handleAuthError,
+  readSessionAgain,
+  type Session,
+  session,
+  setSession,
+} from '../api/session.ts';
+import { Frame, type Place } from '../frame.tsx';
+import { NotFoundPage } from '../not_found.tsx';
+import { paths } from '../paths.ts';
+import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
+import { pages } from './pages.tsx';
+
+/** Another person may sign in in another tab, and is then shown their own console, from its first page on. */
+export function AccountConsole() {
+  const [, navigate] = useLocation();
+  const { user, account } = session.value as Session;
+  const who = whoIs(session.value);
+  const before = useRef(who);
+  useLayoutEffect(() => {
+    if (before.current === who) return;
+    before.current = who;
+    navigate(paths.overview);
+    notify(`You are now signed in as ${user.name} of ${account}.`);
+  }, [who, navigate, user, account]);
+  return <OwnConsole key={who} />;
+}
+
+function OwnConsole() {
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    void follow('/console/events', signal, readSessionAgain);
+    const look = () => document.visibilityState === 'visible' && readSessionAgain();
+    document.addEventListener('visibilitychange', look, { signal });
+    return () => {
+      stop.abort();
+      // The next person may be of another account, where nothing of this is to be undone.
+      toasts.value = [];
+    };
+  }, []);
+  const { user, account } = session.value as Session;
+  const scope = personScope();
+  const open = pages.filter(({ may }) => may.length === 0 || may.some((flag) => user.flags[flag]));
+  const places: Place[] = open.map(({ path, name, icon }) => ({ path, name, icon }));
+  const leave = async () => {
+    try {
+      await call('console_sign_out', {});
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 401)) {
+        handleAuthError(error);
+        notifyError(`You are still signed in: ${explain(error).sentence}`);
+        return;
+      }
+    }
+    setSession(null);
+    navigate(paths.overview);
+  };
+  return (
+    <Frame
+      places={places}
+      who={
+        <>
+          <strong>{user.display_name}</strong>
+          <br />
+          {user.name} of {account}
+        </>
+      }
+      onLeave={() => void leave()}
+    >
+      <ScopeContext.Provider value={scope}>
+        <PageNotice.Provider value={scope.readOnlyReason}>
+          <Switch>
+            {open.map(({ path, hasBelow, Page }) => (
+              <Route key={path} path={hasBelow ? `${path}/*?` : path}>
+                <Page />
+              </Route>
+            ))}
+            <Route>
+              <NotFoundPage />
+            </Route>
+          </Switch>
+        </PageNotice.Provider>
+      </ScopeContext.Provider>
+    </Frame>
+  );
+}

@@ -1,0 +1,147 @@
+// The things that need the attention of the person who is signed in: each as a sentence, with the page that mends it.
+import { type Item, named, worstFirst } from '../../attention/items.ts';
+import { bytes, count, date, fromNow } from '../../format.ts';
+import { paths } from '../../paths.ts';
+import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
+import type { Known, User } from './known.ts';
+
+const day_seconds = 86_400;
+const contractEndsSoon_seconds = 30 * day_seconds;
+const tokenEndsSoon_seconds = 7 * day_seconds;
+
+const usage = { path: paths.usage, text: 'Usage' };
+const tokens = { path: paths.tokens, text: 'API tokens' };
+const users = { path: paths.users, text: 'Users' };
+const ownSignIn = { path: paths.signIn, text: 'Your sign-in' };
+
+function ofContract({ contract, now }: Known): Item[] {
+  if (!contract) return [];
+  const items: Item[] = [];
+  if (contract.suspended) {
+    items.push({
+      key: 'suspended',
+      tone: 'bad',
+      sentence:
+        'The contract is suspended: nothing is let through, and nothing can be changed. Ask your provider.',
+    });
+  }
+  const left = contract.expiry - now;
+  if (left <= 0) {
+    items.push({
+      key: 'expired',
+      tone: 'bad',
+      sentence: `The contract ended on ${date(contract.expiry)}: nothing is let through. Ask your provider to renew it.`,
+    });
+  } else if (left <= contractEndsSoon_seconds) {
+    items.push({
+      key: 'ending',
+      tone: 'warn',
+      sentence: `The contract ends ${fromNow(contract.expiry, now)}, on ${date(contract.expiry)}. Ask your provider to renew it.`,
+    });
+  }
+  return items;
+}
+
+function ofLimit({ contract, forecast, servers: own = [], now }: Known): Item[] {
+  if (!contract) return [];
+  const items: Item[] = [];
+  const { period, on_limit } = contract;
+  const follows = on_limit === 'refuse' ? 'connections are refused' : 'what is over it is billed';
+  if (contract.over_limit) {
+    items.push({
+      key: 'over',
+      tone: 'bad',
+      sentence: `The limit of ${bytes(period.limit)} is used up: ${follows} until the next period begins ${fromNow(period.end, now)}.`,
+      link: usage,
+    });
+  } else if (forecast?.limit_reached_at !== undefined) {
+    items.push({
+      key: 'forecast',
+      tone: 'warn',
+      sentence: `At this pace the limit of ${bytes(period.limit)} is reached ${fromNow(forecast.limit_reached_at, now)}, before the period ends; then ${follows}.`,
+      link: usage,
+    });
+  }
+  const over = own.filter(
+    (one) => one.usage.limit !== period.limit && one.usage.current >= one.usage.limit,
+  );
+  if (contract.detailed_billing && over.length > 0) {
+    items.push({
+      key: 'over-server',
+      tone: 'bad',
+      sentence: `The own limit of ${named(over.map((one) => one.server))} is used up: ${follows} there.`,
+      link: usage,
+    });
+  }
+  return items;
+}
+
+function ofTokens({ tokens: list = [], now }: Known): Item[] {
+  const items: Item[] = [];
+  const over = list.filter(({ expiry }) => expiry !== null && expiry <= now);
+  if (over.length > 0) {
+    items.push({
+      key: 'tokens-over',
+      tone: 'warn',
+      sentence: `${count(over.length, 'API token has', 'API tokens have')} expired: ${named(over.map(({ name }) => name))}. Remove or replace ${over.length === 1 ? 'it' : 'them'}.`,
+      link: tokens,
+    });
+  }
+  for (const { name, expiry } of list) {
+    if (expiry === null || expiry <= now || expiry - now > tokenEndsSoon_seconds) continue;
+    items.push({
+      key: `token-${name}`,
+      tone: 'warn',
+      sentence: `The API token ${name} ends ${fromNow(expiry, now)}; what uses it stops working then.`,
+      link: tokens,
+    });
+  }
+  return items;
+}
+
+function ofUsers({ users: list = [], now }: Known): Item[] {
+  const waiting = list.filter(
+    ({ active, sign_in }) =>
+      active && sign_in.invited_until !== null && sign_in.last_sign_in_at === null,
+  );
+  if (waiting.length === 0) return [];
+  const label = ({ name, sign_in }: User) =>
+    (sign_in.invited_until ?? 0) > now ? name : `${name}, whose invitation is over`;
+  return [
+    {
+      key: 'invited',
+      tone: 'note',
+      sentence: `${count(waiting.length, 'invited user has', 'invited users have')} not signed in yet: ${named(waiting.map(label))}.`,
+      link: users,
+    },
+  ];
+}
+
+function ofPerson({ session }: Known): Item[] {
+  if (!session || session.second_factor) return [];
+  return [
+    {
+      key: 'second-factor',
+      tone: 'note',
+      sentence: session.has_password
+        ? 'You sign in with a password alone. A second factor keeps others out even when they learn it.'
+        : 'You have no password yet; set one, and a second factor, to sign in again later.',
+      link: ownSignIn,
+    },
+  ];
+}
+
+/** The things that need attention, the worst first. */
+export function attention(known: Known): Item[] {
+  const rules = [
+    ofContract,
+    ofLimit,
+    ofServers,
+    ofAuthlist,
+    ofOverrides,
+    ofTokens,
+    ofUsers,
+    ofPerson,
+  ];
+  return worstFirst(rules.flatMap((rule) => rule(known)));
+}

@@ -1,0 +1,183 @@
+// From nothing to the first page through a proxy: the steps, with commands for a server of the contract.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { change, useRead } from '../../api/reading.ts';
+import { type Session, session } from '../../api/session.ts';
+import { keysOf } from '../../authlist/form.tsx';
+import { explainListed } from '../../authlist/listed_elsewhere.ts';
+import { dateTime } from '../../format.ts';
+import { undoBy } from '../../forms/undo.ts';
+import { now } from '../../now.ts';
+import { paths } from '../../paths.ts';
+import { curlThrough } from '../../servers/curl.ts';
+import { portsOf } from '../../servers/exits.tsx';
+import { Button, Card, Copy, Empty, keepFocus, notify, notifyError } from '../../ui/ui.ts';
+import type { Overview } from './use_overview.ts';
+
+const example = 'https://www.example.com/';
+const lifetime_seconds = 8 * 3600;
+
+const unservedSentence = 'No machine serves a server of the contract at this moment.';
+
+interface ConnectCardProps {
+  servers: NonNullable<Overview['servers']>;
+  authlist: NonNullable<Overview['authlist']>;
+}
+
+export function ConnectCard({ servers, authlist }: ConnectCardProps) {
+  const place = placeToTry(servers);
+  const { user } = session.value as Session;
+  if (!place) {
+    return (
+      <Card title="Connect in three steps">
+        <Empty title="There is no server on the contract yet.">
+          An admin adds servers under <Link href={paths.servers}>Servers</Link>.
+        </Empty>
+      </Card>
+    );
+  }
+  const credentials = { user: user.flags.proxy ? user.name : 'USER', token: 'TOKEN' };
+  return (
+    <Card
+      title="Connect in three steps"
+      note={
+        place.isLive ? (
+          <>
+            The commands go through <strong>{place.server}</strong>; any of your servers will do.
+          </>
+        ) : (
+          `${unservedSentence} The commands work when one does.`
+        )
+      }
+    >
+      <ol class="first-steps">
+        <OwnAddress authlist={authlist} />
+        <li>
+          <div>
+            <h3>Fetch a page through the proxy</h3>
+            <p class="note">It then leaves from the exit IP {place.exit}.</p>
+          </div>
+          <Copy text={curlThrough(place, example)} what="the command" />
+        </li>
+        <li>
+          <div>
+            <h3>From anywhere else, use a token</h3>
+            <p class="note">
+              A proxy access token lets a user in from any address: it is the password. Make one
+              under <Link href={paths.users}>Users and tokens</Link>.
+            </p>
+          </div>
+          <Copy
+            text={curlThrough({ ...place, credentials }, example)}
+            what="the command with a token"
+          />
+        </li>
+      </ol>
+    </Card>
+  );
+}
+
+/** The short way to a command that works: the page of a server that is there. */
+export function ConnectHint({ servers }: Pick<ConnectCardProps, 'servers'>) {
+  const place = placeToTry(servers);
+  return (
+    <Card
+      title="Connect"
+      note={
+        place?.isLive ? (
+          <>
+            The page of the server <strong>{place.server}</strong> has settings to copy, for curl,
+            browsers and scripts.
+          </>
+        ) : (
+          unservedSentence
+        )
+      }
+      actions={
+        <Link class="button" href={place?.isLive ? paths.server(place.server) : paths.servers}>
+          {place?.isLive ? `Settings for ${place.server}` : 'Servers'}
+        </Link>
+      }
+    >
+      {null}
+    </Card>
+  );
+}
+
+/** A port to try: of a server that is there, and an exit IP that works, if there is such. */
+function placeToTry(servers: NonNullable<Overview['servers']>) {
+  const places = servers.flatMap((server) =>
+    server.ips.flatMap((exit) =>
+      portsOf(server, exit).map(({ port, service }) => ({
+        server: server.server,
+        exit: exit.ip,
+        host: server.hostname,
+        port,
+        service,
+        isLive: server.nodes.live > 0,
+        rank:
+          (server.nodes.live > 0 ? 4 : 0) +
+          (exit.status === 'ok' ? 2 : 0) +
+          (service === 'proxy' ? 1 : 0),
+      })),
+    ),
+  );
+  return places.sort((one, other) => other.rank - one.rank)[0];
+}
+
+/** The first step: lists the address of this very browser at one press, for whoever may use proxies. */
+function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
+  const { user, writable } = session.value as Session;
+  const ip = useRead('console_get_address', {}).data?.ip;
+  const [busy, setBusy] = useState(false);
+  const listed = authlist.find((entry) => entry.ip === ip && entry.user_active);
+  const canList = user.flags.proxy && writable && !listed;
+  const list = async (button: HTMLElement) => {
+    if (busy) return;
+    setBusy(true);
+    // It goes away when the address is listed.
+    keepFocus(button);
+    try {
+      const body = { user: user.name, expiry: now.value + lifetime_seconds };
+      const entry = await change('console_create_authlist_entry', { body });
+      const { ip, id } = entry;
+      const back = async () => {
+        await change('console_remove_authlist_entry', { path: { id } });
+        return `${ip} is off the authlist again.`;
+      };
+      const undo = undoBy(back, { about: keysOf(entry), until: entry.expiry });
+      notify(`${ip} is let in for 8 hours.`, undo);
+    } catch (error) {
+      notifyError(explainListed(error, ip ?? '', authlist, user.flags.admin).sentence);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <li>
+      <div>
+        <h3>Let your address in</h3>
+        <p class="note">
+          {listed ? (
+            `Your address ${listed.ip} is on the authlist for ${listed.user}, until ${dateTime(listed.expiry)}.`
+          ) : canList ? (
+            `Connections from ${ip ?? 'your address'} are then let in without a password, as ${user.name}.`
+          ) : (
+            <>
+              {ip && `This browser comes from ${ip}. `}
+              Add the address, and the user whom it stands for, to the{' '}
+              <Link href={paths.authlist}>IP authlist</Link>.
+            </>
+          )}
+        </p>
+      </div>
+      {canList && (
+        <div class="actions">
+          <Button busy={busy} onClick={(event) => void list(event.currentTarget)}>
+            {ip ? `Let ${ip} in for 8 hours` : 'Let my address in for 8 hours'}
+          </Button>
+        </div>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,56 @@
+// The facts that the overview of an account evaluates: the parts of the server's responses that matter for it.
+import type { DnsState } from '../../dns/entries.ts';
+import type { Forecast } from '../../usage/forecast.ts';
+
+interface Contract {
+  suspended: boolean;
+  expiry: number;
+  over_limit: boolean;
+  on_limit: string;
+  detailed_billing: boolean;
+  period: { usage: number; limit: number; end: number };
+}
+
+interface Server {
+  server: string;
+  usage: { limit: number; current: number };
+  nodes: { all: number; live: number };
+  ips: ReadonlyArray<{
+    ip: string;
+    status: string;
+    geostatus: Record<string, { status: string }>;
+  }>;
+}
+
+export interface AuthlistEntry {
+  ip: string;
+  user: string;
+  user_active: boolean;
+  expiry: number;
+}
+
+interface Token {
+  name: string;
+  expiry: number | null;
+}
+
+export interface User {
+  name: string;
+  active: boolean;
+  sign_in: { invited_until: number | null; last_sign_in_at: number | null };
+}
+
+/** The facts that could be read: parts that the person's permissions do not open, or that are still on their way, are left out. */
+export interface Known {
+  now: number;
+  session?: { has_password: boolean; second_factor: boolean };
+  contract?: Contract;
+  forecast?: Forecast | undefined;
+  servers?: readonly Server[];
+  authlist?: readonly AuthlistEntry[];
+  overrides?: readonly DnsState[];
+  /** Since when this page has seen an entry pending, by its id. */
+  pendingSince?: ReadonlyMap<number, number>;
+  tokens?: readonly Token[];
+  users?: readonly User[];
+}

@@ -1,0 +1,46 @@
+// The addresses from which a person without the admin permission is let in.
+import { Link } from 'wouter-preact';
+import { paths } from '../../paths.ts';
+import { Until } from '../../relative_time.tsx';
+import { Card, Empty, Table } from '../../ui/ui.ts';
+import type { Overview } from './use_overview.ts';
+
+const most_entries = 5;
+
+export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authlist']> }) {
+  // Those that end first are those to look at.
+  const shown = authlist.toSorted((a, b) => a.expiry - b.expiry).slice(0, most_entries);
+  const more = authlist.length - shown.length;
+  return (
+    <Card
+      title="Your addresses"
+      note="Connections from these are let in without a password, as you."
+      actions={<Link href={paths.authlist}>IP authlist</Link>}
+    >
+      {authlist.length === 0 ? (
+        <Empty title="No address of yours is on the authlist." />
+      ) : (
+        <Table
+          caption="Your addresses on the authlist"
+          rows={shown}
+          keyOf={({ id }) => id}
+          columns={[
+            { heading: 'Address', cell: ({ ip }) => <span class="mono">{ip}</span>, names: true },
+            {
+              heading: 'Ends',
+              numeric: true,
+              cell: ({ expiry }) => <Until at={expiry} />,
+            },
+          ]}
+        />
+      )}
+      {more > 0 && (
+        <p>
+          <Link
+            href={paths.authlist}
+          >{`${more.toLocaleString('en')} more on the IP authlist`}</Link>
+        </p>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,80 @@
+// How the account stands, and what to do next: the first page of whoever is signed in.
+import '../../style/overview.css';
+import { useRef } from 'preact/hooks';
+import { flags, type Session, session } from '../../api/session.ts';
+import { AttentionCard } from '../../attention/card.tsx';
+import { Card, Page } from '../../ui/ui.ts';
+import { ConnectCard, ConnectHint } from './connect_card.tsx';
+import { ContractCard, TopServers } from './contract_card.tsx';
+import { OwnEntries } from './own_entries.tsx';
+import { PeriodCard } from './period_card.tsx';
+import { type Overview, useOverview } from './use_overview.ts';
+
+export function OverviewPage() {
+  const overview = useOverview();
+  const { user, account } = session.value as Session;
+  const { admin, billing, proxy } = flags.value;
+  const { contract, servers, authlist, items, isReading, faults } = overview;
+  // The first step fills the authlist; the next ones are still to come then.
+  const isNew = useRef(false);
+  isNew.current ||= isUnused(overview);
+  return (
+    <Page title="Overview">
+      {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
+      {servers && authlist && isNew.current && (
+        <ConnectCard servers={servers} authlist={authlist} />
+      )}
+      <AttentionCard items={items} isReading={isReading} faults={faults} />
+      {servers && (admin || proxy) && !isNew.current && <ConnectHint servers={servers} />}
+      {contract && (
+        <div class="overview-columns">
+          <div class="overview-column">
+            <PeriodCard
+              contract={contract}
+              forecast={overview.forecast}
+              month={overview.month}
+              linksToUsage={admin || billing}
+            />
+            {authlist && !admin && <OwnEntries authlist={authlist} />}
+          </div>
+          <div class="overview-column">
+            <ContractCard contract={contract} />
+            {servers && (admin || billing) && (
+              <TopServers servers={servers} linksToServers={admin || proxy} />
+            )}
+          </div>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** The account was not used so far: no address is listed, no API token was used, and nothing went through. */
+function isUnused({ contract, authlist, tokens }: Overview): boolean {
+  return (
+    authlist?.length === 0 &&
+    contract?.period.usage === 0 &&
+    (tokens ?? []).every(({ last_used_at }) => last_used_at === null)
+  );
+}
+
+function NoPermissions({ account, user }: { account: string; user: string }) {
+  return (
+    <Card title="You have no permissions yet">
+      <p>
+        {`You are signed in as ${user} of ${account}, but nothing of the account is open to you. An admin of ${account} can give you permissions:`}
+      </p>
+      <ul class="permissions">
+        <li>
+          <strong>proxy</strong>: use the proxies, and list your own addresses
+        </li>
+        <li>
+          <strong>billing</strong>: see the contract and its usage
+        </li>
+        <li>
+          <strong>admin</strong>: run the account: users, lists, tokens
+        </li>
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,108 @@
+// The running billing period: what is used of the limit, what it comes to, and the last thirty days.
+import { Link } from 'wouter-preact';
+import { Spark } from '../../charts/spark.tsx';
+import { bytes, count, date, dateTime, percent } from '../../format.ts';
+import { now } from '../../now.ts';
+import { paths } from '../../paths.ts';
+import { Until } from '../../relative_time.tsx';
+import { Card, Meter, Time } from '../../ui/ui.ts';
+import { day_seconds, everyDay, writtenDay } from '../../usage/days.ts';
+import { type Overview, spark_days } from './use_overview.ts';
+
+type Contract = NonNullable<Overview['contract']>;
+
+interface PeriodCardProps extends Pick<Overview, 'forecast' | 'month'> {
+  contract: Contract;
+  /** Where the page of usage is open to whoever looks. */
+  linksToUsage: boolean;
+}
+
+export function PeriodCard({ contract, forecast, month, linksToUsage }: PeriodCardProps) {
+  const { start, end, usage, limit } = contract.period;
+  const share = limit > 0 ? usage / limit : 1;
+  return (
+    <Card
+      title="This billing period"
+      note={
+        <>
+          {date(start)} to {date(end)},{' '}
+          <Time at={end} relative={timeLeft(end)} full={dateTime(end)} />
+        </>
+      }
+      actions={linksToUsage && <Link href={paths.usage}>Usage in detail</Link>}
+    >
+      <div class="stack-tight">
+        <p class="figure">
+          <strong>{bytes(usage)}</strong> of {bytes(limit)}
+          <span class="note"> · {percent(share)}</span>
+        </p>
+        <Meter
+          label="Usage of the limit in this period"
+          value={usage}
+          most={limit}
+          text={`${bytes(usage)} of ${bytes(limit)}, ${percent(share)}`}
+        />
+      </div>
+      {forecast && <ForecastLines contract={contract} forecast={forecast} />}
+      {month && month.total > 0 && <LastDays month={month} />}
+    </Card>
+  );
+}
+
+function timeLeft(end: number): string {
+  const days = Math.floor((end - now.value) / day_seconds);
+  return days < 1 ? 'ends within a day' : `${count(days, 'day')} left`;
+}
+
+function ForecastLines({
+  contract: { period },
+  forecast,
+}: {
+  contract: Contract;
+  forecast: NonNullable<Overview['forecast']>;
+}) {
+  const { usage, bytes_per_day, days, limit_reached_at } = forecast;
+  const share = period.limit > 0 ? ` (${percent(usage / period.limit)} of the limit)` : '';
+  return (
+    <div class="stack-tight">
+      <p>
+        At this pace it comes to about <strong>{bytes(usage)}</strong>
+        {share} by {date(period.end)}.
+        {limit_reached_at !== undefined && (
+          <>
+            {' '}
+            The limit would be reached{' '}
+            <strong>
+              <Until at={limit_reached_at} />
+            </strong>
+            , on {date(limit_reached_at)}.
+          </>
+        )}
+      </p>
+      <p class="note">
+        {`A forecast from the ${count(days, 'full day')} of this period, recent days counting more: ${bytes(bytes_per_day)} a day.`}
+      </p>
+    </div>
+  );
+}
+
+function LastDays({ month }: { month: NonNullable<Overview['month']> }) {
+  const days = everyDay(month, month.rows);
+  const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
+  const most =
+    busiest.total > 0 ? `; most on ${writtenDay(busiest.day)}: ${bytes(busiest.total)}` : '';
+  const text = `${bytes(month.total)} in the last ${spark_days} days${most}.`;
+  return (
+    <figure class="stack-tight">
+      <Spark
+        label={`Usage by day. ${text}`}
+        bars={days.map(({ day, total }) => ({
+          key: day,
+          value: total,
+          title: `${writtenDay(day)}: ${bytes(total)}`,
+        }))}
+      />
+      <figcaption class="note">{text}</figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,162 @@
+// Your sign-in: the password, the second factor, and the browsers that are signed in.
+import type { Answer } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { session } from '../../api/session.ts';
+import { count } from '../../format.ts';
+import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
+import { Since, Until } from '../../relative_time.tsx';
+import { Badge, Button, Card, type Column, Loaded, Page, Table } from '../../ui/ui.ts';
+import { PasswordDialog } from './password.tsx';
+import { EnrolDialog, RemoveSecondFactorDialog } from './second_factor.tsx';
+import { browserInWords } from './user_agent.ts';
+
+type OwnSession = Answer<'console_list_sessions'>[number];
+
+export function OwnSignInPage() {
+  const { user, account, has_password, second_factor } = session.value ?? {};
+  const { dialog, open } = useDialog();
+  const setPassword = () => open((close) => <PasswordDialog onClose={close} />);
+  const enrol = () => open((close) => <EnrolDialog onClose={close} />);
+  const turnOff = () => open((close) => <RemoveSecondFactorDialog onClose={close} />);
+  return (
+    <Page
+      title="Your sign-in"
+      note={
+        <>
+          You sign in as the user <strong>{user?.name}</strong> of the account{' '}
+          <strong>{account}</strong>.
+        </>
+      }
+    >
+      <div class="columns">
+        <Card
+          title="Password"
+          actions={
+            has_password ? <Badge tone="good">set</Badge> : <Badge tone="warn">not set</Badge>
+          }
+        >
+          <p>
+            {has_password
+              ? 'When it is changed, your other sessions end.'
+              : 'You came by a link. Without a password you need another link when this session is over.'}
+          </p>
+          <div>
+            <Button kind={has_password ? 'plain' : 'primary'} onClick={setPassword}>
+              {has_password ? 'Change the password' : 'Set a password'}
+            </Button>
+          </div>
+        </Card>
+        <Card
+          title="Second factor"
+          actions={
+            second_factor ? <Badge tone="good">on</Badge> : <Badge tone="neutral">off</Badge>
+          }
+        >
+          <p>
+            {second_factor
+              ? 'Signing in takes a code from your authenticator app, or a recovery code.'
+              : 'A code from an authenticator app on your phone, besides the password: a password that leaked is then not enough.'}
+          </p>
+          {has_password ? (
+            <div class="actions">
+              <Button kind={second_factor ? 'plain' : 'primary'} onClick={enrol}>
+                {second_factor ? 'New phone or new recovery codes' : 'Set it up'}
+              </Button>
+              {second_factor && <Button onClick={turnOff}>Turn it off</Button>}
+            </div>
+          ) : (
+            <p class="note">Set a password first.</p>
+          )}
+        </Card>
+      </div>
+      <Sessions />
+      {dialog}
+    </Page>
+  );
+}
+
+function Sessions() {
+  const sessions = useRead('console_list_sessions', {});
+  const { dialog, open } = useDialog();
+  const others = sessions.data?.filter(({ current }) => !current).length ?? 0;
+  const endOthers = () => open((close) => <EndOthersDialog others={others} onClose={close} />);
+  return (
+    <Card
+      title="Sessions"
+      note="Where you are signed in. End those that you do not know, and change the password then."
+      actions={others > 0 && <Button onClick={endOthers}>End all others</Button>}
+    >
+      <Loaded of={sessions} what="your sessions">
+        {(list) => (
+          <Table
+            caption="Your sessions"
+            columns={columns}
+            rows={list}
+            keyOf={({ id }) => id}
+            actions={(one) =>
+              !one.current && (
+                <Button
+                  aria-label={`End the session of ${browserInWords(one.browser)}`}
+                  onClick={() => open((close) => <EndDialog one={one} onClose={close} />)}
+                >
+                  End
+                </Button>
+              )
+            }
+          />
+        )}
+      </Loaded>
+      {dialog}
+    </Card>
+  );
+}
+
+const columns: Array<Column<OwnSession>> = [
+  {
+    heading: 'Browser',
+    names: true,
+    cell: ({ browser, current }) => (
+      <span class="row">
+        <span title={browser}>{browserInWords(browser)}</span>
+        {current && <Badge tone="good">this one</Badge>}
+      </span>
+    ),
+  },
+  { heading: 'Address', cell: ({ address }) => <span class="mono">{address}</span> },
+  { heading: 'Signed in', cell: ({ created_at }) => <Since at={created_at} /> },
+  { heading: 'Last seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
+  { heading: 'Ends', cell: ({ expiry }) => <Until at={expiry} /> },
+];
+
+function EndDialog({ one, onClose }: { one: OwnSession; onClose: () => void }) {
+  const name = browserInWords(one.browser);
+  const end = async () => {
+    await change('console_end_session', { path: { id: one.id } });
+    return `${name} is signed out.`;
+  };
+  return (
+    <FormDialog title="End a session" verb="End the session" onSubmit={end} onClose={onClose}>
+      <p>
+        <strong>{name}</strong> at <span class="mono">{one.address}</span>, last seen{' '}
+        <Since at={one.seen_at} />, is signed out at once.
+      </p>
+    </FormDialog>
+  );
+}
+
+function EndOthersDialog({ others, onClose }: { others: number; onClose: () => void }) {
+  const end = async () => {
+    await change('console_end_other_sessions', {});
+    return 'Only this browser is signed in now.';
+  };
+  return (
+    <FormDialog
+      title="End all other sessions"
+      verb={`End ${count(others, 'session')}`}
+      onSubmit={end}
+      onClose={onClose}
+    >
+      <p>Every browser but this one is signed out at once.</p>
+    </FormDialog>
+  );
+}

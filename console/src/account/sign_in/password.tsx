@@ -1,0 +1,102 @@
+// Passwords: the one that is asked for, a new one, and the form that sets or changes one's own.
+import { useState } from 'preact/hooks';
+import { change } from '../../api/reading.ts';
+import { facts, readSession, session } from '../../api/session.ts';
+import { FormDialog } from '../../forms/form_dialog.tsx';
+import '../../style/credentials.css';
+import { Field, TextField } from '../../ui/ui.ts';
+
+/** Tells password managers whose password the form is about. */
+export function UsernameForManagers({ user }: { user: string }) {
+  return <input type="text" name="username" autocomplete="username" value={user} readOnly hidden />;
+}
+
+/** The present password of whoever is signed in, asked anew. */
+export function PasswordField({ label, name = 'password' }: { label: string; name?: string }) {
+  return (
+    <>
+      <UsernameForManagers user={session.value?.user.name ?? ''} />
+      <TextField
+        label={label}
+        name={name}
+        type="password"
+        required
+        autocomplete="current-password"
+      />
+    </>
+  );
+}
+
+/** A new password; only its length is checked while it is typed. */
+export function NewPasswordField() {
+  const [length, setLength] = useState(0);
+  const [isShown, setIsShown] = useState(false);
+  const least = facts.value?.min_password_length ?? 12;
+  return (
+    <Field
+      label="New password"
+      name="password"
+      hint={
+        length === 0 || length >= least
+          ? `At least ${least} characters; a few words in a row are easy to remember.${length > 0 ? ' Long enough.' : ''}`
+          : `${length} of at least ${least} characters.`
+      }
+    >
+      {(given) => (
+        <div class="password-input">
+          <input
+            {...given}
+            type={isShown ? 'text' : 'password'}
+            required
+            minLength={least}
+            autocomplete="new-password"
+            autocapitalize="off"
+            spellcheck={false}
+            onInput={(event) => setLength([...event.currentTarget.value].length)}
+          />
+          <button
+            type="button"
+            class="button quiet"
+            aria-pressed={isShown}
+            aria-label="Show the new password"
+            onClick={() => setIsShown(!isShown)}
+          >
+            {isShown ? 'Hide' : 'Show'}
+          </button>
+        </div>
+      )}
+    </Field>
+  );
+}
+
+/** Sets one's own password, or changes it. */
+export function PasswordDialog({ onClose }: { onClose: () => void }) {
+  const { has_password, user } = session.value ?? {};
+  const save = async (fields: FormData) => {
+    await change('console_change_password', {
+      body: {
+        ...(has_password ? { current_password: String(fields.get('current_password')) } : {}),
+        password: String(fields.get('password')),
+      },
+    });
+    await readSession();
+    return has_password ? 'Your password is changed.' : 'Your password is set.';
+  };
+  return (
+    <FormDialog
+      title={has_password ? 'Change your password' : 'Set a password'}
+      verb={has_password ? 'Change the password' : 'Set the password'}
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      {has_password ? (
+        <PasswordField label="Present password" name="current_password" />
+      ) : (
+        <UsernameForManagers user={user?.name ?? ''} />
+      )}
+      <NewPasswordField />
+      <p class="note">Your other sessions end; this one goes on.</p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,47 @@
+// The recovery codes, shown once: to be copied, printed or saved.
+import { session } from '../../api/session.ts';
+import '../../style/recovery_codes.css';
+import { Button, CopyButton } from '../../ui/ui.ts';
+
+export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  const { user, account } = session.value ?? {};
+  const whose = `${user?.name} of ${account}, ${location.host}`;
+  const asText = `Exitward recovery codes: ${whose}\nEach works once.\n\n${codes.join('\n')}\n`;
+  return (
+    <>
+      <p>
+        The second factor is on. If your phone is lost, each of these codes signs you in once in
+        place of it. They are not shown again.
+      </p>
+      <div class="recovery-codes">
+        <p class="printed">Exitward recovery codes: {whose}. Each works once.</p>
+        <ul aria-label="Recovery codes">
+          {codes.map((code) => (
+            <li key={code}>
+              <code>{code}</code>
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div class="actions">
+        <CopyButton inWords text={codes.join('\n')} what="the recovery codes" />
+        <Button icon="download" onClick={() => saveText(asText, 'exitward-recovery-codes.txt')}>
+          Save as text
+        </Button>
+        <Button onClick={() => print()}>Print</Button>
+      </div>
+      <div class="form-actions">
+        <Button kind="primary" onClick={onDone}>
+          I have kept them
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function saveText(text: string, name: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  Object.assign(document.createElement('a'), { href: url, download: name }).click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

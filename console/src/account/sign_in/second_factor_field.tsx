@@ -1,0 +1,53 @@
+// The code of the second factor, asked for when somebody signs in: of the app, or a recovery code.
+import { useContext, useState } from 'preact/hooks';
+import '../../style/credentials.css';
+import { FieldFault, StartingFocus, TextField } from '../../ui/ui.ts';
+
+/** `name` is the field of the request. Read it with `codeOf`. */
+export function SecondFactorField({ name }: { name: string }) {
+  const [recovers, setRecovers] = useState(false);
+  // A fault of one kind of code says nothing of the other.
+  const fault = useContext(FieldFault);
+  const [settled, setSettled] = useState<typeof fault>();
+  return (
+    <FieldFault.Provider value={fault === settled ? undefined : fault}>
+      {recovers ? (
+        <StartingFocus key="recovery">
+          <TextField
+            label="Recovery code"
+            name={name}
+            required
+            autocapitalize="off"
+            hint="One of the ten that you kept, such as k3vd-9x0p-w2mr. Each works once."
+          />
+        </StartingFocus>
+      ) : (
+        <TextField
+          key="app"
+          label="Code"
+          name={name}
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          required
+          hint="Six digits from your authenticator app."
+        />
+      )}
+      <button
+        type="button"
+        class="text-button"
+        onClick={() => {
+          setSettled(fault);
+          setRecovers(!recovers);
+        }}
+      >
+        {recovers ? 'Use the authenticator app' : 'No phone at hand? Use a recovery code'}
+      </button>
+    </FieldFault.Provider>
+  );
+}
+
+/** The code as it is sent; undefined when the form has none. */
+export function codeOf(fields: FormData, name: string): string | undefined {
+  const code = String(fields.get(name) ?? '').replace(/\s/g, '');
+  return code === '' ? undefined : code;
+}

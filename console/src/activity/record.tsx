@@ -1,0 +1,56 @@
+// One record of the audit log as a sentence, with its fields before and after.
+import { dateTime } from '../format.ts';
+import { Since } from '../relative_time.tsx';
+import { Table } from '../ui/ui.ts';
+import type { AuditRecord } from './audit_log.tsx';
+import { auditSentence, differences } from './sentences.ts';
+
+export function OneRecord({ record }: { record: AuditRecord }) {
+  const { at, actor_kind, actor, address, action, target, request_id } = record;
+  const changed = differences(record);
+  return (
+    <details>
+      <summary>
+        <span class="activity-sentence">{auditSentence(record)}</span>
+        <span class="note activity-facts">
+          <Since at={at} />
+          <span>{dateTime(at)}</span>
+          {address && <span>from {address}</span>}
+        </span>
+      </summary>
+      <div class="stack">
+        {changed.length > 0 && (
+          <Table
+            caption="The record before and after"
+            rows={changed}
+            keyOf={({ field }) => field}
+            columns={[
+              { heading: 'Field', cell: ({ field }) => <code>{field}</code>, names: true },
+              { heading: 'Before', cell: ({ before }) => <Value text={before} /> },
+              { heading: 'After', cell: ({ after }) => <Value text={after} /> },
+            ]}
+          />
+        )}
+        <p class="note wrap-anywhere">
+          <code>{action}</code> on <code>{target}</code> by {actor_kind} {actor}
+          {request_id && (
+            <>
+              , request <code>{request_id}</code>
+            </>
+          )}
+        </p>
+      </div>
+    </details>
+  );
+}
+
+function Value({ text }: { text: string }) {
+  return text === '' ? (
+    <>
+      <span aria-hidden="true">–</span>
+      <span class="visually-hidden">nothing</span>
+    </>
+  ) : (
+    <span class="wrap-anywhere">{text}</span>
+  );
+}

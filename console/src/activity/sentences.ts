@@ -1,0 +1,252 @@
+// The audit log in sentences: who did what to whom, in the words of the console.
+import { bytes, count, dateTime } from '../format.ts';
+
+export interface AuditRecord {
+  actor_kind: string;
+  actor: string;
+  action: string;
+  target: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** The action and its target; `was` and `is` are the record before and after it, empty where there is none. */
+interface Deed {
+  target: string;
+  was: Fields;
+  is: Fields;
+}
+type Fields = Record<string, unknown>;
+
+/** A dash where the record does not hold it. */
+const text = (value: unknown) => (value === undefined || value === null ? '–' : String(value));
+const number = (value: unknown) => (typeof value === 'number' ? value : 0);
+const until = (fields: Fields) =>
+  typeof fields.expiry === 'number' ? `, until ${dateTime(fields.expiry)}` : '';
+const entries = (fields: Fields) =>
+  number(fields.entries) === 1
+    ? 'the one entry'
+    : `all ${count(number(fields.entries), 'entry', 'entries')}`;
+const restored = ({ is }: Deed) =>
+  `put ${count(number(is.restored), 'removed entry', 'removed entries')} back`;
+/** "token/12" -> "12". */
+const idIn = (target: string) => target.slice(target.lastIndexOf('/') + 1);
+const sessions = ({ is }: Deed) => {
+  const ended = number(is.sessions_ended);
+  return ended === 0 ? 'none was open' : `${count(ended, 'session')} ended`;
+};
+const permissions = (fields: Fields) =>
+  ['admin', 'billing', 'proxy'].filter((flag) => fields[flag] === 1 || fields[flag] === true);
+const alike = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Phrases for the changed fields that have one, joined; `otherwise` when none of them changed. */
+function changes(
+  { was, is }: Deed,
+  phrases: Record<string, (value: unknown) => string>,
+  otherwise: string,
+): string {
+  const said = Object.entries(phrases)
+    .filter(([field]) => field in is && !alike(was[field], is[field]))
+    .map(([field, phrase]) => phrase(is[field]));
+  return said.length === 0 ? otherwise : said.join(', and ');
+}
+
+const moment = (value: unknown) => dateTime(number(value));
+const entryChanges = {
+  ip: (value: unknown) => `now ${text(value)}`,
+  hostname: (value: unknown) => `now for ${text(value)}`,
+  server: (value: unknown) => `now on ${text(value)}`,
+  user: (value: unknown) => `now for ${text(value)}`,
+  expiry: (value: unknown) => `now until ${moment(value)}`,
+};
+const onOff = (what: string) => (value: unknown) =>
+  value ? `switched ${what} on` : `switched ${what} off`;
+
+function userChange({ target, was, is }: Deed): string {
+  const flags = alike(permissions(was), permissions(is))
+    ? []
+    : [`set the permissions of ${target} to ${permissions(is).join(', ') || 'none'}`];
+  const active = alike(was.active, is.active)
+    ? []
+    : [`${is.active ? 'enabled' : 'disabled'} the user ${target}`];
+  const name = alike(was.display_name, is.display_name)
+    ? []
+    : [`renamed ${target} to “${text(is.display_name)}”`];
+  return [...active, ...flags, ...name].join(', and ') || `changed the user ${target}`;
+}
+
+const contractChanges = {
+  suspended: (value: unknown) =>
+    value ? 'suspended the contract' : 'lifted the suspension of the contract',
+  plan: (value: unknown) => `set the plan to ${text(value)}`,
+  start: (value: unknown) => `set the start of the contract to ${moment(value)}`,
+  expiry: (value: unknown) => `set the end of the contract to ${moment(value)}`,
+  limit_bytes: (value: unknown) => `set the limit to ${bytes(number(value))} a period`,
+  on_limit: (value: unknown) =>
+    `switched to ${value === 'allow' ? 'allowing and billing' : 'refusing'} connections over the limit`,
+  detailed_billing: onOff('detailed server billing'),
+  port_scheme_id: () => 'changed the port scheme',
+  token_lifetime_seconds: () => 'changed the lifetime of proxy access tokens',
+};
+
+/** The words that follow the name of the actor, without the full stop; for each action that the server records. */
+export const deeds: Record<string, (deed: Deed) => string> = {
+  'authlist.create': ({ is }) =>
+    `added ${text(is.ip)} to the authlist for ${text(is.user)}${until(is)}`,
+  'authlist.change': (deed) =>
+    `changed the authlist entry ${text(deed.was.ip)} of ${text(deed.was.user)}: ${changes(deed, entryChanges, 'nothing new')}`,
+  'authlist.remove': ({ was }) => `removed ${text(was.ip)} of ${text(was.user)} from the authlist`,
+  'authlist.remove_all': ({ was }) => `removed ${entries(was)} from the authlist`,
+  'authlist.restore': (deed) => `${restored(deed)} on the authlist`,
+
+  'override.create': ({ is }) =>
+    `added a custom DNS entry on ${text(is.server)}: ${text(is.hostname)} leads to ${text(is.ip)}${until(is)}`,
+  'override.change': (deed) =>
+    `changed the custom DNS entry ${text(deed.was.hostname)} on ${text(deed.was.server)}: ${changes(deed, entryChanges, 'nothing new')}`,
+  'override.remove': ({ was }) =>
+    `removed the custom DNS entry ${text(was.hostname)} on ${text(was.server)}`,
+  'override.remove_all': ({ was }) => `removed ${entries(was)} of custom DNS`,
+  'override.restore': (deed) => `${restored(deed)} to custom DNS`,
+
+  'user.create': ({ target, is }) =>
+    `added the user ${target}, permissions: ${permissions(is).join(', ') || 'none'}`,
+  'user.change': userChange,
+  'user.raise_token_version': ({ target }) => `ended all proxy access tokens of ${target}`,
+  'user.invite': ({ target, is }) => `made an invitation for ${target}${until(is)}`,
+  'user.sign_in_link': ({ target, is }) => `made a link that signs in as ${target}${until(is)}`,
+  'user.reset_sign_in': (deed) =>
+    `took away the sign-in of ${deed.target} (password, second factor, invitations); ${sessions(deed)}`,
+  'user.end_sessions': (deed) => `signed ${deed.target} out everywhere; ${sessions(deed)}`,
+  'proxy_token.create': ({ target, is }) => `made a proxy access token for ${target}${until(is)}`,
+
+  'session.create': ({ is }) =>
+    ({ invitation: 'signed in by an invitation', link: 'signed in by a one-time link' })[
+      text(is.by)
+    ] ?? 'signed in',
+  'password.set': ({ target }) => `set a first password for ${target}`,
+  'password.change': ({ target }) => `changed the password of ${target}`,
+  'second_factor.set': ({ target }) => `set up a second factor for ${target}`,
+  'second_factor.remove': ({ target }) => `removed the second factor of ${target}`,
+  'second_factor.recover': ({ target, is }) =>
+    `used a recovery code of ${target}; ${count(number(is.codes_left), 'code')} left`,
+
+  'api_token.create': ({ is }) => `created the API token ${text(is.name)}${until(is)}`,
+  'api_token.view': ({ target }) => `viewed the text of API token ${idIn(target)}`,
+  'api_token.remove': ({ was }) => `revoked the API token ${text(was.name)}`,
+
+  'contract_server.add': ({ target }) => `added the server ${target} to the contract`,
+  'contract_server.change': ({ target, is }) =>
+    typeof is.limit_bytes === 'number'
+      ? `set the limit of ${target} on the contract to ${bytes(is.limit_bytes)}`
+      : `took the own limit of ${target} on the contract away`,
+  'contract_server.remove': ({ target }) => `took the server ${target} off the contract`,
+
+  'account.create': ({ target, is }) => `created the account ${target}, plan ${text(is.plan)}`,
+  'account.change': (deed) => changes(deed, contractChanges, 'changed the contract'),
+
+  'port_scheme.create': ({ target }) => `created the port scheme ${target}`,
+  'server.create': ({ target }) => `added the server ${target} to the network`,
+  'server.change': ({ target }) => `changed the server ${target}`,
+  'server.remove': ({ target }) => `removed the server ${target} from the network`,
+  'inventory.import': ({ is }) =>
+    `imported the inventory: ${number(is.added)} servers added, ${number(is.changed)} changed, ${number(is.removed)} removed`,
+  'exit_ip.add': ({ target }) => `added the exit IP ${idIn(target)} to ${hostIn(target)}`,
+  'exit_ip.change': ({ target, is }) =>
+    `moved the exit IP ${idIn(target)} of ${hostIn(target)} to port base ${text(is.port_base)}`,
+  'exit_ip.remove': ({ target }) => `removed the exit IP ${idIn(target)} of ${hostIn(target)}`,
+  'node.invite': ({ target, is }) => `invited a node to ${target}${until(is)}`,
+  'node.uninvite': ({ target }) => `took back invitation ${idIn(target)} of a node`,
+  'node.join': ({ target }) => `joined ${hostIn(target)} as the node ${idIn(target)}`,
+  'node.revoke': ({ was }) => `revoked the node ${text(was.name)}`,
+  'operator_token.create': ({ target }) => `created the operator token ${target}`,
+  'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,
+  'maintenance.on': () => 'took the service down for maintenance',
+  'maintenance.off': () => 'ended the maintenance',
+  'database.restore': () => 'restored the database from a backup',
+};
+
+/** "fra1/203.0.113.7" -> "fra1". */
+function hostIn(target: string): string {
+  return target.slice(0, target.lastIndexOf('/'));
+}
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+/** The actor, as a sentence begins. Names of an account's own people and tokens come without the account's. */
+export function actorName({
+  actor_kind,
+  actor,
+}: Pick<AuditRecord, 'actor_kind' | 'actor'>): string {
+  // ACCOUNT/NAME: names of accounts hold no slash.
+  const own = actor.slice(actor.indexOf('/') + 1);
+  if (actor_kind === 'user') return own;
+  if (actor_kind === 'account') return `API token ${own}`;
+  if (actor_kind === 'operator') return `Operator ${actor}`;
+  if (actor_kind === 'node') return `Node ${actor}`;
+  return `Exitward (${actor})`;
+}
+
+/** The record as a sentence: "alice added 203.0.113.7 to the authlist for ci, until 30 Nov 2026, 12:00." */
+export function auditSentence(record: AuditRecord): string {
+  const { action, target, before, after } = record;
+  const deed = deeds[action]?.({ target, was: fieldsOf(before), is: fieldsOf(after) });
+  return `${actorName(record)} ${deed ?? `did ${action} on ${target}`}.`;
+}
+
+const kinds: Record<string, string> = {
+  authlist: 'Authlist',
+  override: 'Custom DNS',
+  user: 'Users',
+  proxy_token: 'Proxy access tokens',
+  session: 'Sign-ins',
+  password: 'Sign-ins',
+  second_factor: 'Sign-ins',
+  api_token: 'API tokens',
+  contract_server: 'Servers of the contract',
+  account: 'Contract',
+};
+
+const network = 'Network';
+
+/** Every kind of an account's records, and of the whole network's, as filters offer them. */
+export const accountKinds = [...new Set(Object.values(kinds))].sort();
+export const networkKinds = [...accountKinds, network].sort();
+
+/** The kind of an action, as a filter offers it. */
+export function kindOf(action: string): string {
+  return kinds[action.slice(0, action.indexOf('.'))] ?? network;
+}
+
+export interface Difference {
+  field: string;
+  before: string;
+  after: string;
+}
+
+/** Numbers within the server's tables say nothing to people. */
+const unsaid = new Set(['account_id', 'server_id', 'user_id', 'revision', 'hash', 'sealed']);
+
+/** The differences between the record before and after, as a small table; all fields where one is missing. */
+export function differences({
+  before,
+  after,
+}: Pick<AuditRecord, 'before' | 'after'>): Difference[] {
+  const was = fieldsOf(before);
+  const is = fieldsOf(after);
+  const isChange = before !== null && after !== null;
+  return [...new Set([...Object.keys(was), ...Object.keys(is)])]
+    .filter((field) => !unsaid.has(field))
+    .filter((field) => !isChange || !alike(was[field], is[field]))
+    .map((field) => ({ field, before: shown(field, was[field]), after: shown(field, is[field]) }));
+}
+
+const isMoment = (field: string) => /^(start|expiry|over_until)$|_at$/.test(field);
+
+function shown(field: string, value: unknown): string {
+  if (value === undefined) return '';
+  if (value === null) return 'none';
+  if (isMoment(field) && typeof value === 'number') return value === 0 ? 'none' : dateTime(value);
+  if (/_bytes$/.test(field) && typeof value === 'number') return bytes(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

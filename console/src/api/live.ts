@@ -1,0 +1,138 @@
+// Live data: the server tells of each change by server-sent events, and what is shown is read again.
+import { signal } from '@preact/signals';
+import { createParser } from 'eventsource-parser';
+import { credentials } from './api.ts';
+import { queries } from './reading.ts';
+
+/** Whether the server's events arrive; without them pages still read every minute. */
+export const isLive = signal(false);
+
+const pause_milliseconds = 150;
+const longestWait_milliseconds = 15_000;
+/** The server sends something every 15 seconds; after a longer silence the connection counts as lost. */
+const silence_milliseconds = 40_000;
+/** A browser has six connections to a server for all of its tabs: a hidden tab gives its own back. */
+const hidden_milliseconds = 5_000;
+
+/**
+ * Follows the events at `path` until `stop` says otherwise, and connects again when cut. Read with
+ * fetch rather than EventSource, which could not carry the operator's token. `besides`: what else is read
+ * again at each change, and after each silence.
+ */
+export async function follow(
+  path: string,
+  stop: AbortSignal,
+  besides: () => void = () => undefined,
+): Promise<void> {
+  let failures = 0;
+  readBesides = besides;
+  while (!stop.aborted) {
+    await untilSeen(stop);
+    const attempt = new AbortController();
+    const stopWatching = whenHidden(() => attempt.abort());
+    try {
+      await readEvents(path, AbortSignal.any([stop, attempt.signal]), () => {
+        failures = 0;
+        besides();
+      });
+    } catch {
+      failures += 1;
+    } finally {
+      stopWatching();
+      isLive.value = false;
+    }
+    if (stop.aborted) return;
+    // The tab is hidden: it is read again, and followed, when it is shown.
+    if (attempt.signal.aborted) continue;
+    // The session may be over: reading says so.
+    readAgainSoon();
+    const longest = Math.min(longestWait_milliseconds, 500 * 2 ** failures);
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * longest));
+  }
+}
+
+/** Resolves when the stream ends. Errors: when it cannot be opened, breaks, or falls silent. */
+async function readEvents(path: string, stop: AbortSignal, opened: () => void): Promise<void> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), silence_milliseconds);
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), silence_milliseconds);
+  };
+  try {
+    const response = await fetch(path, {
+      headers: { accept: 'text/event-stream', ...credentials(path) },
+      cache: 'no-store',
+      signal: AbortSignal.any([stop, silence.signal]),
+    });
+    if (!response.ok || !response.body) throw new Error(String(response.status));
+    opened();
+    isLive.value = true;
+    const parser = createParser({
+      onEvent: ({ event }) => {
+        if (event === 'change') readAgainSoon();
+      },
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard();
+      parser.feed(value);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves when the page is looked at. */
+async function untilSeen(stop: AbortSignal): Promise<void> {
+  while (document.visibilityState === 'hidden' && !stop.aborted) {
+    await new Promise<void>((resolve) => {
+      document.addEventListener('visibilitychange', () => resolve(), { once: true, signal: stop });
+      stop.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
+
+/** Calls `then` when the page has been hidden for a while; returns the function that ends this. */
+function whenHidden(then: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const look = () => {
+    clearTimeout(timer);
+    if (document.visibilityState === 'hidden') timer = setTimeout(then, hidden_milliseconds);
+  };
+  document.addEventListener('visibilitychange', look);
+  return () => {
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', look);
+  };
+}
+
+let readBesides: () => void = () => undefined;
+let waits = false;
+let isAskedAgain = false;
+
+/**
+ * Changes that come together are read together, and the next reading waits as long as four of the last
+ * one took: a long list, or a slow server, is not asked without a pause.
+ */
+function readAgainSoon(): void {
+  if (waits) {
+    isAskedAgain = true;
+    return;
+  }
+  waits = true;
+  setTimeout(() => void readAgain(), pause_milliseconds);
+}
+
+async function readAgain(): Promise<void> {
+  isAskedAgain = false;
+  const began = performance.now();
+  readBesides();
+  await queries.invalidateQueries();
+  const took = performance.now() - began;
+  await new Promise((resolve) => setTimeout(resolve, Math.min(4 * took, longestWait_milliseconds)));
+  waits = false;
+  if (isAskedAgain) readAgainSoon();
+}

@@ -1,0 +1,126 @@
+// Reading and changing records: responses are cached by operation and parameters, and read again when the server tells of a change.
+import { effect } from '@preact/signals';
+import {
+  keepPreviousData,
+  QueryClient,
+  type UseQueryResult,
+  useQuery,
+} from '@tanstack/preact-query';
+import type { Operations } from '../openapi.ts';
+import { type Answer, ApiError, call, type Given, type Operation } from './api.ts';
+import type { Scope } from './scope.ts';
+import { handleAuthError, type Session, session } from './session.ts';
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // Changes are told by events; time alone is no reason to read again, but expiries pass.
+      staleTime: 15_000,
+      refetchInterval: 60_000,
+      retry: (failures, error) => {
+        const status = error instanceof ApiError ? error.status : 400;
+        return (status === 0 || status >= 500) && failures < 4;
+      },
+      retryDelay: (failures) => Math.random() * Math.min(8_000, 500 * 2 ** failures),
+      networkMode: 'always',
+    },
+  },
+});
+
+/** Names the person of a session: the same one may have signed in anew. */
+export const whoIs = (of: Session | null | undefined) => of && `${of.account}/${of.user.name}`;
+
+let last = session.peek();
+// Nothing of the person before stays; a request that was rejected for the session before is made again.
+effect(() => {
+  const before = last;
+  last = session.value;
+  if (before === undefined) return;
+  if (whoIs(before) !== whoIs(last)) queries.clear();
+  else if (before?.session_id !== last?.session_id) void queries.invalidateQueries();
+});
+
+/** The operations on what an account has: its people and operators have the same ones. */
+export type AccountOperation = {
+  [K in Operation]: K extends `console_${infer Name}` ? Name : never;
+}[Operation];
+export type AccountGiven<N extends AccountOperation> = Operations[`console_${N}`]['given'];
+export type AccountAnswer<N extends AccountOperation> = Operations[`console_${N}`]['answer'];
+
+interface ReadOptions {
+  /** False: not now. */
+  enabled?: boolean;
+}
+
+/** Reads an operation; the response stays up to date while it is shown. */
+export const useRead = <K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  options: ReadOptions = {},
+) => useQueryOf<Answer<K>>(operation, given, '/console', options);
+
+/** The same of an account's operation, in the scope of its people or of an operator. */
+export const useReadIn = <N extends AccountOperation>(
+  { base }: Scope,
+  name: N,
+  given: AccountGiven<N>,
+  options: ReadOptions = {},
+) => useQueryOf<AccountAnswer<N>>(`console_${name}`, given, base, options);
+
+function useQueryOf<T>(
+  operation: Operation,
+  given: object,
+  base: string,
+  { enabled = true }: ReadOptions,
+): UseQueryResult<T, unknown> {
+  return useQuery<T, unknown>({
+    queryKey: [operation, given, base],
+    queryFn: async ({ signal }) => {
+      const response = await callAsShown(operation, given as never, base, signal);
+      // A response without a body would count as missing.
+      return (response ?? null) as T;
+    },
+    placeholderData: keepPreviousData as never,
+    enabled,
+  });
+}
+
+/** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
+export async function callAsShown<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  base?: string,
+  signal?: AbortSignal,
+): Promise<Answer<K>> {
+  try {
+    return await call(operation, given, { signal, ...(base === undefined ? {} : { base }) });
+  } catch (error) {
+    handleAuthError(error);
+    throw error;
+  }
+}
+
+/**
+ * A change that a page makes; when it is done, or has failed, everything that is shown is read again.
+ * Errors: ApiError.
+ */
+export async function change<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  base?: string,
+): Promise<Answer<K>> {
+  try {
+    return await callAsShown(operation, given, base);
+  } finally {
+    // Also after a failure: the outcome may be unknown.
+    void queries.invalidateQueries();
+  }
+}
+
+/** The same by an account's operation, in the scope of its people or of an operator. */
+export const changeIn = <N extends AccountOperation>(
+  { base }: Scope,
+  name: N,
+  given: AccountGiven<N>,
+): Promise<AccountAnswer<N>> =>
+  change(`console_${name}` as Operation, given as never, base) as Promise<AccountAnswer<N>>;

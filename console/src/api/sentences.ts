@@ -1,0 +1,66 @@
+// Errors become sentences for people here, and nowhere else.
+import { ApiError } from './api.ts';
+
+export interface Explained {
+  /** The fault, and a way to put it right. */
+  sentence: string;
+  /** The field of a form that it is about, where the server named one. */
+  field: string | undefined;
+}
+
+/** An error of a request, for the person who made it. */
+export function explain(error: unknown): Explained {
+  if (!(error instanceof ApiError)) {
+    return plain('This page met an error of its own. Reload it, and try again.');
+  }
+  const { status, code, field, message, retry_after, request_id, isOfRead } = error;
+  if (status === 0) {
+    const isLate = code === 'timeout';
+    const what = isLate ? 'The server did not answer in time.' : 'The server cannot be reached.';
+    return plain(`${what} ${isOfRead ? 'This page tries again by itself.' : nextStep(isLate)}`);
+  }
+  if (code === 'other_session') {
+    return plain(
+      'A sign-in in another tab has taken the place of this one. Nothing was done; try again.',
+    );
+  }
+  if (code === 'throttled') return plain(`Too many attempts. ${wait(retry_after)}`);
+  if (status === 503) {
+    return plain(`${sentenceOf(message)} Nothing was changed, as far as the server knows.`);
+  }
+  if (status >= 500) {
+    return plain(
+      `Something went wrong on the server. It is in its log${request_id ? ` as request ${request_id}` : ''}.`,
+    );
+  }
+  if (field === undefined) return plain(sentenceOf(message));
+  // "expiry: 12 is not in the future; expected …": the field, then what is wrong.
+  const fault = message.slice(`${field}: `.length);
+  // Beside its field "is not right" needs no name, but a subject.
+  return { sentence: sentenceOf(fault.replace(/^(?=(?:is|was|has) )/, 'this ')), field };
+}
+
+/** The next step after a change whose outcome is unknown. */
+const nextStep = (isLate: boolean) =>
+  isLate
+    ? 'What you asked for may have been done; look before you try again.'
+    : 'Nothing may have been done; try again.';
+
+function plain(sentence: string): Explained {
+  return { sentence, field: undefined };
+}
+
+function wait(seconds: number | undefined): string {
+  if (!seconds) return 'Wait a moment, and try again.';
+  return seconds < 90
+    ? `Try again in ${seconds} seconds.`
+    : `Try again in ${Math.ceil(seconds / 60)} minutes.`;
+}
+
+function sentenceOf(text: string): string {
+  const trimmed = text.trim();
+  // A name at the beginning stays as it is written: "shop.example.com is already …".
+  const isWord = /^[a-z]+(?![\w.@-])/.test(trimmed);
+  const first = isWord ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed;
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}

@@ -1,0 +1,23 @@
+// The things that need attention, as the overviews of accounts and of operators show them: sentences, the worst first.
+
+export interface Item {
+  key: string;
+  tone: 'bad' | 'warn' | 'note';
+  sentence: string;
+  /** Where it is mended; none where only the provider can. */
+  link?: { path: string; text: string };
+}
+
+/** "a, b, c and 2 more". */
+export function named(names: readonly string[]): string {
+  const shown = names.length > 4 ? names.slice(0, 3) : names;
+  const more = names.length - shown.length;
+  if (more > 0) return `${shown.join(', ')} and ${more} more`;
+  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
+}
+
+const order = { bad: 0, warn: 1, note: 2 };
+
+export function worstFirst(items: readonly Item[]): Item[] {
+  return items.toSorted((one, other) => order[one.tone] - order[other.tone]);
+}

@@ -1,0 +1,201 @@
+// The dialog that adds an entry to the IP authlist, or changes one.
+import { useRef, useState } from 'preact/hooks';
+import { call } from '../api/api.ts';
+import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { explain } from '../api/sentences.ts';
+import { dateTime } from '../format.ts';
+import { differing } from '../forms/differing.ts';
+import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import { ReadingField } from '../forms/reading_field.tsx';
+import { undoBy } from '../forms/undo.ts';
+import { Button, Field, notify, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { explainListed } from './listed_elsewhere.ts';
+
+export type AuthlistEntry = AccountAnswer<'list_authlist'>[number];
+
+interface AuthlistFormProps {
+  /** The entry to change; none: a new one. */
+  entry?: AuthlistEntry;
+  /** The address that a new entry begins with. */
+  ip?: string;
+  onClose: () => void;
+}
+
+export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
+  const scope = useScope();
+  const seen = useReadIn(scope, 'list_authlist', {}).data;
+  const asked = useRef('');
+  const submit = async (fields: FormData) => {
+    const given = { ip: textOf(fields, 'ip'), user: textOf(fields, 'user') };
+    asked.current = given.ip;
+    const expiry = expiryOf(fields);
+    if (entry) await changeEntry(scope, entry, { ...given, expiry });
+    else await addEntry(scope, { ...given, expiry: expiry as number });
+  };
+  return (
+    <FormDialog
+      title={entry ? `Change ${entry.ip}` : 'Add an address'}
+      verb={entry ? 'Save the change' : 'Add the address'}
+      kind="primary"
+      onSubmit={submit}
+      explain={(error) => explainListed(error, asked.current, seen, scope.flags.admin)}
+      onClose={onClose}
+    >
+      <AddressField ip={entry?.ip ?? ip} />
+      <UserField user={entry?.user} />
+      <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
+    </FormDialog>
+  );
+}
+
+interface Wanted {
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
+/** Adds an entry and says so. Errors: ApiError. */
+async function addEntry(scope: Scope, body: Wanted): Promise<void> {
+  const { id, ip, user, expiry } = await changeIn(scope, 'create_authlist_entry', { body });
+  const back = async () => {
+    await changeIn(scope, 'remove_authlist_entry', { path: { id } });
+    return `${ip} is off the list again.`;
+  };
+  const undo = undoBy(back, { about: keysOf({ id, ip }), until: expiry });
+  notify(`${ip} is listed for ${user} until ${dateTime(expiry)}.`, undo);
+}
+
+async function changeEntry(
+  scope: Scope,
+  before: AuthlistEntry,
+  wanted: Omit<Wanted, 'expiry'> & { expiry: number | undefined },
+): Promise<void> {
+  const { id, ip, user, expiry } = before;
+  const body = differing({ ip, user, expiry }, wanted);
+  if (Object.keys(body).length === 0) return;
+  const after = await changeIn(scope, 'change_authlist_entry', { path: { id }, body });
+  const back = async () => {
+    await changeIn(scope, 'change_authlist_entry', { path: { id }, body: { ip, user, expiry } });
+    return `${ip} is as it was.`;
+  };
+  const about = [...keysOf(before), ...keysOf(after)];
+  notify(`${after.ip} is changed.`, undoBy(back, { about, until: expiry }));
+}
+
+/** Keys for the messages about an entry: the entry, and its address, which another may have later. */
+export function keysOf({ id, ip }: { id: number; ip: string }): string[] {
+  return [`authlist/${id}`, `authlist/${ip}`];
+}
+
+function AddressField({ ip: first }: { ip: string }) {
+  const { isOperator } = useScope();
+  const [ip, setIp] = useState(first);
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  const input = useRef<HTMLInputElement>(null);
+  const useOwn = async () => {
+    setBusy(true);
+    setFault('');
+    try {
+      const own = (await call('console_get_address', {})).ip;
+      if (!input.current) return;
+      // As if it were typed: an earlier fault of the field is no longer shown.
+      input.current.value = own;
+      input.current.dispatchEvent(new Event('input', { bubbles: true }));
+    } catch (error) {
+      setFault(explain(error).sentence);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Field
+      label="Address"
+      name="ip"
+      hint={fault || 'One IPv4 or IPv6 address, as the proxy sees it.'}
+    >
+      {(given) => (
+        <div class="beside">
+          <input
+            {...given}
+            ref={input}
+            type="text"
+            value={ip}
+            onInput={(event) => setIp(event.currentTarget.value)}
+            autocomplete="off"
+            autoCapitalize="off"
+            spellcheck={false}
+            required
+            // biome-ignore lint/a11y/noAutofocus: the first field of a dialog that was just opened
+            autoFocus
+            placeholder="203.0.113.7"
+          />
+          {!isOperator && (
+            <Button busy={busy} onClick={() => void useOwn()}>
+              Use my address
+            </Button>
+          )}
+        </div>
+      )}
+    </Field>
+  );
+}
+
+/** Admins choose among the active users; other users list addresses for themselves. */
+function UserField({ user }: { user: string | undefined }) {
+  const scope = useScope();
+  const { flags, user: own = '' } = scope;
+  const users = useReadIn(scope, 'list_users', {}, { enabled: flags.admin });
+  const [chosen, setChosen] = useState(user);
+  if (!flags.admin) {
+    return (
+      <TextField
+        label="User"
+        name="user"
+        value={own}
+        readOnly
+        hint="You list addresses for yourself; an admin can do so for everybody."
+      />
+    );
+  }
+  if (!users.data) {
+    return (
+      <ReadingField
+        label="User"
+        name="user"
+        what="the users"
+        error={users.error}
+        known={user ?? (flags.proxy && own ? own : undefined)}
+      />
+    );
+  }
+  const active = users.data.filter((one) => one.active);
+  const [proxy, others] = [true, false].map((is) =>
+    active.filter(({ flags }) => flags.proxy === is),
+  ) as [typeof active, typeof active];
+  const names = [...proxy, ...others].map(({ name }) => name);
+  const options = [
+    ...optionsOf(proxy.map(({ name }) => name)),
+    ...others.map(({ name }) => ({ value: name, text: `${name}: without the proxy flag` })),
+    ...(user && !names.includes(user) ? [{ value: user, text: `${user}: inactive` }] : []),
+  ];
+  const value = chosen ?? (proxy.some(({ name }) => name === own) ? own : names[0]) ?? own;
+  const shown = proxy.find(({ name }) => name === value)?.display_name;
+  const isIdle = !proxy.some(({ name }) => name === value);
+  return (
+    <SelectField
+      label="User"
+      name="user"
+      value={value}
+      onInput={setChosen}
+      options={options}
+      hint={
+        isIdle
+          ? `${value} is not an active proxy user: while that is so, the entry lets nobody in.`
+          : `Connections from the address count as ${shown ?? 'this user'}.`
+      }
+    />
+  );
+}

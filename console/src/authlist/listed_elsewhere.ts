@@ -1,0 +1,16 @@
+// An address that cannot be listed because another account or user has listed it: what its reader can do.
+import { ApiError } from '../api/api.ts';
+import { type Explained, explain } from '../api/sentences.ts';
+
+/** Adds the way on for a reader who cannot remove the other entry; `seen` are the entries that they see. */
+export function explainListed(
+  error: unknown,
+  ip: string,
+  seen: ReadonlyArray<{ ip: string }> | undefined,
+  isAdmin: boolean,
+): Explained {
+  const explained = explain(error);
+  const isTaken = error instanceof ApiError && error.code === 'address_taken';
+  if (!isTaken || isAdmin || seen?.some((entry) => entry.ip === ip)) return explained;
+  return { ...explained, sentence: `${explained.sentence} Ask an admin, or use a token.` };
+}

@@ -1,0 +1,84 @@
+// The entries of the IP authlist as a table, and the dialog that removes one.
+import { changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { undoBy } from '../forms/undo.ts';
+import { Since, UntilWithDate } from '../relative_time.tsx';
+import '../style/lists.css';
+import { Badge, type Column, IconButton, LongTable, notify } from '../ui/ui.ts';
+import { type AuthlistEntry, AuthlistForm, keysOf } from './form.tsx';
+
+interface AuthlistTableProps {
+  /** The entries that fit the filter, and how many there are without it. */
+  rows: readonly AuthlistEntry[];
+  all: number;
+  filter: string;
+  open: OpenDialog;
+}
+
+export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
+  const { isOperator, readOnlyReason } = useScope();
+  return (
+    <LongTable
+      {...list}
+      caption="Listed addresses, the newest entry first"
+      columns={isOperator ? [...columns, idColumn] : columns}
+      keyOf={({ id }) => id}
+      isFaint={(entry) => !entry.user_active}
+      actions={(entry) => (
+        <>
+          <IconButton
+            icon="edit"
+            label={`Change ${entry.ip}`}
+            disabledReason={readOnlyReason}
+            onClick={() => open((close) => <AuthlistForm entry={entry} onClose={close} />)}
+          />
+          <IconButton
+            icon="remove"
+            label={`Remove ${entry.ip}`}
+            disabledReason={readOnlyReason}
+            onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
+          />
+        </>
+      )}
+    />
+  );
+}
+
+const columns: Column<AuthlistEntry>[] = [
+  { heading: 'Address', names: true, cell: ({ ip }) => <span class="mono address">{ip}</span> },
+  {
+    heading: 'User',
+    cell: ({ user, user_active }) => (
+      <span class="authlist-user">
+        {user}
+        {!user_active && <Badge tone="warn">not an active proxy user</Badge>}
+      </span>
+    ),
+  },
+  { heading: 'Expires', cell: ({ expiry }) => <UntilWithDate at={expiry} /> },
+  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
+];
+/** Operators find entries of the server's log by it. */
+const idColumn: Column<AuthlistEntry> = { heading: 'Id', numeric: true, cell: ({ id }) => id };
+
+function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => void }) {
+  const scope = useScope();
+  const { id, ip, user, expiry } = entry;
+  const remove = async () => {
+    await changeIn(scope, 'remove_authlist_entry', { path: { id } });
+    const back = async () => {
+      await changeIn(scope, 'create_authlist_entry', { body: { ip, user, expiry } });
+      return `${ip} is listed again.`;
+    };
+    notify(`${ip} is off the list.`, undoBy(back, { about: keysOf(entry), until: expiry }));
+  };
+  return (
+    <FormDialog title={`Remove ${ip}?`} verb="Remove the entry" onSubmit={remove} onClose={onClose}>
+      <p>
+        Connections from {ip} no longer count as {user}: they need a username and a proxy access
+        token, and those that are open end.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,70 @@
+// The field for a limit: an amount and its unit, with the exact bytes that come of it.
+import { useState } from 'preact/hooks';
+import { invalidField } from '../api/api.ts';
+import { Field, textOf } from '../ui/ui.ts';
+import { amountOf, bytesOf, type Unit, units } from './amount.ts';
+
+/** The most that the server counts exactly. */
+const most = '9,007 TB';
+
+interface LimitFieldProps {
+  label: string;
+  /** Bytes to begin with. */
+  value: number | undefined;
+  /** The meaning of an empty field; without it one is needed. */
+  none?: string;
+}
+
+export function LimitField({ label, value, none }: LimitFieldProps) {
+  const start = value === undefined ? { amount: '', unit: 'GB' as Unit } : amountOf(value);
+  const [amount, setAmount] = useState(start.amount);
+  const [unit, setUnit] = useState<string>(start.unit);
+  const bytes = bytesOf(amount, unit);
+  const exact =
+    bytes === undefined
+      ? `A number such as 500 or 1.5, at most ${most}.`
+      : `Exactly ${bytes.toLocaleString('en')} bytes.`;
+  return (
+    <Field label={label} name="limit_bytes" hint={amount === '' && none ? none : exact}>
+      {(given) => (
+        <div class="amount">
+          <input
+            {...given}
+            type="text"
+            inputMode="decimal"
+            autocomplete="off"
+            required={none === undefined}
+            value={amount}
+            onInput={(event) => setAmount(event.currentTarget.value)}
+          />
+          <select
+            name="limit_unit"
+            aria-label="Unit"
+            value={unit}
+            onInput={(event) => setUnit(event.currentTarget.value)}
+          >
+            {units.map((one) => (
+              <option key={one} value={one} selected={one === unit}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
+    </Field>
+  );
+}
+
+/** The bytes that a form with a `LimitField` asks for; null where it is empty. Errors: ApiError 400. */
+export function limitOf(fields: FormData): number | null {
+  const amount = textOf(fields, 'limit_bytes');
+  if (amount === '') return null;
+  const bytes = bytesOf(amount, textOf(fields, 'limit_unit'));
+  if (bytes === undefined) {
+    throw invalidField(
+      'limit_bytes',
+      `expected a number that comes to whole bytes, at most ${most}.`,
+    );
+  }
+  return bytes;
+}

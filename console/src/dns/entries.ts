@@ -1,0 +1,85 @@
+// Custom DNS entries in words: what keeps one back, which became active, and which fit a filter.
+import type { AccountAnswer } from '../api/reading.ts';
+
+export type DnsEntry = AccountAnswer<'list_overrides'>[number];
+/** The facts that the words rest on. */
+export type DnsState = Pick<
+  DnsEntry,
+  'id' | 'server' | 'hostname' | 'status' | 'on_contract' | 'nodes'
+>;
+
+/** Whether it is no longer wanted; then a new expiry revives it. */
+export function isOver({ status }: Pick<DnsEntry, 'status'>): boolean {
+  return status === 'expiring' || status === 'expired';
+}
+
+/** The reason why an entry is not where it should be; undefined when it is. */
+export function awaited({ server, status, on_contract, nodes }: DnsState): string | undefined {
+  if (status === 'expired' || status === 'active') return undefined;
+  if (!on_contract) return `${server} is not on your contract`;
+  if (nodes.length === 0) return `no node serves ${server}`;
+  const live = nodes.filter((node) => node.live);
+  if (live.length === 0) return 'no node is connected';
+  const slow = live.filter(({ applied }) => !applied);
+  if (slow.length === 0) return undefined;
+  if (status === 'expiring') return `still on ${these(slow)}`;
+  const done = live.length - slow.length;
+  return live.length === 1
+    ? `waiting for ${these(slow)}`
+    : `${done} of ${live.length} nodes; waiting for ${these(slow)}`;
+}
+
+function these(nodes: ReadonlyArray<{ name: string }>): string {
+  const names = nodes.slice(0, 3).map(({ name }) => name);
+  const more = nodes.length - names.length;
+  return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
+}
+
+/** Tells which entries became active since the statuses were `before`, by id; empty when nothing did. */
+export function newsOf(before: ReadonlyMap<number, string>, entries: readonly DnsState[]): string {
+  const arrived = entries.filter(
+    ({ id, status }) => status === 'active' && before.get(id) !== 'active',
+  );
+  const [first] = arrived;
+  if (!first) return '';
+  if (arrived.length > 1) return `${arrived.length} entries are active`;
+  return `${first.hostname} on ${first.server} is active`;
+}
+
+/** The entry that has this hostname on this server already; both as they were typed. */
+export function holderOf(
+  entries: readonly DnsEntry[],
+  { server, hostname }: { server: string; hostname: string },
+): DnsEntry | undefined {
+  // As the server does: lower case, punycode, no dot at the end.
+  const url = URL.parse(`http://${hostname.replace(/\.$/, '')}`);
+  return entries.find((one) => one.server === server && one.hostname === url?.hostname);
+}
+
+export interface DnsFilter {
+  /** Part of a hostname or an address. */
+  text: string;
+  /** Short name; empty for all. */
+  server: string;
+  /** A status, `current` for all but expired, or empty for all. */
+  state: string;
+}
+
+/** The entries that a filter lets through, in the order of their hostnames. */
+export function filtered(
+  entries: readonly DnsEntry[],
+  { text, server, state }: DnsFilter,
+): DnsEntry[] {
+  const wanted = text.trim().toLowerCase();
+  return entries
+    .filter(
+      (entry) =>
+        (entry.hostname.includes(wanted) || entry.ip.includes(wanted)) &&
+        (server === '' || entry.server === server) &&
+        (state === '' ||
+          (state === 'current' ? entry.status !== 'expired' : entry.status === state)),
+    )
+    .sort((a, b) => order(a.hostname, b.hostname) || order(a.server, b.server) || a.id - b.id);
+}
+
+const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

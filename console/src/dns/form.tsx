@@ -1,0 +1,194 @@
+// The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
+import { useContext, useState } from 'preact/hooks';
+import { ApiError, invalidField } from '../api/api.ts';
+import { changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { differing } from '../forms/differing.ts';
+import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { ReadingField } from '../forms/reading_field.tsx';
+import { undoBy } from '../forms/undo.ts';
+import { Button, FieldFault, notify, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { type DnsEntry, holderOf, isOver } from './entries.ts';
+
+/** Opens the form for a new entry, or to change this one. */
+export function openDnsForm(open: OpenDialog, entry?: DnsEntry): void {
+  open((close) => (
+    <DnsForm
+      key={entry?.id}
+      entry={entry}
+      onClose={close}
+      onChangeOther={(other) => openDnsForm(open, other)}
+    />
+  ));
+}
+
+interface DnsFormProps {
+  /** The entry to change; none: a new one. */
+  entry: DnsEntry | undefined;
+  onClose: () => void;
+  /** Goes on with the entry that has the hostname already. */
+  onChangeOther: (entry: DnsEntry) => void;
+}
+
+function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
+  const scope = useScope();
+  const entries = useReadIn(scope, 'list_overrides', {}).data ?? [];
+  const [taken, setTaken] = useState<{ server: string; hostname: string }>();
+  const holder = taken && holderOf(entries, taken);
+  const revives = entry !== undefined && isOver(entry);
+  const title = entry
+    ? `${revives ? 'Revive' : 'Change'} ${entry.hostname} on ${entry.server}`
+    : 'Add a custom DNS entry';
+  const submit = async (fields: FormData) => {
+    const given = {
+      server: textOf(fields, 'server'),
+      hostname: textOf(fields, 'hostname'),
+      ip: textOf(fields, 'ip'),
+    };
+    const expiry = expiryOf(fields);
+    setTaken(undefined);
+    try {
+      if (entry) await changeEntry(scope, entry, { ...given, expiry });
+      else await addEntry(scope, { ...given, expiry: expiry as number });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'hostname_taken') throw error;
+      setTaken(given);
+      // The server's own sentence names the other entry by its number, which the console does not show.
+      throw invalidField(
+        'hostname',
+        `${given.hostname} is already overridden on ${given.server}, by another entry; change that one.`,
+      );
+    }
+  };
+  return (
+    <FormDialog
+      title={title}
+      verb={!entry ? 'Add the entry' : revives ? 'Revive the entry' : 'Save the change'}
+      kind="primary"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField
+        label="Hostname"
+        name="hostname"
+        defaultValue={entry?.hostname ?? ''}
+        placeholder="shop.example.com"
+        autoCapitalize="off"
+        inputMode="url"
+        required
+        autoFocus
+      />
+      {holder && <ChangeOther onClick={() => onChangeOther(holder)} />}
+      <TextField
+        label="Resolves to"
+        name="ip"
+        defaultValue={entry?.ip ?? ''}
+        placeholder="203.0.113.7"
+        autoCapitalize="off"
+        required
+        hint="One IPv4 or IPv6 address."
+      />
+      <ServerField server={entry?.server} />
+      <ExpiryField {...(entry && !revives ? { current: entry.expiry } : {})} />
+    </FormDialog>
+  );
+}
+
+/** Shown for as long as the hostname is said to be overridden already. */
+function ChangeOther({ onClick }: { onClick: () => void }) {
+  if (useContext(FieldFault)?.field !== 'hostname') return null;
+  return (
+    <div>
+      <Button icon="edit" onClick={onClick}>
+        Change that entry
+      </Button>
+    </div>
+  );
+}
+
+function ServerField({ server }: { server: string | undefined }) {
+  const servers = useReadIn(useScope(), 'list_servers', {});
+  const [chosen, setChosen] = useState(server);
+  if (!servers.data) {
+    return (
+      <ReadingField
+        label="On server"
+        name="server"
+        what="the servers"
+        error={servers.error}
+        known={server}
+      />
+    );
+  }
+  const own = servers.data.map(({ server: name, title }) => ({
+    value: name,
+    text: title === name ? name : `${name} (${title})`,
+  }));
+  const isForeign = server !== undefined && !own.some(({ value }) => value === server);
+  return (
+    <SelectField
+      label="On server"
+      name="server"
+      value={chosen ?? own[0]?.value ?? ''}
+      onInput={setChosen}
+      required
+      options={[
+        ...own,
+        ...(isForeign ? [{ value: server, text: `${server}: not on your contract` }] : []),
+      ]}
+      hint={
+        own.length === 0
+          ? 'No server is on your contract yet: add one under Servers.'
+          : 'The entry counts on this server alone, on its override ports: the normal ones plus 500.'
+      }
+    />
+  );
+}
+
+interface Wanted {
+  server: string;
+  hostname: string;
+  ip: string;
+  expiry: number;
+}
+
+async function addEntry(scope: Scope, body: Wanted): Promise<void> {
+  const made = await changeIn(scope, 'create_override', { body });
+  const { id, hostname, server, expiry } = made;
+  const back = async () => {
+    await changeIn(scope, 'remove_override', { path: { id } });
+    return `${hostname} on ${server} is removed again.`;
+  };
+  const undo = undoBy(back, { about: keysOf(made), until: expiry });
+  notify(`${hostname} on ${server} is added.`, undo);
+}
+
+async function changeEntry(
+  scope: Scope,
+  before: DnsEntry,
+  wanted: Omit<Wanted, 'expiry'> & { expiry: number | undefined },
+): Promise<void> {
+  const { id, server, hostname, ip, expiry } = before;
+  const earlier = { server, hostname, ip, expiry };
+  const body = differing(earlier, wanted);
+  if (Object.keys(body).length === 0) return;
+  const after = await changeIn(scope, 'change_override', { path: { id }, body });
+  const name = `${after.hostname} on ${after.server}`;
+  const about = [...keysOf(before), ...keysOf(after)];
+  // An entry that has expired can be revived, not put back.
+  if (isOver(before)) {
+    notify(`${name} is revived.`, { about });
+    return;
+  }
+  const back = async () => {
+    await changeIn(scope, 'change_override', { path: { id }, body: earlier });
+    return `${hostname} on ${server} is as it was.`;
+  };
+  notify(`${name} is changed.`, undoBy(back, { about, until: expiry }));
+}
+
+/** Keys for the messages about an entry: the entry, and its hostname, which another may have later. */
+export function keysOf({ id, server, hostname }: Pick<DnsEntry, 'id' | 'server' | 'hostname'>) {
+  return [`overrides/${id}`, `overrides/${server}/${hostname}`];
+}

@@ -1,0 +1,52 @@
+// The dialog that tells on which nodes a custom DNS entry is in force, for operators.
+import { type AccountAnswer, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { Badge, type Column, Dialog, Empty, Loaded, Status, Table } from '../ui/ui.ts';
+
+export function EntryNodes({ id, onClose }: { id: number; onClose: () => void }) {
+  const entry = useReadIn(useScope(), 'get_override', { path: { id } });
+  return (
+    <Dialog title={entry.data ? `Nodes of ${entry.data.hostname}` : 'Nodes'} onClose={onClose} wide>
+      <Loaded of={entry} what="the entry">
+        {({ hostname, server, ip, status, on_contract, nodes }) => (
+          <>
+            <p>
+              {hostname} leads to {ip} on {server}: <Status status={status} />
+            </p>
+            {!on_contract && (
+              <p class="banner notice">
+                {server} is not on the contract: the entry is in force nowhere.
+              </p>
+            )}
+            {nodes.length === 0 ? (
+              <Empty title={`${server} has no node yet.`}>
+                The entry stays pending until one has joined.
+              </Empty>
+            ) : (
+              <Table
+                caption={`Nodes of ${server}`}
+                columns={columns}
+                rows={nodes}
+                keyOf={(node) => node.id}
+              />
+            )}
+          </>
+        )}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+const columns: Column<AccountAnswer<'get_override'>['nodes'][number]>[] = [
+  { heading: 'Node', names: true, cell: ({ name }) => name },
+  {
+    heading: 'Entry',
+    cell: ({ applied }) =>
+      applied ? <Badge tone="good">applied</Badge> : <Badge tone="busy">not applied</Badge>,
+  },
+  {
+    heading: 'State',
+    cell: ({ live }) => (live ? <Badge tone="good">live</Badge> : <Badge tone="bad">lost</Badge>),
+  },
+  { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
+];

@@ -1,0 +1,200 @@
+// The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { changeIn, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { explain } from '../api/sentences.ts';
+import { dateTime } from '../format.ts';
+import { paths } from '../paths.ts';
+import { curlThrough, type Through } from '../servers/curl.ts';
+import {
+  Button,
+  Copy,
+  Dialog,
+  Empty,
+  Loaded,
+  optionsOf,
+  SelectField,
+  TextField,
+  useHold,
+} from '../ui/ui.ts';
+import { awaited, type DnsEntry } from './entries.ts';
+import { type Way, waysThrough } from './ways.ts';
+
+const tokenLifetime_seconds = 3600;
+
+interface Token {
+  token: string;
+  user: string;
+  expiry: number;
+}
+
+export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
+  const scope = useScope();
+  const servers = useReadIn(scope, 'list_servers', {});
+  // As it is now: it may come into force while the dialog is open.
+  const entries = useReadIn(scope, 'list_overrides', {}).data;
+  const shown = entries?.find(({ id }) => id === entry.id) ?? entry;
+  return (
+    <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} wide>
+      <Loaded of={servers} what="the server">
+        {(all) => {
+          const server = all.find((one) => one.server === entry.server);
+          const ways = server ? waysThrough(server) : [];
+          return ways.length > 0 ? (
+            <Commands entry={shown} ways={ways} />
+          ) : (
+            <Empty title={`${entry.server} has no proxy port for your account.`} />
+          );
+        }}
+      </Loaded>
+    </Dialog>
+  );
+}
+
+function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
+  const [at, setAt] = useState('0');
+  const [by, setBy] = useState('authlist');
+  const [pagePort, setPagePort] = useState('');
+  const [token, setToken] = useState<Token>();
+  const way = ways[Number(at)] ?? (ways[0] as Way);
+  const { host, service } = way;
+  const why = awaited(entry);
+  const credentials =
+    by === 'token' ? { user: token?.user ?? 'USER', token: token?.token ?? 'TOKEN' } : undefined;
+  const through = (port: number): Through => ({
+    host,
+    port,
+    service,
+    ...(credentials ? { credentials } : {}),
+  });
+  const place = `${entry.hostname}${/^\d+$/.test(pagePort) ? `:${pagePort}` : ''}/`;
+  const commands = (port: number, name: string) => (
+    <div class="stack-tight">
+      {['https', 'http'].map((scheme) => (
+        <Copy
+          key={scheme}
+          text={curlThrough(through(port), `${scheme}://${place}`)}
+          what={`the ${scheme} command for ${name}`}
+        />
+      ))}
+    </div>
+  );
+  return (
+    <div class="stack">
+      {entry.status !== 'active' && (
+        <p class="banner" role="status">
+          <strong>It is not in force{why ? `: ${why}` : ' yet'}.</strong> The commands for the
+          override port do not lead to {entry.ip} until it is.
+        </p>
+      )}
+      <div class="fields">
+        <SelectField
+          label="Exit"
+          name="exit"
+          value={at}
+          onInput={setAt}
+          options={ways.map(({ text }, index) => ({ value: String(index), text }))}
+        />
+        <SelectField
+          label="You are let in by"
+          name="by"
+          value={by}
+          onInput={setBy}
+          options={[
+            { value: 'authlist', text: 'the IP authlist' },
+            { value: 'token', text: 'a proxy access token' },
+          ]}
+        />
+        <TextField
+          label="Port of the page"
+          name="page_port"
+          inputMode="numeric"
+          placeholder="usual"
+          value={pagePort}
+          onInput={(event) => setPagePort(event.currentTarget.value.trim())}
+        />
+      </div>
+      {by === 'token' ? (
+        <TokenMaker token={token} onToken={setToken} />
+      ) : (
+        <p class="note">
+          The commands work from an address on the <Link href={paths.authlist}>IP authlist</Link>.
+        </p>
+      )}
+      <section class="stack-tight">
+        <h3>{`Override port ${way.override_port}: ${entry.hostname} is ${entry.ip}`}</h3>
+        {commands(way.override_port, 'the override port')}
+      </section>
+      <section class="stack-tight">
+        <h3>{`Normal port ${way.port}: what everybody else sees, for comparison`}</h3>
+        {commands(way.port, 'the normal port')}
+      </section>
+      <p class="note">
+        Where the page at {entry.ip} has no valid certificate for {entry.hostname}, add{' '}
+        <code>-k</code> to the https command.
+      </p>
+    </div>
+  );
+}
+
+/** Makes a token for the commands, and puts it into them. */
+function TokenMaker({
+  token,
+  onToken,
+}: {
+  token: Token | undefined;
+  onToken: (token: Token) => void;
+}) {
+  const scope = useScope();
+  const { flags: ownFlags, user: own = '', readOnlyReason } = scope;
+  const users = useReadIn(scope, 'list_users', {});
+  const names = (users.data ?? [])
+    .filter(({ active, flags }) => active && flags.proxy)
+    .map(({ name }) => name);
+  const [chosen, setChosen] = useState(ownFlags.proxy ? own : '');
+  const [busy, setBusy] = useState(false);
+  const [fault, setFault] = useState('');
+  useHold(busy);
+  const user = chosen || names[0];
+  const make = async () => {
+    if (busy) return;
+    setBusy(true);
+    setFault('');
+    try {
+      const body = { user: user as string, lifetime_seconds: tokenLifetime_seconds };
+      onToken(await changeIn(scope, 'create_proxy_token', { body }));
+    } catch (error) {
+      setFault(explain(error).sentence);
+    } finally {
+      setBusy(false);
+    }
+  };
+  if (users.data && names.length === 0) {
+    return <p class="note">No active user of your account has the proxy flag.</p>;
+  }
+  return (
+    <div class="stack-tight">
+      <div class="filters">
+        <SelectField
+          label="User"
+          name="user"
+          value={user ?? ''}
+          onInput={setChosen}
+          options={optionsOf(names)}
+        />
+        {user && (
+          <Button busy={busy} disabledReason={readOnlyReason} onClick={() => void make()}>
+            Make a token for 1 hour
+          </Button>
+        )}
+      </div>
+      <p class={fault ? 'fault' : 'note'} role="status">
+        {fault ||
+          (token
+            ? `The commands hold a token of ${token.user}, good until ${dateTime(token.expiry)}. Whoever has it can use the proxy.`
+            : 'Put your own token in the place of USER and TOKEN, or make one.')}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,13 @@
+// The body of a change: only the fields that differ, as another person may be changing the rest.
+
+/** The fields of `wanted` that are given and are not as they were `before`. */
+export function differing<T extends object>(
+  before: T,
+  wanted: { [K in keyof T]: T[K] | undefined },
+): Partial<T> {
+  const names = Object.keys(before) as Array<keyof T>;
+  const changed = names.filter(
+    (name) => wanted[name] !== undefined && wanted[name] !== before[name],
+  );
+  return Object.fromEntries(changed.map((name) => [name, wanted[name]])) as Partial<T>;
+}

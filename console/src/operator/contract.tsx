@@ -1,0 +1,108 @@
+// An account's contract: what it allows, how it stands, and whether it is suspended.
+
+import { change } from '../api/reading.ts';
+import { bytes, dateTime } from '../format.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { duration } from '../forms/lifetimes.ts';
+import { Until } from '../relative_time.tsx';
+import { Button, Card, DescriptionList } from '../ui/ui.ts';
+import { UsageMeter } from './accounts.tsx';
+import { ChangeContractDialog, onLimitTexts } from './forms/account_form.tsx';
+import type { Account } from './states.ts';
+
+export function ContractPart({ account }: { account: Account }) {
+  const { name, period, suspended } = account;
+  const { dialog, open } = useDialog();
+  return (
+    <Card
+      title="Contract"
+      actions={
+        <>
+          <Button
+            onClick={() => open((close) => <SuspendDialog account={account} onClose={close} />)}
+          >
+            {suspended ? 'Resume …' : 'Suspend …'}
+          </Button>
+          <Button
+            icon="edit"
+            kind="primary"
+            onClick={() => open((close) => <ChangeContractDialog of={account} onClose={close} />)}
+          >
+            Change
+          </Button>
+        </>
+      }
+    >
+      {suspended && (
+        <p class="banner fault">
+          The contract is suspended: nodes refuse every connection, and nothing can be changed by
+          the account.
+        </p>
+      )}
+      <div class="stack-tight">
+        <h3>
+          Billing period from {dateTime(period.start)} to {dateTime(period.end)}
+        </h3>
+        <UsageMeter name={name} usage={period.usage} limit={account.limit_bytes} />
+      </div>
+      <DescriptionList
+        of={[
+          ['Plan', account.plan],
+          ['Limit', `${bytes(account.limit_bytes)} a period`],
+          ['In exact bytes', account.limit_bytes.toLocaleString('en')],
+          ['Over the limit', onLimitTexts[account.on_limit]],
+          ['Began', dateTime(account.start)],
+          [
+            'Ends',
+            <>
+              {dateTime(account.expiry)} (<Until at={account.expiry} />)
+            </>,
+          ],
+          ['Port scheme', account.port_scheme],
+          ['Proxy access tokens live', duration(account.token_lifetime_seconds)],
+          ['Detailed server billing', account.detailed_billing ? 'yes' : 'no'],
+          ['Account created', dateTime(account.created_at)],
+        ]}
+      />
+      {dialog}
+    </Card>
+  );
+}
+
+function SuspendDialog({ account, onClose }: { account: Account; onClose: () => void }) {
+  const { name, suspended } = account;
+  const submit = async () => {
+    await change('admin_change_account', {
+      path: { account: name },
+      body: { suspended: !suspended },
+    });
+    return suspended ? `${name} is in service again.` : `${name} is suspended.`;
+  };
+  return suspended ? (
+    <FormDialog
+      title={`Resume ${name}?`}
+      verb={`Resume ${name}`}
+      kind="primary"
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p>
+        Nodes let the users of {name} through again, as far as the contract allows, and the account
+        can change its records.
+      </p>
+    </FormDialog>
+  ) : (
+    <FormDialog
+      title={`Suspend ${name}?`}
+      verb={`Suspend ${name}`}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <p>
+        <strong>Every node refuses every connection of {name}, within seconds</strong>, and open
+        ones end. The account can read its records, and change none. Nothing is removed: Resume
+        brings everything back.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,35 @@
+// Times as pages tell them: as seen from now, moving along, with the date a glance away.
+import { dateTime, fromNow } from './format.ts';
+import { now } from './now.ts';
+import { Time } from './ui/ui.ts';
+
+interface RelativeTimeProps {
+  /** Epoch seconds; null or 0 where there is none. */
+  at: number | null;
+  /** Stands for null and 0. */
+  never?: string;
+}
+
+/** A time that has passed: "3 minutes ago". The page's clock may be seconds behind the server's. */
+export function Since({ at, never = 'never' }: RelativeTimeProps) {
+  if (!at) return <span class="note">{never}</span>;
+  return (
+    <Time at={at} relative={fromNow(Math.min(at, now.value), now.value)} full={dateTime(at)} />
+  );
+}
+
+/** A time to come: "in 8 hours". */
+export function Until({ at, never = 'never' }: RelativeTimeProps) {
+  if (!at) return <span class="note">{never}</span>;
+  return <Time at={at} relative={fromNow(at, now.value)} full={dateTime(at)} />;
+}
+
+/** The same with its date beneath, for tables. */
+export function UntilWithDate({ at }: { at: number }) {
+  return (
+    <span class="two-lines">
+      <Until at={at} />
+      <span class="note">{dateTime(at)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,38 @@
+// Commands that fetch a page through a proxy, ready to be pasted into a shell.
+
+export interface Through {
+  host: string;
+  port: number;
+  /** `proxy`: spoken to in plain; `proxy-https`: over TLS. */
+  service: string;
+  /** None: the address of the client is on the authlist. */
+  credentials?: { user: string; token: string };
+}
+
+/** Host and port as they stand in a URL. */
+export function placeOf({ host, port }: Through): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The proxy as a URL, without credentials. */
+export function proxyUrl(through: Through): string {
+  return `${through.service === 'proxy-https' ? 'https' : 'http'}://${placeOf(through)}`;
+}
+
+/** `curl` for one page through the proxy. */
+export function curlThrough(through: Through, url: string): string {
+  const { credentials } = through;
+  // The page first: it is what differs, and long tokens would hide it.
+  return [
+    'curl',
+    shell(url),
+    '-x',
+    shell(proxyUrl(through)),
+    ...(credentials ? ['-U', shell(`${credentials.user}:${credentials.token}`)] : []),
+  ].join(' ');
+}
+
+/** A word as a shell reads it back. */
+export function shell(word: string): string {
+  return /^[\w./:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

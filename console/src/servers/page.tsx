@@ -1,0 +1,54 @@
+// The servers of the contract and of the network, on a map and in a list; each server has a page of its own.
+import { useMemo, useState } from 'preact/hooks';
+import { useRoute } from 'wouter-preact';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { nameIn, paths } from '../paths.ts';
+import { Loaded, Page } from '../ui/ui.ts';
+import { ServerList } from './list.tsx';
+import { ServerMap } from './map.tsx';
+import { OneServer } from './one.tsx';
+import { type Filters, noFilters, rowsOf } from './rows.ts';
+import '../style/map.css';
+import '../style/servers.css';
+
+const none: never[] = [];
+
+export function ServersPage() {
+  const scope = useScope();
+  const [, one] = useRoute(`${paths.servers}/:server`);
+  // Kept while a server is looked at.
+  const [filters, setFilters] = useState<Filters>(noFilters);
+  const own = useReadIn(scope, 'list_servers', {});
+  const network = useReadIn(scope, 'list_network', {});
+  const rows = useMemo(
+    () => rowsOf(network.data ?? none, own.data ?? none),
+    [network.data, own.data],
+  );
+  const reading = own.data ? network : own;
+  if (one) {
+    const server = nameIn(one.server);
+    const row = rows.find(({ name }) => name === server);
+    return <OneServer key={server} name={server} row={row} reading={reading} />;
+  }
+  const filter = (changes: Partial<Filters>) => setFilters((before) => ({ ...before, ...changes }));
+  return (
+    <Page
+      title="Servers"
+      note={
+        scope.isOperator
+          ? 'Each may have a limit of its own, which counts where the contract has detailed billing.'
+          : 'Open a server for its exit IPs and ports, and for settings to copy.'
+      }
+    >
+      <Loaded of={{ ...reading, data: own.data && network.data }} what="the servers">
+        {() => (
+          <>
+            <ServerMap rows={rows} filters={filters} onFilter={filter} />
+            <ServerList rows={rows} filters={filters} onFilter={filter} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

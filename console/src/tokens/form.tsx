@@ -1,0 +1,181 @@
+// API tokens: a new one, the text of one that is there, and revoking one.
+import { Link } from 'wouter-preact';
+import { PasswordField } from '../account/sign_in/password.tsx';
+import { type AccountAnswer, change, changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { session } from '../api/session.ts';
+import { FormDialog, MakerDialog } from '../forms/form_dialog.tsx';
+import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+import { now } from '../now.ts';
+import { paths } from '../paths.ts';
+import { Since } from '../relative_time.tsx';
+import { CheckField, Copy, Dialog, SelectField, ShownOnce, TextField, textOf } from '../ui/ui.ts';
+
+export type ApiToken = AccountAnswer<'list_tokens'>[number];
+
+export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
+  const scope = useScope();
+  const make = (fields: FormData) => {
+    const seconds = Number(textOf(fields, 'expiry'));
+    const body = {
+      name: textOf(fields, 'name'),
+      read_only: fields.has('read_only'),
+      ...(seconds > 0 ? { expiry: now.value + seconds } : {}),
+    };
+    return changeIn(scope, 'create_token', { body });
+  };
+  const { day, week, month, quarter, year } = lifetimes;
+  return (
+    <MakerDialog
+      title="New API token"
+      titleOf={({ name }) => `API token ${name}`}
+      verb="Make the token"
+      make={make}
+      shown={(token) => <NewApiToken token={token} onDone={onClose} />}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={64}
+        hint="What uses it, so that you know later what revoking it stops."
+      />
+      <SelectField
+        label="Expires"
+        name="expiry"
+        options={[
+          { value: '', text: 'Never' },
+          ...lifetimeOptions(day, week, month, quarter, year).map(({ value, text }) => ({
+            value,
+            text: `In ${text}`,
+          })),
+        ]}
+      />
+      <CheckField
+        label="Read-only"
+        name="read_only"
+        hint="It reads everything of the account, and changes nothing: for reports and monitoring."
+      />
+    </MakerDialog>
+  );
+}
+
+interface NewApiTokenProps {
+  token: AccountAnswer<'create_token'>;
+  onDone: () => void;
+}
+
+function NewApiToken({ token: { api_token, viewable }, onDone }: NewApiTokenProps) {
+  const { isOperator } = useScope();
+  const viewing = isOperator
+    ? 'It can be viewed again later; that is audited.'
+    : 'An admin who gives the password can view it again later.';
+  return (
+    <ShownOnce
+      what="the token"
+      text={api_token}
+      lead={viewable ? `Here it is. ${viewing}` : 'Copy it now: it is not shown again, to nobody.'}
+      onDone={onDone}
+    >
+      {!isOperator && (
+        <div class="stack-tight">
+          <h3>Try it</h3>
+          <Copy text={curlWith(api_token)} what="the curl line" />
+        </div>
+      )}
+    </ShownOnce>
+  );
+}
+
+/** A request that shows the contract, in the current interface. */
+export function curlWith(token: string): string {
+  return `curl -u :${token} ${location.origin}/v0/contract`;
+}
+
+interface OfToken {
+  token: ApiToken;
+  onClose: () => void;
+}
+
+/** People give their password anew; operators, whose token is no password of a person, need not. */
+export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
+  const scope = useScope();
+  const title = `View ${name}`;
+  if (!scope.isOperator && !session.value?.has_password) {
+    return (
+      <Dialog title={title} onClose={onClose}>
+        <p>
+          To view an API token you give your password anew, and you have none yet.{' '}
+          <Link href={paths.signIn}>Set a password first</Link>.
+        </p>
+      </Dialog>
+    );
+  }
+  const view = (fields: FormData) =>
+    scope.isOperator
+      ? change('admin_view_account_token', { path: { account: scope.account, id } })
+      : changeIn(scope, 'view_token', {
+          path: { id },
+          body: { password: String(fields.get('password')) },
+        });
+  return (
+    <MakerDialog
+      title={title}
+      verb="View the token"
+      make={view}
+      shown={({ api_token }) => (
+        <ShownOnce
+          what="the token"
+          text={api_token}
+          lead={
+            <>
+              The API token <strong>{name}</strong>:
+            </>
+          }
+          onDone={onClose}
+        />
+      )}
+      onClose={onClose}
+    >
+      <p>
+        Whoever has this token can do with the account what it allows. That you viewed it is noted
+        in the account’s activity.
+      </p>
+      {!scope.isOperator && <PasswordField label="Your password" />}
+    </MakerDialog>
+  );
+}
+
+export function RevokeApiTokenDialog({ token, onClose }: OfToken) {
+  const scope = useScope();
+  const { id, name, last_used_at, read_only } = token;
+  const revoke = async () => {
+    await changeIn(scope, 'remove_token', { path: { id } });
+    return `Revoked the API token ${name}.`;
+  };
+  return (
+    <FormDialog
+      title={`Revoke ${name}`}
+      verb={`Revoke ${name}`}
+      onSubmit={revoke}
+      onClose={onClose}
+    >
+      <p>
+        <strong>
+          Requests with the {read_only ? 'read-only ' : ''}API token {name} get 401 at once.
+        </strong>{' '}
+        It cannot be brought back; programs that use it need another one.
+      </p>
+      <p class="note">
+        {last_used_at === null ? (
+          'It has never been used.'
+        ) : (
+          <>
+            It was last used <Since at={last_used_at} />.
+          </>
+        )}
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,37 @@
+// An error boundary: shows a message in the place of a part that failed while it was drawn, never a blank page.
+import { Component, type ComponentChildren } from 'preact';
+
+interface ErrorBoundaryProps {
+  /** Where the page is: another place is another try. */
+  at?: string;
+  children: ComponentChildren;
+}
+
+export class ErrorBoundary extends Component<ErrorBoundaryProps, { failed: boolean }> {
+  override state = { failed: false };
+
+  static override getDerivedStateFromError() {
+    return { failed: true };
+  }
+  override componentDidCatch(error: unknown): void {
+    // For whoever looks into it; the page itself stays calm.
+    console.error(error);
+  }
+  override componentDidUpdate(before: ErrorBoundaryProps): void {
+    if (before.at !== this.props.at && this.state.failed) this.setState({ failed: false });
+  }
+  override render({ children }: ErrorBoundaryProps, { failed }: { failed: boolean }) {
+    if (!failed) return children;
+    return (
+      <main class="page" id="main" role="alert">
+        <h1>This page met an error</h1>
+        <p>It is an error of the page itself; what you did on it before was not undone.</p>
+        <p>
+          <button type="button" class="button primary" onClick={() => location.reload()}>
+            Reload the page
+          </button>
+        </p>
+      </main>
+    );
+  }
+}

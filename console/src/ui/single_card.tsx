@@ -1,0 +1,27 @@
+// The one card of those who are not signed in.
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+interface SingleCardProps {
+  title: string;
+  children: ComponentChildren;
+  foot?: ComponentChildren;
+}
+
+export function SingleCard({ title, children, foot }: SingleCardProps) {
+  useEffect(() => {
+    document.title = `${title} · Exitward`;
+  }, [title]);
+  return (
+    <main class="single-card" id="main">
+      <span class="brand">
+        <img src="/icon.svg" alt="" /> Exitward
+      </span>
+      <section class="card">
+        <h1>{title}</h1>
+        {children}
+      </section>
+      {foot && <div class="single-card-foot">{foot}</div>}
+    </main>
+  );
+}

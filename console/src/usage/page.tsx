@@ -1,0 +1,113 @@
+// How much traffic was made: by day, server and user, for the days that are asked for.
+import '../style/overview.css';
+import '../style/usage.css';
+import { useState } from 'preact/hooks';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { bytes, count } from '../format.ts';
+import { now } from '../now.ts';
+import { Card, Loaded, Page, Stat } from '../ui/ui.ts';
+import { day_seconds, everyDay, isoDay, writtenDay } from './days.ts';
+import { DaysCard } from './days_card.tsx';
+import { FilterFields, type Filters } from './filters.tsx';
+import type { Report } from './report.ts';
+import { SharesCard } from './shares_card.tsx';
+import { type Span, spanOf } from './span.ts';
+
+export function UsagePage() {
+  const scope = useScope();
+  const [filters, setFilters] = useState<Filters>({
+    choice: {
+      name: 'period',
+      first: isoDay(now.value - 6 * day_seconds),
+      last: isoDay(now.value),
+    },
+    server: '',
+    user: '',
+  });
+  const start = useReadIn(scope, 'get_contract', {}).data?.start;
+  const asked = spanOf(filters.choice, now.value, start);
+  const isWrong = 'wrong' in asked;
+  const span: Span = isWrong ? {} : asked;
+  const { server, user } = filters;
+  const enabled = { enabled: !isWrong };
+  const query = {
+    ...span,
+    ...(server !== '' && { server }),
+    ...(user !== '' && { user }),
+  };
+  const days = useReadIn(scope, 'get_usage', { query: { ...query, by: 'day' } }, enabled);
+  const byServer = useReadIn(scope, 'get_usage', { query: { ...query, by: 'server' } }, enabled);
+  const byUser = useReadIn(scope, 'get_usage', { query: { ...query, by: 'user' } }, enabled);
+  // The options do not shrink to the ones that were chosen.
+  const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
+  const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
+  const change = (changes: Partial<Filters>) => setFilters({ ...filters, ...changes });
+  return (
+    <Page title="Usage" note="Traffic of the whole account, counted by the hour. Days are UTC.">
+      <FilterFields
+        filters={filters}
+        onChange={change}
+        servers={namesIn(allServers.data, 'server')}
+        users={namesIn(allUsers.data, 'user')}
+        now={now.value}
+        start={start}
+      />
+      <p class="fault" role="alert">
+        {isWrong && asked.wrong}
+      </p>
+      <Loaded of={days} what="usage">
+        {(report) => (
+          <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
+            <Totals report={report} />
+            <DaysCard report={report} query={query} servers={bySize(byServer.data)} />
+          </div>
+        )}
+      </Loaded>
+      <div class="stack">
+        {byServer.data && (
+          <SharesCard
+            by="server"
+            report={byServer.data}
+            onChoose={(name) => change({ server: name })}
+          />
+        )}
+        {byUser.data && (
+          <SharesCard by="user" report={byUser.data} onChoose={(name) => change({ user: name })} />
+        )}
+      </div>
+    </Page>
+  );
+}
+
+function namesIn(report: Report | undefined, by: 'server' | 'user'): string[] {
+  return (report?.rows ?? []).flatMap((row) => row[by] ?? []);
+}
+
+function bySize(report: Report | undefined): string[] {
+  return (report?.rows ?? [])
+    .toSorted((one, other) => other.total - one.total)
+    .flatMap(({ server }) => server ?? []);
+}
+
+function Totals({ report }: { report: Report }) {
+  const days = everyDay(report, report.rows);
+  const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
+  return (
+    <Card>
+      <dl class="stats">
+        <Stat name="Total" note={`${writtenDay(report.from)} to ${writtenDay(report.to - 1)}`}>
+          {bytes(report.total)}
+        </Stat>
+        <Stat name="Down">{bytes(report.down)}</Stat>
+        <Stat name="Up">{bytes(report.up)}</Stat>
+        <Stat name="A day, on average" note={count(days.length, 'day')}>
+          {bytes(report.total / days.length)}
+        </Stat>
+        <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.day) : undefined}>
+          {bytes(busiest.total)}
+        </Stat>
+      </dl>
+    </Card>
+  );
+}

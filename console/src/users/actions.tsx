@@ -1,0 +1,53 @@
+// The actions on a user: a button for a new token, and a menu of the others.
+import { useScope } from '../api/scope.ts';
+import type { OpenDialog } from '../forms/form_dialog.tsx';
+import { Button, Menu, type MenuItem } from '../ui/ui.ts';
+import { EndSessionsDialog, InvalidateTokensDialog, ResetSignInDialog } from './endings.tsx';
+import { ChangeUserDialog, type User } from './form.tsx';
+import { InviteDialog } from './invite.tsx';
+import { ProxyTokenDialog } from './proxy_token.tsx';
+import { SignInLinkDialog } from './sign_in_link.tsx';
+
+type UserDialog = typeof ChangeUserDialog;
+
+export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
+  const { flags, isOperator, readOnlyReason } = useScope();
+  const { name, active, sign_in } = user;
+  const hasSignIn =
+    sign_in.has_password ||
+    sign_in.second_factor ||
+    sign_in.sessions > 0 ||
+    sign_in.invited_until !== null;
+  const show = (Shown: UserDialog) => () => open((close) => <Shown user={user} onClose={close} />);
+  const item = (
+    text: string,
+    icon: MenuItem['icon'],
+    Shown: UserDialog,
+    danger = false,
+  ): MenuItem => ({ text, icon, danger, onSelect: show(Shown) });
+  const items = [
+    flags.admin && item('Change', 'edit', ChangeUserDialog),
+    flags.admin && active && item('Invite to sign in', 'link', InviteDialog),
+    isOperator && active && item('Link that signs in', 'lock', SignInLinkDialog),
+    item('Invalidate all tokens', 'tokens', InvalidateTokensDialog, true),
+    flags.admin &&
+      sign_in.sessions > 0 &&
+      item('End all sessions', 'leave', EndSessionsDialog, true),
+    flags.admin && hasSignIn && item('Reset the sign-in', 'lock', ResetSignInDialog, true),
+  ].filter((one) => one !== false);
+  return (
+    <span class="actions">
+      {!isOperator && active && user.flags.proxy && (
+        <Button
+          icon="tokens"
+          aria-label={`New token for ${name}`}
+          disabledReason={readOnlyReason}
+          onClick={show(ProxyTokenDialog)}
+        >
+          New token
+        </Button>
+      )}
+      <Menu label={`More for ${name}`} items={items} />
+    </span>
+  );
+}

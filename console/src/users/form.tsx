@@ -1,0 +1,139 @@
+// Adding a user to the account, and changing one: the name that is shown, permissions, active or not.
+import { useContext, useId } from 'preact/hooks';
+import { type AccountAnswer, changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { readSessionAgain } from '../api/session.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import { nameRule } from '../forms/name_rule.ts';
+import { CheckField, Dialog, FieldFault, Form, notify, TextField, textOf } from '../ui/ui.ts';
+
+export type User = AccountAnswer<'list_users'>[number];
+
+/** The permissions, and what each allows. */
+const permissions = [
+  {
+    flag: 'proxy',
+    hint: 'Uses the proxies, and makes own proxy access tokens and authlist entries.',
+  },
+  { flag: 'billing', hint: 'Sees the contract, and what was used of it.' },
+  {
+    flag: 'admin',
+    hint: 'Manages everything of the account: users, tokens, servers, authlist and custom DNS.',
+  },
+] as const;
+
+interface AddUserDialogProps {
+  onClose: () => void;
+  /** Goes on with the new user, in the place of this dialog. */
+  onAdded: (user: User) => void;
+}
+
+export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
+  const scope = useScope();
+  const add = async (fields: FormData) => {
+    const display_name = textOf(fields, 'display_name');
+    const body = {
+      name: textOf(fields, 'name'),
+      ...(display_name ? { display_name } : {}),
+      flags: flagsOf(fields),
+    };
+    onAdded(await changeIn(scope, 'create_user', { body }));
+  };
+  return (
+    <Dialog title="Add a user" onClose={onClose}>
+      <Form verb="Add the user" onSubmit={add} onCancel={onClose}>
+        <TextField
+          label="Name"
+          name="name"
+          required
+          {...nameRule}
+          hint="What the user signs in with, here and at the proxies; it stays. Letters, digits and . _ @ -"
+        />
+        <DisplayNameField hint="Shown in lists; the name when left out." />
+        <FlagFields />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const scope = useScope();
+  const isSelf = user.name === scope.user;
+  const save = async (fields: FormData) => {
+    const display_name = textOf(fields, 'display_name');
+    await changeIn(scope, 'change_user', {
+      path: { user: user.name },
+      body: {
+        ...(display_name ? { display_name } : {}),
+        active: fields.has('active'),
+        flags: flagsOf(fields),
+      },
+    });
+    notify(`Saved ${user.name}.`);
+    // Their own permissions decide what this page shows.
+    if (isSelf) readSessionAgain();
+  };
+  return (
+    <FormDialog
+      title={`Change ${user.name}`}
+      verb="Save"
+      kind="primary"
+      onSubmit={save}
+      onClose={onClose}
+    >
+      <DisplayNameField required defaultValue={user.display_name} />
+      <FlagFields of={user.flags} isSelf={isSelf} />
+      <CheckField
+        label="Active"
+        name="active"
+        defaultChecked={user.active}
+        hint={
+          isSelf
+            ? 'Off: you are signed out at once, and your tokens and authlist entries give no access.'
+            : 'Off: cannot sign in, and tokens and authlist entries give no access. Users are never deleted.'
+        }
+      />
+    </FormDialog>
+  );
+}
+
+function DisplayNameField(given: { hint?: string; required?: boolean; defaultValue?: string }) {
+  return <TextField label="Display name" name="display_name" maxLength={128} {...given} />;
+}
+
+function FlagFields({ of, isSelf = false }: { of?: User['flags']; isSelf?: boolean }) {
+  const id = useId();
+  const fault = useContext(FieldFault);
+  const wrong = fault?.field === 'flags' ? fault.sentence : undefined;
+  return (
+    <fieldset name="flags" aria-describedby={wrong ? id : undefined}>
+      <legend>May do</legend>
+      {permissions.map(({ flag, hint }) => (
+        <CheckField
+          key={flag}
+          label={flag}
+          name={flag}
+          hint={
+            flag === 'admin' && isSelf
+              ? `${hint} Without it you cannot give it back to yourself.`
+              : hint
+          }
+          defaultChecked={of?.[flag] ?? (of === undefined && flag === 'proxy')}
+        />
+      ))}
+      {wrong && (
+        <p class="fault" id={id} role="alert">
+          {wrong}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function flagsOf(fields: FormData): User['flags'] {
+  return {
+    proxy: fields.has('proxy'),
+    billing: fields.has('billing'),
+    admin: fields.has('admin'),
+  };
+}

@@ -1,0 +1,80 @@
+// A new proxy access token: how long it lives, then the token itself, once, ready to be used.
+import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { dateTime } from '../format.ts';
+import { MakerDialog } from '../forms/form_dialog.tsx';
+import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+import { portsOf } from '../servers/exits.tsx';
+import { Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
+import type { User } from './form.tsx';
+
+type ProxyToken = AccountAnswer<'create_proxy_token'>;
+
+export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
+  const scope = useScope();
+  const contract = useReadIn(scope, 'get_contract', {}).data;
+  const make = (fields: FormData) => {
+    const chosen = textOf(fields, 'lifetime_seconds');
+    const body = { user: name, ...(chosen ? { lifetime_seconds: Number(chosen) } : {}) };
+    return changeIn(scope, 'create_proxy_token', { body });
+  };
+  const { hour, day, week, month, quarter, year } = lifetimes;
+  const usual = contract ? ` (${duration(contract.token_lifetime_seconds)})` : '';
+  return (
+    <MakerDialog
+      title={`New proxy access token for ${name}`}
+      verb="Make the token"
+      make={make}
+      shown={(token) => <NewToken token={token} onDone={onClose} />}
+      onClose={onClose}
+    >
+      <p>
+        It is the password of <strong>{name}</strong> at the proxies, for programs and browsers. A
+        user may have many: one for each program makes them easy to replace.
+      </p>
+      <SelectField
+        label="Lifetime"
+        name="lifetime_seconds"
+        options={[
+          { value: '', text: `As the contract says${usual}` },
+          ...lifetimeOptions(hour, day, week, month, quarter, year),
+        ]}
+      />
+    </MakerDialog>
+  );
+}
+
+function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) {
+  const servers = useReadIn(useScope(), 'list_servers', {}).data ?? [];
+  const places = servers.flatMap((server) =>
+    server.ips.flatMap((exit) => portsOf(server, exit).map((port) => ({ server, ...port }))),
+  );
+  const plain = places.filter(({ service }) => service === 'proxy');
+  const { server, port } = plain.find((one) => one.server.nodes.live > 0) ?? plain[0] ?? {};
+  const pair = `${token.user}:${token.token}`;
+  // The token stands above in full: here its beginning is enough to see how the parts go together.
+  const shownPair = `${token.user}:${token.token.slice(0, 12)}…`;
+  const curlWith = (credentials: string) =>
+    `curl -x ${server?.hostname}:${port} -U ${credentials} https://example.com/`;
+  return (
+    <ShownOnce
+      what="the token"
+      text={token.token}
+      lead={`Works until ${dateTime(token.expiry)}. It is not shown again: copy it now.`}
+      onDone={onDone}
+    >
+      <div class="stack-tight">
+        <h3>As user and password in one</h3>
+        <Copy text={pair} shown={shownPair} what="user and token" />
+      </div>
+      <div class="stack-tight">
+        <h3>With curl{server && port ? `, through ${server.title}` : ''}</h3>
+        {server && port ? (
+          <Copy text={curlWith(pair)} shown={curlWith(shownPair)} what="the curl line" />
+        ) : (
+          <p class="note">There is no server on the contract yet that it could be tried with.</p>
+        )}
+      </div>
+    </ShownOnce>
+  );
+}

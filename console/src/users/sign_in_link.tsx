@@ -1,0 +1,53 @@
+// A link for operators that signs in as a user at once: it is shown once.
+import { change } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { dateTime } from '../format.ts';
+import { MakerDialog } from '../forms/form_dialog.tsx';
+import { lifetimeOptions } from '../forms/lifetimes.ts';
+import { SelectField, ShownOnce, textOf } from '../ui/ui.ts';
+import type { User } from './form.tsx';
+
+const minute_seconds = 60;
+
+export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () => void }) {
+  const { account } = useScope();
+  const { name } = user;
+  return (
+    <MakerDialog
+      title={`Sign-in link for ${name}`}
+      verb="Make the link"
+      make={(fields) =>
+        change('admin_create_sign_in_link', {
+          path: { account, user: name },
+          body: { lifetime_seconds: Number(textOf(fields, 'lifetime_seconds')) },
+        })
+      }
+      onClose={onClose}
+      shown={({ url, expiry }) => (
+        <ShownOnce
+          what="the link"
+          text={url}
+          lead={`Whoever opens this link is signed in as ${name} of ${account}. It works once, until ${dateTime(expiry)}, and is not shown again.`}
+          onDone={onClose}
+        />
+      )}
+    >
+      <p>
+        The link signs in as <strong>{name}</strong> without a password and without the second
+        factor.
+      </p>
+      <p class="banner notice">
+        It is audited: the account’s own activity shows that you made it, and what is done with it.
+      </p>
+      <SelectField
+        label="Works for"
+        name="lifetime_seconds"
+        options={lifetimeOptions(
+          15 * minute_seconds,
+          60 * minute_seconds,
+          24 * 60 * minute_seconds,
+        )}
+      />
+    </MakerDialog>
+  );
+}
