@@ -2,19 +2,12 @@
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
-/** 21144505109 -> "21.1 GB". */
+/** 21144505109 -> "21.1 GB". Rounded before the unit is chosen: 999999 -> "1 MB". */
 export function bytes(count: number): string {
-  let value = count;
-  let unit = 0;
-  while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  const digits = unit === 0 || value >= 99.5 ? 0 : value >= 9.95 ? 1 : 2;
-  return `${trimZeros(value.toFixed(digits))} ${units[unit]}`;
+  const rounded = Number(Math.round(count).toPrecision(3));
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }
-
-const trimZeros = (text: string) => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
 /** 0.1234 -> "12 %". */
 export function percent(share: number): string {

@@ -237,7 +237,7 @@ describe('against a running server', () => {
     ]) {
       expectUsageFault(
         await cli.run(...args),
-        /^exitward: This .*Add --yes to do it without being asked\.\n$/,
+        /^exitward: This .*Add --yes to do it without being asked\.\nAdd --help .*\n$/,
       );
     }
     expect(
@@ -262,13 +262,25 @@ describe('against a running server', () => {
     [['account', 'create', 'x'], /required option '--plan <plan>' not specified/],
     [
       ['account', 'create', 'x', ...terms, '--expiry', 'tomorrow'],
-      /'--expiry <time>' argument 'tomorrow' is invalid/,
+      /--expiry: "tomorrow" is no time; expected /,
     ],
-    [['account', 'change', 'acme', '--limit', '5XB'], /Expected whole bytes/],
-    [['account', 'change', 'acme', '--detailed-billing', 'maybe'], /Expected yes or no/],
-    [['contract', 'limit', 'acme', 'ams1', 'much'], /<size>: Expected whole bytes/],
-    [['port-scheme', 'add', 'x', '20000'], /<bases>: 20000: expected a port and its service/],
-    [['user', 'change', 'acme', 'bob', '--flags', 'root'], /Expected proxy, billing, admin/],
+    [
+      ['account', 'change', 'acme', '--limit', '5XB'],
+      /--limit: "5XB" is no size; expected whole bytes/,
+    ],
+    [
+      ['account', 'change', 'acme', '--detailed-billing', 'maybe'],
+      /--detailed-billing: expected yes or no/,
+    ],
+    [
+      ['contract', 'limit', 'acme', 'ams1', 'much'],
+      /<size>: "much" is no size; expected whole bytes/,
+    ],
+    [['port-scheme', 'add', 'x', '20000'], /<bases>: "20000": expected a port and its service/],
+    [
+      ['user', 'change', 'acme', 'bob', '--flags', 'root'],
+      /--flags: expected proxy, billing, admin/,
+    ],
     [['inventory', 'import', 'network.xml'], /ends in .json or .csv/],
     [['account', 'show'], /missing required argument 'account'/],
     [['status', '--colour'], /unknown option '--colour'/],

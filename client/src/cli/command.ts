@@ -103,7 +103,7 @@ export const everywhere = {
   },
   insecure: { summary: 'send the token over plain http to another machine' },
   json: { summary: 'print JSON, for programs' },
-  help: { summary: 'say how it is used', short: 'h' },
+  help: { summary: 'display help for command', short: 'h' },
 } as const satisfies Options;
 
 /** What a command with a question takes besides. */

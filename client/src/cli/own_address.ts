@@ -5,7 +5,7 @@ import { ConflictError, ConnectionError, ExitwardError, NotFoundError } from '..
 import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { Failure } from './command.ts';
-import { say } from './output.ts';
+import { notify } from './output.ts';
 import { isSameAddress, now, timeInWords } from './values.ts';
 
 /** An entry lives for so many looks, so that a few may fail. */
@@ -108,7 +108,7 @@ export class OwnAddress {
         await this.look();
       } catch (error) {
         if (!passes(error)) throw error;
-        say(`exw: ${error.message} It is tried again.`);
+        notify(`exw: ${error.message} It is tried again.`);
       }
     }
   }
@@ -123,7 +123,7 @@ export class OwnAddress {
     } catch (error) {
       if (error instanceof NotFoundError || !(error instanceof ExitwardError)) return;
       const until = timeInWords(entry.expiry);
-      say(
+      notify(
         `exw: ${entry.ip} could not be removed and stays listed until ${until}: ${error.message}`,
       );
     }
@@ -156,7 +156,9 @@ export class OwnAddress {
     if (this.#others?.id === entry.id) return;
     this.#others = entry;
     const until = timeInWords(entry.expiry);
-    say(`${ip} is listed for ${entry.user} already, until ${until}; that entry is left as it is.`);
+    notify(
+      `${ip} is listed for ${entry.user} already, until ${until}; that entry is left as it is.`,
+    );
   }
 
   async #renew(): Promise<void> {

@@ -5,7 +5,7 @@ import { lifetimeUntil } from './account.ts';
 import { requireUser, userOption } from './authlist.ts';
 import { command, UsageFault } from './command.ts';
 import { type Credentials, chooseExit, portOptions, urlOf } from './exits.ts';
-import { say } from './output.ts';
+import { notify } from './output.ts';
 import { OwnAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { exitCodeOf, PassedSignals } from './signals.ts';
@@ -77,8 +77,8 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, options, credentials);
       // The command has this stream, too: a file or a pipe is to hold what the command says.
-      if (process.stderr.isTTY) say(`Through ${exit.ip} of ${server.server}, as ${user}.`);
-      keeping = own?.keep(over.signal).catch((error: Error) => say(`exw: ${error.message}`));
+      if (process.stderr.isTTY) notify(`Through ${exit.ip} of ${server.server}, as ${user}.`);
+      keeping = own?.keep(over.signal).catch((error: Error) => notify(`exw: ${error.message}`));
       return await ended(words, proxyVariables(url, options['no-proxy']), signals);
     } finally {
       over.abort();
@@ -121,7 +121,7 @@ async function ended(
     return signal ? exitCodeOf(signal) : (code ?? 1);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    say(`exw: ${program} cannot be run (${code}).`);
+    notify(`exw: ${program} cannot be run (${code}).`);
     return code === 'ENOENT' ? notFound : notExecutable;
   }
 }

@@ -1,6 +1,5 @@
 // exitward contract …, exitward port-scheme …: what contracts get of the network.
-import { InvalidArgumentError } from 'commander';
-import { Failure, type Noun } from './command.ts';
+import { Failure, type Noun, UsageFault } from './command.ts';
 import { type Column, done, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
 
@@ -74,8 +73,8 @@ export const contractNoun: Noun = {
 function base(text: string): { base: number; service: string } {
   const [, port, service = ''] = /^(\d{1,5}):(proxy|proxy-https)$/.exec(text) ?? [];
   if (!port)
-    throw new InvalidArgumentError(
-      `${text}: expected a port and its service, such as 10000:proxy or 12000:proxy-https.`,
+    throw new UsageFault(
+      `${JSON.stringify(text)}: expected a port and its service, such as 10000:proxy or 12000:proxy-https`,
     );
   return { base: Number(port), service };
 }
