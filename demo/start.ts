@@ -2,11 +2,11 @@
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listApiTokens, pageOfAccounts, viewApiToken } from '../server/src/accounts/accounts.ts';
+import { presentUser } from '../server/src/api/account/users.ts';
 import type { Running } from '../server/src/main.ts';
 import { runUntilStopped } from '../server/src/process.ts';
 import { serversOfContract } from '../server/src/servers/servers.ts';
-import { createSignInLink } from '../server/src/signin/signin.ts';
-import { presentUser } from '../server/src/users/routes.ts';
+import { createSignInLink } from '../server/src/sign_in/sign_in.ts';
 import { listActiveUsers, listUsers } from '../server/src/users/users.ts';
 import { type DemoNode, type DemoProxy, readPortBase, seedNode, startNode } from './node.ts';
 import { demo, reportDemoHealth, seedDemo } from './seed.ts';

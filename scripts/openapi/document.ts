@@ -1,10 +1,10 @@
 // Makes the OpenAPI document from the routes' own schemas; nothing is listened on, no database is opened.
 import swagger from '@fastify/swagger';
+import type { ConsoleAccess } from '../../server/src/api/manage/checks.ts';
 import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
-import type { ConsoleAccess } from '../../server/src/http/console.ts';
 import { Metrics } from '../../server/src/metrics.ts';
 import { version } from '../../server/src/version.ts';
 import { complete } from './complete.ts';

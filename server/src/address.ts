@@ -1,7 +1,7 @@
 // IP addresses as callers write them: one canonical spelling each, and which of them are acceptable.
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { badRequest } from './errors.ts';
+import { invalidField } from './errors.ts';
 import { quoted } from './quoted.ts';
 
 /** A base address and the length of its prefix in bits. */
@@ -45,18 +45,21 @@ export function parseAddress(
 ): string {
   const ip = canonicalAddress(text);
   if (ip === undefined) {
-    throw badRequest(
-      `${field}: ${quoted(text)} is not an IP address; expected one IPv4 or IPv6 address such as 203.0.113.7`,
+    throw invalidField(
+      field,
+      `${quoted(text)} is not an IP address; expected one IPv4 or IPv6 address such as 203.0.113.7`,
     );
   }
   if (noSingleHost.test(ip)) {
-    throw badRequest(
-      `${field}: ${ip} is an unspecified, multicast or broadcast address; expected the address of one host`,
+    throw invalidField(
+      field,
+      `${ip} is an unspecified, multicast or broadcast address; expected the address of one host`,
     );
   }
   if (options.addresses === 'public' && !isPublic(ip)) {
-    throw badRequest(
-      `${field}: ${ip} is a private or reserved address; expected one that is routed on the public Internet`,
+    throw invalidField(
+      field,
+      `${ip} is a private or reserved address; expected one that is routed on the public Internet`,
     );
   }
   return ip;

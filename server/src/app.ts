@@ -2,44 +2,45 @@
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { accountAdminRoutes } from './accounts/admin.ts';
-import { accountConsoleRoutes } from './accounts/console.ts';
-import { accountRoutes } from './accounts/routes.ts';
 import { addressInNetworks } from './address.ts';
-import { authlistAdminRoutes } from './authlist/admin.ts';
-import { authlistConsoleRoutes } from './authlist/console.ts';
-import { authlistRoutes, authlistRules } from './authlist/routes.ts';
+import { authenticate } from './api/account/authentication.ts';
+import { authlistRoutes, authlistRules } from './api/account/authlist.ts';
+import { addV0Checks } from './api/account/checks.ts';
+import { accountRoutes } from './api/account/contract.ts';
+import { overrideRoutes } from './api/account/overrides.ts';
+import { RateLimiter } from './api/account/rate_limit.ts';
+import { serverRoutes } from './api/account/servers.ts';
+import { userRoutes } from './api/account/users.ts';
+import { auditConsoleRoutes } from './api/manage/audit.ts';
+import { authlistConsoleRoutes } from './api/manage/authlist.ts';
+import { authlistAdminRoutes } from './api/manage/authlist_operator.ts';
+import { addConsoleChecks } from './api/manage/checks.ts';
+import { accountConsoleRoutes } from './api/manage/contract.ts';
+import { consoleEventRoutes, operatorEventRoutes } from './api/manage/events.ts';
+import { overrideConsoleRoutes } from './api/manage/overrides.ts';
+import { overrideAdminRoutes } from './api/manage/overrides_operator.ts';
+import { serverConsoleRoutes } from './api/manage/servers.ts';
+import { consoleFactsRoute, signInRoutes } from './api/manage/session.ts';
+import { signInAdminRoutes } from './api/manage/sign_in_operator.ts';
+import { userConsoleRoutes } from './api/manage/users.ts';
+import { userAdminRoutes } from './api/manage/users_operator.ts';
+import { nodeRoutes } from './api/node/routes.ts';
+import { accountAdminRoutes } from './api/operator/accounts.ts';
+import { addAdminChecks } from './api/operator/checks.ts';
+import { nodeAdminRoutes } from './api/operator/nodes.ts';
+import { operatorRoutes } from './api/operator/operators.ts';
+import { serverAdminRoutes } from './api/operator/servers.ts';
 import type { Context } from './context.ts';
-import { forbidden, methodNotAllowed, notFound, Refusal } from './errors.ts';
-import { addAdminChecks } from './http/admin.ts';
-import { authenticate } from './http/auth.ts';
-import { addConsoleChecks } from './http/console.ts';
-import { addV0Checks, collectMethods, isUnder } from './http/contract.ts';
+import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
 import { docsRoutes } from './http/docs.ts';
 import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
-import { consoleEventRoutes, operatorEventRoutes } from './http/events.ts';
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
-import { RateLimiter } from './http/rate_limit.ts';
+import { collectMethods, isUnder, rejectUndocumentedQueries } from './http/routing.ts';
 import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
-import { nodeAdminRoutes } from './nodes/admin.ts';
-import { nodeRoutes } from './nodes/routes.ts';
-import { auditConsoleRoutes } from './operators/console.ts';
-import { operatorRoutes } from './operators/routes.ts';
-import { overrideAdminRoutes } from './overrides/admin.ts';
-import { overrideConsoleRoutes } from './overrides/console.ts';
-import { overrideRoutes } from './overrides/routes.ts';
-import { serverAdminRoutes } from './servers/admin.ts';
-import { serverConsoleRoutes } from './servers/console.ts';
-import { serverRoutes } from './servers/routes.ts';
-import { signInAdminRoutes } from './signin/admin.ts';
-import { consoleFactsRoute, signInRoutes } from './signin/console.ts';
-import { userAdminRoutes } from './users/admin.ts';
-import { userConsoleRoutes } from './users/console.ts';
-import { userRoutes } from './users/routes.ts';
 
 /** Which audiences an app serves. */
 export interface Parts {
@@ -90,9 +91,9 @@ export async function createApp(
     frameworkErrors: (error, request, reply) => {
       // A path that cannot be read comes here without passing any hook.
       reply.headers(safetyHeaders(request as FastifyRequest));
-      void refuseBrokenPath(ctx, request as FastifyRequest).then(
+      void rejectBrokenPath(ctx, request as FastifyRequest).then(
         () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
-        (refusal) => errorHandler(ctx)(refusal, request as FastifyRequest, reply as never),
+        (earlier) => errorHandler(ctx)(earlier, request as FastifyRequest, reply as never),
       );
     },
     clientErrorHandler: clientErrorHandler(ctx, nextRequestId),
@@ -112,6 +113,7 @@ export async function createApp(
   app.setSerializerCompiler(() => JSON.stringify);
   addBodyParser(app);
   addSafetyHooks(app, ctx);
+  rejectUndocumentedQueries(app);
   await options.prepare?.(app);
 
   const add405Routes = collectMethods(app);
@@ -232,7 +234,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
     reply.headers(safetyHeaders(request));
     if (!hasOneHost(request.raw)) {
       reply.header('connection', 'close');
-      throw new Refusal(400, 'Host: expected exactly one Host header.');
+      throw badRequest('Host: expected exactly one Host header.');
     }
   });
   app.addHook('onResponse', async (request, reply) => {
@@ -279,12 +281,12 @@ function addLastChecks(app: FastifyInstance): void {
   });
 }
 
-function nothingThere({ method, url }: FastifyRequest): Refusal {
+function nothingThere({ method, url }: FastifyRequest): ApiError {
   return notFound(`There is nothing at ${method} ${url.split('?')[0]}.`);
 }
 
 /** A path that cannot be read still needs a token first, as every path under /v0. */
-async function refuseBrokenPath(ctx: Context, request: FastifyRequest): Promise<void> {
+async function rejectBrokenPath(ctx: Context, request: FastifyRequest): Promise<void> {
   if (isUnder('/v0', request)) {
     await authenticate(ctx, request.headers.authorization);
   }

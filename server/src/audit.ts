@@ -15,7 +15,7 @@ export interface AuditEntry {
 
 /** Adds to the audit log, in the same transaction as the change that it tells of. */
 export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
-  tx.touched();
+  tx.markWritten();
   const rows = await tx.group.share('audit', async () => {
     const waiting: Row[] = [];
     tx.group.beforeCommit((last) => last.insertMany('audit', waiting));

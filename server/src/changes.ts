@@ -30,7 +30,7 @@ export interface LoggedChange extends Change {
 }
 
 /** The stamp of the network itself: servers, exit IPs, health. Accounts count from 1. */
-export const networkStamp = 0;
+export const networkVersion = 0;
 
 class Ledger {
   revision: number;
@@ -81,31 +81,31 @@ function ledgerOf(tx: Transaction): Promise<Ledger> {
  * Revisions commit in their order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: Change): Promise<number> {
-  tx.touched();
+  tx.markWritten();
   const ledger = await ledgerOf(tx);
   const revision =
     change.kind === 'explain'
       ? ledger.next()
-      : ledger.stamp(change.account_id ?? networkStamp, change.kind === 'contract');
+      : ledger.stamp(change.account_id ?? networkVersion, change.kind === 'contract');
   ledger.logged.push({ revision, ...change, at: tx.now });
   return revision;
 }
 
 /** Stamps an account (0: the network) whose answers change without anything for the nodes to apply. */
-export async function touch(tx: Transaction, account_id: number): Promise<void> {
-  tx.touched();
+export async function bumpVersion(tx: Transaction, account_id: number): Promise<void> {
+  tx.markWritten();
   (await ledgerOf(tx)).stamp(account_id, false);
 }
 
 /** Stamps an account whose API tokens change: what is remembered of its callers ends. */
-export async function touchTokens(tx: Transaction, account_id: number): Promise<void> {
-  tx.touched();
-  (await tokensTouched(tx)).add(account_id);
+export async function bumpTokens(tx: Transaction, account_id: number): Promise<void> {
+  tx.markWritten();
+  (await tokensBumped(tx)).add(account_id);
   (await ledgerOf(tx)).stamp(account_id, true);
 }
 
 /** The accounts whose API tokens have changed in this very group: what it has read of them before is old. */
-export function tokensTouched(tx: Transaction): Promise<Set<number>> {
+export function tokensBumped(tx: Transaction): Promise<Set<number>> {
   return tx.group.share('tokens touched', async () => new Set());
 }
 
@@ -158,6 +158,6 @@ export async function countHeld(
   list: string,
   added: number,
 ): Promise<void> {
-  tx.touched();
+  tx.markWritten();
   (await counterOf(tx, account_id, `${list} held`)).last += added;
 }

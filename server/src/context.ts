@@ -1,14 +1,14 @@
 // What every request works with; tests hand in their own clock.
 import type { Logger } from 'pino';
+import type { Caller } from './api/account/authentication.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { Geoip } from './geoip.ts';
-import type { Caller } from './http/auth.ts';
 import type { AnswerCache } from './http/caching.ts';
 import type { Metrics } from './metrics.ts';
 import type { Secrets } from './secrets.ts';
-import type { Stamps } from './stamps.ts';
+import type { Stamps } from './versions.ts';
 
 export interface Context {
   config: Config;

@@ -1,47 +1,106 @@
-// The one error type of the control plane: a status and a sentence that a person can act on.
+// The one error type of the control plane: a status, a code that programs decide by, and a sentence for people.
 
-/** A refusal that is answered to the caller as `{"message"}` with `status`. */
-export class Refusal extends Error {
+/** Every code of an error response. Sentences may be improved on any day; these stay as they are. */
+export const errorCodes = [
+  'bad_request',
+  'invalid_field',
+  'body_too_large',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'method_not_allowed',
+  'conflict',
+  'precondition_failed',
+  'too_many_requests',
+  'internal_error',
+  'unavailable',
+] as const;
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** The details of an error: a code of its own, the field of the request at fault, and response headers. */
+export interface ErrorDetails {
+  code?: ErrorCode;
+  /** The message begins with it. */
+  field?: string;
+  headers?: Record<string, string>;
+}
+
+/** An error that is sent to the client with `status`. The message names the field first, where there is one. */
+export class ApiError extends Error {
   readonly status: number;
+  readonly code: ErrorCode;
+  readonly field: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, headers: Record<string, string> = {}) {
-    super(message);
-    this.name = 'Refusal';
+  constructor(
+    status: number,
+    code: ErrorCode,
+    sentence: string,
+    { field, headers = {} }: Omit<ErrorDetails, 'code'> = {},
+  ) {
+    super(field === undefined ? sentence : `${field}: ${sentence}`);
+    this.name = 'ApiError';
     this.status = status;
+    this.code = code;
+    this.field = field;
     this.headers = headers;
   }
 }
 
-/** 400: the request itself is wrong; the message names the field and what was expected. */
-export const badRequest = (message: string) => new Refusal(400, message);
+type Details = Omit<ErrorDetails, 'headers'>;
 
-/** 401: the API token was not recognised. */
-export const unauthorized = (message: string, scheme = 'Basic') =>
-  new Refusal(401, message, {
-    'www-authenticate': scheme === 'Basic' ? 'Basic realm="Exitward", charset="UTF-8"' : scheme,
+const error = (status: number, sentence: string, code: ErrorCode, details: ErrorDetails) =>
+  new ApiError(status, details.code ?? code, sentence, details);
+
+/** 400: the request itself is wrong; the message says what was expected. */
+export const badRequest = (sentence: string, details: Details = {}) =>
+  error(400, sentence, 'bad_request', details);
+
+/** 400: one field of the request is wrong; the sentence says what was expected. */
+export const invalidField = (field: string, sentence: string) =>
+  error(400, sentence, 'invalid_field', { field });
+
+/** 401: the credentials were not recognised. */
+export const unauthorized = (sentence: string, scheme = 'Basic', details: Details = {}) =>
+  error(401, sentence, 'unauthorized', {
+    ...details,
+    headers: {
+      'www-authenticate': scheme === 'Basic' ? 'Basic realm="Exitward", charset="UTF-8"' : scheme,
+    },
   });
 
-/** 403: the caller is known and may not do this. */
-export const forbidden = (message: string) => new Refusal(403, message);
+/** 403: the principal is known and may not do this. */
+export const forbidden = (sentence: string, details: Details = {}) =>
+  error(403, sentence, 'forbidden', details);
 
-/** 404: no such path for this caller, or no such record on this account. */
-export const notFound = (message: string) => new Refusal(404, message);
+/** 404: no such path for this principal, or no such record on this account. */
+export const notFound = (sentence: string, details: Details = {}) =>
+  error(404, sentence, 'not_found', details);
 
 /** 405: the path exists, the method does not; `allow` lists those that do. */
 export const methodNotAllowed = (method: string, allow: string) =>
-  new Refusal(405, `${method} is not allowed here; use one of: ${allow}.`, { allow });
+  error(405, `${method} is not allowed here; use one of: ${allow}.`, 'method_not_allowed', {
+    headers: { allow },
+  });
 
 /** 409: well formed, but it does not fit the records. */
-export const conflict = (message: string) => new Refusal(409, message);
+export const conflict = (sentence: string, details: Details = {}) =>
+  error(409, sentence, 'conflict', details);
 
 /** 412: an `If-Match` that does not name the current version. */
-export const preconditionFailed = (message: string) => new Refusal(412, message);
+export const preconditionFailed = (sentence: string) =>
+  error(412, sentence, 'precondition_failed', {});
 
 /** 429: more requests than the operator's setting allows. */
-export const tooManyRequests = (message: string, headers: Record<string, string>) =>
-  new Refusal(429, message, headers);
+export const tooManyRequests = (
+  sentence: string,
+  headers: Record<string, string>,
+  details: Details = {},
+) => error(429, sentence, 'too_many_requests', { ...details, headers });
 
 /** 503: maintenance, overload, or a database that does not answer. `retry_seconds` goes into `Retry-After`. */
-export const unavailable = (message: string, retry_seconds = 5) =>
-  new Refusal(503, message, { 'retry-after': String(retry_seconds) });
+export const unavailable = (sentence: string, retry_seconds = 5, details: Details = {}) =>
+  error(503, sentence, 'unavailable', {
+    ...details,
+    headers: { 'retry-after': String(retry_seconds) },
+  });

@@ -1,6 +1,6 @@
 // Hostnames as callers write them: one canonical spelling each, and which of them are acceptable.
 import { toASCII } from 'tr46';
-import { badRequest } from './errors.ts';
+import { invalidField } from './errors.ts';
 import { quoted } from './quoted.ts';
 
 const longestName = 253;
@@ -20,8 +20,9 @@ const localhost = /(?:^|\.)localhost$/;
  */
 export function parseHostname(field: string, text: string): string {
   const refuse = (why: string) =>
-    badRequest(
-      `${field}: ${quoted(text)} ${why}; expected one full hostname such as www.example.com`,
+    invalidField(
+      field,
+      `${quoted(text)} ${why}; expected one full hostname such as www.example.com`,
     );
   if (text === '') throw refuse('is empty');
   if (text.length > longestText) throw refuse(`is longer than ${longestName} characters`);

@@ -10,7 +10,7 @@ import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './no
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
 import { GeoWatch, sweepServerLimits } from './servers/servers.ts';
-import { purgeAttempts, purgeCodes, sweepSessions } from './signin/signin.ts';
+import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { removeOldJournals } from './usage/usage.ts';
 
 interface Job {

@@ -20,7 +20,7 @@ import { ensureNetwork } from './network.ts';
 import { appliedWatch, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
-import { openStamps } from './stamps.ts';
+import { openVersions } from './versions.ts';
 
 export interface Running {
   ctx: Context;
@@ -106,7 +106,7 @@ export async function createContext(
 ): Promise<{ ctx: Context; tokenUse: TokenUse }> {
   const clock = overrides.clock ?? systemClock;
   const tokenUse = new TokenUse();
-  const stamps = openStamps(db);
+  const stamps = openVersions(db);
   const log = overrides.log ?? openLog(config);
   const ctx: Context = {
     config,

@@ -6,7 +6,7 @@ import {
   removeApiToken,
   requireAccount,
 } from '../src/accounts/accounts.ts';
-import { touch } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes.ts';
 import {
   addExitIp,
   changeServer,
@@ -355,7 +355,7 @@ eachDatabase((database) => {
           via.write(async (tx) => {
             const found = { status: geo(), status_time: tx.now, country: 'DE', distance_km: null };
             await setGeoStatuses(tx, [{ ip: '198.51.100.1', provider: 'maxmind', ...found }]);
-            await touch(tx, 0);
+            await bumpVersion(tx, 0);
           }),
       },
       {
@@ -551,7 +551,7 @@ eachDatabase((database) => {
       const maintain = (via: TestApp, on: number) =>
         via.write(async (tx) => {
           await tx.run('update network set maintenance = $1', [on]);
-          await touch(tx, 0);
+          await bumpVersion(tx, 0);
         });
       for (const via of [a, b]) {
         for (const app of [a, b]) await raw(app, '/contract');

@@ -2,8 +2,8 @@
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument, type RegisteredRoute } from '../../scripts/openapi/document.ts';
+import { addConsoleChecks, type ConsoleAccess, type Flag } from '../src/api/manage/checks.ts';
 import type { Context } from '../src/context.ts';
-import { addConsoleChecks, type ConsoleAccess, type Flag } from '../src/http/console.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, basic, passwordOf, startTestApp, type TestApp } from './harness.ts';
 

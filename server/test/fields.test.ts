@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { faultSentence, Integer, Name, Strict, Text } from '../src/http/fields.ts';
+import { Integer, Name, Strict, schemaError, Text } from '../src/http/fields.ts';
 
 const Body = Strict({
   name: Type.Optional(Name('A name.')),
@@ -15,7 +15,7 @@ const check = new Ajv({ strict: false }).compile(Body);
 
 function sentenceOf(body: object): string {
   expect(check(body)).toBe(false);
-  return faultSentence(check.errors?.[0] as never, 'body');
+  return schemaError(check.errors?.[0] as never, 'body').message;
 }
 
 const names =

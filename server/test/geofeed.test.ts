@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KeptGeofeed } from '../src/servers/geofeed.ts';
+import { KeptGeofeed } from '../src/geofeed/geofeed.ts';
 import { changeServer, recordHealth, requireServer } from '../src/servers/servers.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';

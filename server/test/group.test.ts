@@ -1,9 +1,9 @@
 // Group commit: actions that arrive together share one commit, and yet each stands or falls alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEntry } from '../src/authlist/authlist.ts';
-import { touch } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
-import { conflict, Refusal } from '../src/errors.ts';
+import { ApiError, conflict } from '../src/errors.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -80,7 +80,7 @@ eachDatabase((database) => {
         (tx) => mark(tx, 'one'),
         async (tx) => {
           await mark(tx, 'two');
-          await touch(tx, 12_345);
+          await bumpVersion(tx, 12_345);
           throw conflict('changed my mind');
         },
         async (tx) => {
@@ -123,7 +123,7 @@ eachDatabase((database) => {
         'fulfilled',
       ]);
       for (const one of settled)
-        if (one.status === 'rejected') expect(one.reason).not.toBeInstanceOf(Refusal);
+        if (one.status === 'rejected') expect(one.reason).not.toBeInstanceOf(ApiError);
       expect(await marks()).toEqual(['one', 'six']);
     });
 

@@ -8,7 +8,7 @@ import type { Environment } from '../src/config.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
 import { runAllJobs } from '../src/jobs.ts';
 import { type Running, serve } from '../src/main.ts';
-import { cost } from '../src/signin/passwords.ts';
+import { cost } from '../src/sign_in/passwords.ts';
 import { type Builders, builders } from './builders.ts';
 import { Browser, Caller } from './caller.ts';
 import { TestNode } from './node.ts';

@@ -84,7 +84,7 @@ eachDatabase((database) => {
         );
       }
       await tx.run('update network set revision = $1', [revision + count]);
-      tx.touched();
+      tx.markWritten();
       return revision + count;
     });
 

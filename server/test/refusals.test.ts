@@ -3,7 +3,7 @@ import { METHODS } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, createApiToken } from '../src/accounts/accounts.ts';
 import { createApp, type Parts } from '../src/app.ts';
-import { touch } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes.ts';
 import { Metrics } from '../src/metrics.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -745,7 +745,7 @@ eachDatabase((database) => {
       const maintain = (on: number) =>
         t.write(async (tx) => {
           await tx.run('update network set maintenance = $1', [on]);
-          await touch(tx, 0);
+          await bumpVersion(tx, 0);
         });
       await maintain(1);
       for (const path of [

@@ -1,7 +1,7 @@
 // Servers of the network and of a contract: what each variant shows, limits, health that grows old, geo status.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { touch } from '../src/changes.ts';
-import type { Variant } from '../src/http/auth.ts';
+import type { Variant } from '../src/api/account/authentication.ts';
+import { bumpVersion } from '../src/changes.ts';
 import {
   recordHealth,
   requireServer,
@@ -265,7 +265,7 @@ eachDatabase((database) => {
             },
           ]);
         }
-        await touch(tx, 0);
+        await bumpVersion(tx, 0);
       });
       const { ips } = await get('/contract/servers/fra1?detail=geostatus');
       expect(ips.map(({ geostatus }: { geostatus: object }) => geostatus)).toEqual([

@@ -1,7 +1,7 @@
 // Signing in to the console: by invitation, password, second factor and link; sessions and how they end.
 import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cost } from '../src/signin/passwords.ts';
+import { cost } from '../src/sign_in/passwords.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
 

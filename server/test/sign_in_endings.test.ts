@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { restoreSqlite } from '../src/db/restore.ts';
-import { cost } from '../src/signin/passwords.ts';
+import { cost } from '../src/sign_in/passwords.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
 

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Refusal } from '../src/errors.ts';
-import { atBench } from '../src/signin/passwords.ts';
-import { neighbourhood } from '../src/signin/throttle.ts';
+import { ApiError } from '../src/errors.ts';
+import { atBench } from '../src/sign_in/passwords.ts';
+import { addressPrefix } from '../src/sign_in/throttle.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
@@ -269,7 +269,7 @@ eachDatabase((database) => {
   });
 });
 
-describe('neighbourhood', () => {
+describe('addressPrefix', () => {
   test.each([
     ['203.0.113.7', '203.0.113.7'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
@@ -278,7 +278,7 @@ describe('neighbourhood', () => {
     ['fe80::1%eth0', 'fe80::'],
     ['', ''],
   ])('of %s is %s', (address, expected) => {
-    expect(neighbourhood(address)).toBe(expected);
+    expect(addressPrefix(address)).toBe(expected);
   });
 });
 
@@ -294,7 +294,7 @@ test('two passwords are hashed at a time, thirty wait, and the next one is sent 
     });
   const taken = Array.from({ length: 32 }, () => work());
   const refused = await work().catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(Refusal);
+  expect(refused).toBeInstanceOf(ApiError);
   expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   await Promise.all(taken);
   expect([most, done]).toEqual([2, 32]);

@@ -7,7 +7,7 @@ import type { Batch } from '../../agent/src/usage/ledger.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
-/** What the control plane does for a node; a Refusal when it does not. */
+/** What the control plane does for a node; a ApiError when it does not. */
 export interface Door {
   readonly isUp: boolean;
   snapshot(token: string, response: Response): Promise<void>;

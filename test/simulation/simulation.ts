@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProxyRequest, Rules, Verdict } from '../../agent/src/policy/decide.ts';
 import { requireAccountNamed } from '../../server/src/accounts/accounts.ts';
-import { Refusal } from '../../server/src/errors.ts';
+import { ApiError } from '../../server/src/errors.ts';
 import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';
 import { Random } from '../../server/test/random.ts';
 import { accounts, type Beginning, Center, type Joined, users } from './center.ts';
@@ -188,7 +188,7 @@ export class Simulation {
         await this.#center.write(run);
         this.trace.note(name);
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof ApiError)) throw error;
         this.trace.note('no-change', `${name} ${error.message}`);
       }
     });
@@ -222,7 +222,7 @@ export class Simulation {
         this.#tokens.push({ user: name, password });
         this.trace.note('token');
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof ApiError)) throw error;
       }
     });
   }

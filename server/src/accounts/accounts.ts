@@ -1,8 +1,8 @@
 // Accounts: the contract (plan, period, expiry, limit), its state, and the API tokens that open it.
 import { audit } from '../audit.ts';
-import { nextId, recordChange, touch, touchTokens } from '../changes.ts';
+import { bumpTokens, bumpVersion, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, forbidden, notFound } from '../errors.ts';
+import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { newTokenText } from '../token_text.ts';
 import { hasUsage, periodAt, periodUsage } from '../usage/usage.ts';
@@ -54,12 +54,12 @@ export async function requireAccountNamed(db: Reader, name: string): Promise<sto
 /** The account, for a change by its holder. Errors: 403 when the contract is suspended or has expired. */
 export async function requireWritable(tx: Transaction, id: number): Promise<store.AccountRow> {
   const account = await requireAccount(tx, id);
-  refuseUnlessWritable(account, tx.now);
+  rejectUnlessWritable(account, tx.now);
   return account;
 }
 
 /** Errors: 403 when a contract takes no changes: suspended, or expired. Reads stay open. */
-export function refuseUnlessWritable(
+export function rejectUnlessWritable(
   contract: { suspended: number | boolean; expiry: number },
   now: number,
 ): void {
@@ -102,10 +102,12 @@ export async function createAccount(
     created_at: tx.now,
   };
   if (account.start >= account.expiry) {
-    throw badRequest("expiry: expected a time after the contract's start.");
+    throw invalidField('expiry', "expected a time after the contract's start.");
   }
   if (!(await store.insert(tx, account))) {
-    throw conflict(`name: an account named ${JSON.stringify(body.name)} exists already.`);
+    throw conflict(`an account named ${JSON.stringify(body.name)} exists already.`, {
+      field: 'name',
+    });
   }
   const token = await createApiToken(tx, secrets, viewable, account, { name: 'default' });
   await recordChange(tx, {
@@ -138,7 +140,8 @@ export async function changeAccount(
   if (after.port_scheme_id !== account.port_scheme_id) {
     if (await store.listsAddresses(tx, account.id))
       throw conflict(
-        'port_scheme: the account lists addresses on its present port scheme; clear its authlist first.',
+        'the account lists addresses on its present port scheme; clear its authlist first.',
+        { field: 'port_scheme' },
       );
     const [deaf, ...others] = await store.serversWithoutScheme(
       tx,
@@ -147,16 +150,18 @@ export async function changeAccount(
     );
     if (deaf)
       throw conflict(
-        `port_scheme: ${[deaf, ...others].slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(port_scheme)}.`,
+        `${[deaf, ...others].slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(port_scheme)}.`,
+        { field: 'port_scheme' },
       );
   }
   if (after.start >= after.expiry) {
-    throw badRequest("expiry: expected a time after the contract's start.");
+    throw invalidField('expiry', "expected a time after the contract's start.");
   }
   if (after.start !== account.start) {
     if (await hasUsage(tx, account.id))
       throw conflict(
-        'start: the contract has usage, and its billing periods are counted from its start.',
+        'the contract has usage, and its billing periods are counted from its start.',
+        { field: 'start' },
       );
   }
   Object.assign(after, await judgement(tx, after));
@@ -230,9 +235,9 @@ export async function createApiToken(
 ): Promise<{ token: store.ApiTokenRow; text: string }> {
   const others = await store.tokens(tx, account.id);
   if (others.some((other) => other.name === body.name)) {
-    throw conflict(
-      `name: the account has an API token named ${JSON.stringify(body.name)} already.`,
-    );
+    throw conflict(`the account has an API token named ${JSON.stringify(body.name)} already.`, {
+      field: 'name',
+    });
   }
   const text = newTokenText('ewa_');
   const id = await nextId(tx, account.id, 'api_tokens');
@@ -248,7 +253,7 @@ export async function createApiToken(
     last_used_at: null,
   };
   await store.insertToken(tx, token);
-  await touchTokens(tx, account.id);
+  await bumpTokens(tx, account.id);
   await audit(tx, {
     account_id: account.id,
     action: 'api_token.create',
@@ -302,7 +307,7 @@ export async function removeApiToken(
 ): Promise<void> {
   const token = await requireApiToken(tx, account.id, id);
   await store.removeToken(tx, account.id, token.id);
-  await touchTokens(tx, account.id);
+  await bumpTokens(tx, account.id);
   await audit(tx, {
     account_id: account.id,
     action: 'api_token.remove',
@@ -337,7 +342,7 @@ export async function requirePortScheme(
   field = 'port_scheme',
 ): Promise<PortScheme> {
   const row = await store.findPortScheme(db, name);
-  if (!row) throw conflict(`${field}: there is no port scheme named ${JSON.stringify(name)}.`);
+  if (!row) throw conflict(`there is no port scheme named ${JSON.stringify(name)}.`, { field });
   return { ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] };
 }
 
@@ -356,17 +361,20 @@ export async function createPortScheme(
   body: { name: string; bases: PortScheme['bases'] },
 ): Promise<PortScheme> {
   if (body.bases.some((base, at) => sharePorts([base], body.bases.slice(at + 1)))) {
-    throw badRequest(
-      `bases: two of them are less than ${ports_per_base} apart, so that they would share ports.`,
+    throw invalidField(
+      'bases',
+      `two of them are less than ${ports_per_base} apart, so that they would share ports.`,
     );
   }
   const id = await nextId(tx, 0, 'port_schemes');
   if (
     !(await store.insertPortScheme(tx, { id, name: body.name, bases: JSON.stringify(body.bases) }))
   ) {
-    throw conflict(`name: a port scheme named ${JSON.stringify(body.name)} exists already.`);
+    throw conflict(`a port scheme named ${JSON.stringify(body.name)} exists already.`, {
+      field: 'name',
+    });
   }
-  await touch(tx, 0);
+  await bumpVersion(tx, 0);
   await audit(tx, {
     account_id: null,
     action: 'port_scheme.create',

@@ -4,7 +4,7 @@ import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, notFound } from '../errors.ts';
+import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { quoted } from '../quoted.ts';
 import { keepRemoved, type Removed, takeRemoved } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
@@ -30,7 +30,7 @@ export interface AuthlistRules {
   conflicts?: {
     count(account_id: number, now: number): void;
     /** Errors: 429 when it was told too often; then a free address gets the same answer as a claimed one. */
-    refuseTooMany(account_id: number, now: number): void;
+    rejectTooMany(account_id: number, now: number): void;
   };
 }
 
@@ -43,8 +43,9 @@ export function userIsActive(entry: store.AuthlistEntry): boolean {
 export async function findClaims(db: Reader, ip: string, now: number): Promise<store.NamedClaim[]> {
   const canonical = canonicalAddress(ip);
   if (canonical === undefined) {
-    throw badRequest(
-      `ip: ${quoted(ip)} is not an IP address; expected one IPv4 or IPv6 address such as 203.0.113.7`,
+    throw invalidField(
+      'ip',
+      `${quoted(ip)} is not an IP address; expected one IPv4 or IPv6 address such as 203.0.113.7`,
     );
   }
   return store.claimsOn(db, canonical, now);
@@ -95,7 +96,7 @@ export async function createEntry(
   rules: AuthlistRules,
 ): Promise<ChangedEntry> {
   const ip = parseAddress('ip', body.ip, rules);
-  rules.conflicts?.refuseTooMany(account_id, tx.now);
+  rules.conflicts?.rejectTooMany(account_id, tx.now);
   const held = await heldCount(tx, account_id, 'authlist');
   if (held >= rules.max_authlist_entries) await requireRoom(tx, account_id, rules);
   const id = await nextId(tx, account_id, 'authlist');
@@ -142,7 +143,7 @@ async function placeAgain(
 }
 
 function unknownUser(name: string) {
-  return conflict(`user: ${JSON.stringify(name)} is not part of the account.`);
+  return conflict(`${JSON.stringify(name)} is not part of the account.`, { field: 'user' });
 }
 
 /** Tells the nodes of an entry's change, and answers it with the revision. */
@@ -175,7 +176,7 @@ async function freeClaim(
 
 /** One message for an own and a foreign claim: an answer tells nothing about another account. */
 function addressTaken(ip: string) {
-  return conflict(`ip: ${ip} is already on the authlist.`);
+  return conflict(`${ip} is already on the authlist.`, { field: 'ip' });
 }
 
 async function removeRow(tx: Transaction, row: store.AuthlistRow): Promise<void> {
@@ -207,7 +208,7 @@ export async function changeEntry(
     throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
   }
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
-  if (ip !== before.ip) rules.conflicts?.refuseTooMany(account_id, tx.now);
+  if (ip !== before.ip) rules.conflicts?.rejectTooMany(account_id, tx.now);
   const name = changes.user ?? before.user;
   const user = await findUserNamed(tx, account_id, name);
   if (!user) throw unknownUser(name);
@@ -316,9 +317,9 @@ export async function restoreEntries(
 ): Promise<{ restored: number; left_out: number }> {
   const rows = await takeRemoved<store.AuthlistRow>(tx, account.id, removal_id, 'authlist');
   if (rows.length === 0)
-    throw conflict(
-      `removal_id: the account has no authlist removal ${removal_id} that can be undone.`,
-    );
+    throw conflict(`the account has no authlist removal ${removal_id} that can be undone.`, {
+      field: 'removal_id',
+    });
   let restored = 0;
   for (const row of rows) {
     if (

@@ -28,7 +28,7 @@ export class ConflictCap {
    * Asked before an address is looked at, so that past the cap a free one and a claimed one get the
    * same answer. Errors: 429 past the cap, until the hour is over.
    */
-  refuseTooMany(account_id: number, now: number): void {
+  rejectTooMany(account_id: number, now: number): void {
     const wait_seconds = this.#hour + hour_seconds - now;
     const count = this.#counts.get(account_id) ?? 0;
     if (wait_seconds <= 0 || count < this.#most_per_hour) return;

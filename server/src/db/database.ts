@@ -36,7 +36,7 @@ export interface Transaction extends Reader {
   /** Inserts rows in one go; all rows have the same columns. `suffix` is an `on conflict` clause. */
   insertMany(table: string, rows: readonly Row[], suffix?: string): Promise<void>;
   /** Says that this action has an effect which must go if it fails. `run` and `put` say so themselves. */
-  touched(): void;
+  markWritten(): void;
 }
 
 export interface Group {
@@ -53,7 +53,7 @@ export interface Database extends Reader {
   /**
    * Runs `action` in a transaction and resolves when its commit is durable. Write transactions
    * follow one another in the whole network, so an action checks and writes without a race.
-   * A `Refusal` from the action undoes it alone. Errors: 503 when the database does not answer or
+   * A `ApiError` from the action undoes it alone. Errors: 503 when the database does not answer or
    * cannot store; then nothing is acknowledged and the outcome is unknown.
    */
   write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T>;

@@ -1,5 +1,5 @@
 // Errors that come from the database engine itself, and the 503 that callers see of them.
-import { type Refusal, unavailable } from '../errors.ts';
+import { type ApiError, unavailable } from '../errors.ts';
 
 /** Set on errors that come from the engine itself: disk full, connection lost, a failed statement. */
 const storageFaults = new WeakSet<object>();
@@ -15,7 +15,7 @@ export function isStorageFault(error: unknown): boolean {
 }
 
 /** The 503 that a caller sees for an engine's error; the cause stays with it for the log. */
-export function storageFault(error: unknown): Refusal {
+export function storageFault(error: unknown): ApiError {
   const refusal = unavailable(
     'The database cannot take this request now; whether the change was made is unknown. Read it back, or send it again with an Idempotency-Key.',
   );

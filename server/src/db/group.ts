@@ -1,6 +1,6 @@
 // Group commit: actions that wait at the same time share one transaction, one commit and one fsync.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Refusal } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import type { Actor, DatabaseOptions, Group, Row, Transaction, Value } from './database.ts';
 import { isStorageFault, storageFault } from './faults.ts';
 
@@ -96,7 +96,7 @@ class GroupTransaction implements Transaction {
     this.dirty = true;
     return this.#open.insertMany(table, rows, suffix);
   }
-  touched(): void {
+  markWritten(): void {
     this.dirty = true;
   }
 }
@@ -177,7 +177,7 @@ export class GroupWriter {
     const connection = this.#connection;
     const group = new SharedGroup();
     const answers: Array<[Waiting, unknown]> = [];
-    const refusals: Array<[Waiting, Refusal]> = [];
+    const refusals: Array<[Waiting, ApiError]> = [];
     for (const one of actions) {
       const tx = new GroupTransaction(connection, group, one.actor, clock.now());
       try {
@@ -185,7 +185,7 @@ export class GroupWriter {
       } catch (error) {
         if (isStorageFault(error)) throw error;
         // A failed statement leaves PostgreSQL's transaction unusable, so only a clean refusal may stay.
-        if (tx.dirty || !(error instanceof Refusal)) {
+        if (tx.dirty || !(error instanceof ApiError)) {
           throw actions.length > 1 ? new Again() : new Failed('', { cause: error });
         }
         refusals.push([one, error]);

@@ -1,8 +1,8 @@
 // Answers kept as ready bytes, by caller and URL, and served ahead of the router while their stamps stand.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Session } from '../api/account/authentication.ts';
 import type { Clock } from '../clock.ts';
-import type { Stamp, Stamps } from '../stamps.ts';
-import type { Session } from './auth.ts';
+import type { Stamp, Stamps } from '../versions.ts';
 
 /** A 200 answer to a GET. It holds while the account's stamp stands, and until `valid_until`. */
 interface Page {

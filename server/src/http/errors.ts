@@ -1,38 +1,45 @@
-// How errors leave: always `{"message"}`, always the right status, never a secret or a stack.
+// How errors leave: a message for people, a code for programs, the right status, never a secret or a stack.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
-import { badRequest, Refusal } from '../errors.ts';
+import { ApiError, type ErrorCode } from '../errors.ts';
 import { jsonType } from './caching.ts';
-import { faultSentence } from './fields.ts';
+import { schemaError } from './fields.ts';
+import { isUnder } from './routing.ts';
 
-/** What Fastify itself refuses, in our words. */
-const sentences: Record<string, [number, string]> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [400, 'Content-Type: expected application/json.'],
+/** The errors of Fastify itself, in our words. */
+const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [400, 'bad_request', 'Content-Type: expected application/json.'],
   FST_ERR_CTP_BODY_TOO_LARGE: [
     400,
+    'body_too_large',
     'The body is too large: 64 KB is the most, 8 MB for inventories and usage batches.',
   ],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Content-Length: does not match the body.'],
-  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'The body is empty; expected a JSON object.'],
-  FST_ERR_BAD_URL: [400, 'The path is not valid: a percent escape is broken.'],
-  FST_ERR_MAX_PARAM_LENGTH: [404, 'There is nothing at this path.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    400,
+    'bad_request',
+    'Content-Length: does not match the body.',
+  ],
+  FST_ERR_CTP_EMPTY_JSON_BODY: [400, 'bad_request', 'The body is empty; expected a JSON object.'],
+  FST_ERR_BAD_URL: [400, 'bad_request', 'The path is not valid: a percent escape is broken.'],
+  FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this path.'],
 };
 
-/** Any error as a refusal: 500 with a fixed sentence for what nobody foresaw. */
-export function toRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
+/** Any error as an ApiError: 500 with a fixed sentence for an unforeseen one. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
   const { validation, validationContext, code } = error as FastifyError;
   const fault = validation?.[0];
   if (fault) {
     const where = validationContext === 'querystring' ? 'query' : (validationContext ?? 'body');
-    return badRequest(faultSentence(fault as never, where));
+    return schemaError(fault as never, where);
   }
-  const known = code && sentences[code];
-  if (known) return new Refusal(known[0], known[1]);
-  return new Refusal(
+  const known = code && frameworkErrors[code];
+  if (known) return new ApiError(...known);
+  return new ApiError(
     500,
+    'internal_error',
     'Something went wrong on our side; it has been logged. Try again, or tell your provider the x-request-id of this answer.',
   );
 }
@@ -47,17 +54,19 @@ export function requireValid(request: FastifyRequest): void {
 
 export function errorHandler(ctx: Context) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const refusal = toRefusal(error);
-    if (refusal.status === 500)
-      ctx.log.error({ request_id: request.id, err: error }, 'request failed');
-    else if (refusal.cause) {
-      ctx.log.error({ request_id: request.id, err: refusal.cause }, 'the database did not answer');
+    const sent = toApiError(error);
+    const { status, code, field, message, headers, cause } = sent;
+    if (status === 500) ctx.log.error({ request_id: request.id, err: error }, 'request failed');
+    else if (cause) {
+      ctx.log.error({ request_id: request.id, err: cause }, 'the database did not answer');
     }
-    reply
-      .code(refusal.status)
-      .headers(refusal.headers)
-      .type(jsonType)
-      .send(JSON.stringify({ message: refusal.message }));
+    reply.code(status).headers(headers).type(jsonType);
+    // The interface gives an error of /v0 one member.
+    if (isUnder('/v0', request)) {
+      reply.header('exitward-error', code).send(JSON.stringify({ message }));
+    } else {
+      reply.send(JSON.stringify({ message, code, field }));
+    }
   };
 }
 

@@ -1,6 +1,6 @@
 // The fields of the wire: one schema for each kind of value, in the spec's words.
 import { type Static, type TSchema, Type } from 'typebox';
-import { badRequest } from '../errors.ts';
+import { type ApiError, badRequest, invalidField } from '../errors.ts';
 
 declare module 'fastify' {
   /** What the OpenAPI document shows of a route beside its shapes. */
@@ -85,7 +85,7 @@ export function words(field: string, text: string | undefined): string[] | undef
   if (text === undefined) return undefined;
   const list = text.split(',');
   if (list.some((word) => word === '')) {
-    throw badRequest(`${field}: expected names separated by commas, without empty ones.`);
+    throw invalidField(field, `expected names separated by commas, without empty ones.`);
   }
   return list;
 }
@@ -96,8 +96,9 @@ const longest_seconds = 10 * 365.25 * 86_400;
 export function checkExpiry(expiry: number, now: number): void {
   if (expiry > now && expiry <= now + longest_seconds) return;
   if (Math.abs(expiry / 1000 - now) <= longest_seconds) {
-    throw badRequest(
-      `expiry: ${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
+    throw invalidField(
+      'expiry',
+      `${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
     );
   }
   throw badRequest(
@@ -114,38 +115,44 @@ interface Fault {
   message?: string;
 }
 
-/** A sentence that names the field and what was expected, for the first fault of a schema check. */
-export function faultSentence(fault: Fault, where: string): string {
-  const path = fault.instancePath.slice(1).replaceAll('/', '.');
-  const place = path || `The ${where}`;
-  const inner = (name: unknown) => (path ? `${path}.${name}` : String(name));
-  switch (fault.keyword) {
+/** The error for the first fault of a schema check: the field, and what was expected. */
+export function schemaError({ instancePath, ...fault }: Fault, where: string): ApiError {
+  const path = instancePath.slice(1).replaceAll('/', '.');
+  const { missingProperty, additionalProperty } = fault.params;
+  const inner = missingProperty ?? additionalProperty;
+  const field = [path, inner].filter((part) => part !== undefined && part !== '').join('.');
+  const sentence = faultSentence(fault, where);
+  return field ? invalidField(field, sentence) : badRequest(`The ${where}: ${sentence}`);
+}
+
+function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>, where: string) {
+  switch (keyword) {
     case 'required':
-      return `${inner(fault.params.missingProperty)}: is missing from the ${where}.`;
+      return `is missing from the ${where}.`;
     case 'additionalProperties':
-      return `${inner(fault.params.additionalProperty)}: is not a ${where === 'query' ? 'query parameter' : 'field'} of this request.`;
+      return `is not a ${where === 'query' ? 'query parameter' : 'field'} of this request.`;
     case 'type':
-      return `${place}: expected ${article(String(fault.params.type))}.`;
+      return `expected ${article(String(params.type))}.`;
     case 'pattern':
-      return `${path}: expected ${patterns[String(fault.params.pattern)] ?? `the form ${fault.params.pattern}`}.`;
+      return `expected ${patterns[String(params.pattern)] ?? `the form ${params.pattern}`}.`;
     case 'minimum':
-      return `${place}: expected at least ${fault.params.limit}.`;
+      return `expected at least ${params.limit}.`;
     case 'maximum':
-      return `${place}: expected at most ${fault.params.limit}.`;
+      return `expected at most ${params.limit}.`;
     case 'minLength':
     case 'minItems':
-      return `${place}: expected at least ${amount(fault)}.`;
+      return `expected at least ${amount(keyword, params)}.`;
     case 'maxLength':
     case 'maxItems':
-      return `${place}: expected at most ${amount(fault)}.`;
+      return `expected at most ${amount(keyword, params)}.`;
     case 'uniqueItems':
-      return `${place}: expected each item once.`;
+      return 'expected each item once.';
     case 'enum':
-      return `${path}: expected one of ${(fault.params.allowedValues as unknown[]).join(', ')}.`;
+      return `expected one of ${(params.allowedValues as unknown[]).join(', ')}.`;
     case 'const':
-      return `${path}: expected ${JSON.stringify(fault.params.allowedValue)}.`;
+      return `expected ${JSON.stringify(params.allowedValue)}.`;
     default:
-      return `${place}: ${fault.message ?? 'is not valid'}.`;
+      return `${message ?? 'is not valid'}.`;
   }
 }
 
@@ -157,7 +164,7 @@ const patterns: Record<string, string> = {
 };
 
 /** "1 character", "32 items". */
-function amount({ keyword, params }: Fault): string {
+function amount(keyword: string, params: Fault['params']): string {
   const one = keyword.endsWith('Length') ? 'character' : 'item';
   return `${params.limit} ${params.limit === 1 ? one : `${one}s`}`;
 }

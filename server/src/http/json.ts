@@ -1,6 +1,6 @@
 // Reads a JSON body strictly: what two readers could understand differently is refused with 400.
 import { isUtf8 } from 'node:buffer';
-import { badRequest } from '../errors.ts';
+import { badRequest, invalidField } from '../errors.ts';
 import { quoted } from '../quoted.ts';
 
 const deepest = 16;
@@ -24,7 +24,7 @@ export function parseJson(bytes: Buffer): unknown {
   const value = plain === text ? parsed : JSON.parse(plain);
   // JSON.parse keeps the last of equal names, so a name given twice leaves fewer than were written.
   if (countFields(value, 1, 'body') !== countColons(plain)) {
-    throw badRequest(`${shown(repeatedName(plain))}: given twice; expected each field once`);
+    throw invalidField(shown(repeatedName(plain)), `given twice; expected each field once`);
   }
   return value;
 }
@@ -59,8 +59,9 @@ function withPlainNames(text: string): string {
     checkText(name, name);
     const plain = JSON.stringify(name);
     if (plain.includes('\\')) {
-      throw badRequest(
-        `${quoted(name)}: not a field; a quote, backslash or control character is in its name`,
+      throw invalidField(
+        quoted(name),
+        `not a field; a quote, backslash or control character is in its name`,
       );
     }
     return plain + colon;
@@ -73,7 +74,7 @@ function countFields(value: unknown, depth: number, field: string): number {
   if (typeof value === 'number') checkNumber(value, field);
   if (typeof value !== 'object' || value === null) return 0;
   if (depth > deepest) {
-    throw badRequest(`${shown(field)}: nested too deep; expected at most ${deepest} levels`);
+    throw invalidField(shown(field), `nested too deep; expected at most ${deepest} levels`);
   }
   let fields = 0;
   if (Array.isArray(value)) {
@@ -82,7 +83,7 @@ function countFields(value: unknown, depth: number, field: string): number {
   }
   for (const [name, item] of Object.entries(value)) {
     if (name === '__proto__' || name === 'constructor') {
-      throw badRequest(`${name}: not a field that can be given`);
+      throw invalidField(name, `not a field that can be given`);
     }
     fields += 1 + countFields(item, depth + 1, name);
   }
@@ -91,16 +92,18 @@ function countFields(value: unknown, depth: number, field: string): number {
 
 function checkText(text: string, field: string): void {
   if (text.includes('\0') || !text.isWellFormed()) {
-    throw badRequest(
-      `${shown(field)}: holds a NUL or half a surrogate pair; expected Unicode text without them`,
+    throw invalidField(
+      shown(field),
+      `holds a NUL or half a surrogate pair; expected Unicode text without them`,
     );
   }
 }
 
 function checkNumber(number: number, field: string): void {
   if (Math.abs(number) > Number.MAX_SAFE_INTEGER) {
-    throw badRequest(
-      `${shown(field)}: number out of range; expected at most ${Number.MAX_SAFE_INTEGER} either way`,
+    throw invalidField(
+      shown(field),
+      `number out of range; expected at most ${Number.MAX_SAFE_INTEGER} either way`,
     );
   }
 }

@@ -1,7 +1,7 @@
 // The caller's address: the socket's, or what a trusted proxy says; a text that is no address never becomes one.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { canonicalAddress } from '../address.ts';
-import { badRequest } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,7 +22,8 @@ export function addAddressHook(app: FastifyInstance): void {
 /** The address to list for "my address". Errors: 400 where only the proxy's is known, which is not the caller's. */
 export function ownAddress(request: FastifyRequest): string {
   if (request.unreadable_ip === undefined) return canonicalAddress(request.ip) ?? request.ip;
-  throw badRequest(
-    'ip: your own address is not known, as the proxy in front of this server passes on none; send the address.',
+  throw invalidField(
+    'ip',
+    'your own address is not known, as the proxy in front of this server passes on none; send the address.',
   );
 }

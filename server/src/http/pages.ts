@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { etagOf } from '../api/account/responses.ts';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
-import { etagOf } from './answers.ts';
 import { etagMatches } from './conditions.ts';
 
 const folder = fileURLToPath(new URL('../../console/', import.meta.url));

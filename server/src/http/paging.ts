@@ -1,7 +1,7 @@
 // Lists that come in pages: `?limit=` and where to go on, answered with a Link to the next page.
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { badRequest } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 
 const usual = 100;
 const most = 1000;
@@ -30,7 +30,7 @@ export function wholeIn<T extends number | null>(
   if (text === undefined) return fallback;
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= greatest) return number;
-  throw badRequest(`${field}: expected a whole number from ${least} to ${greatest}.`);
+  throw invalidField(field, `expected a whole number from ${least} to ${greatest}.`);
 }
 
 /** The entries that a page may hold. Errors: 400. */

@@ -1,10 +1,10 @@
 // The change stream: one reader of the log per process hands each change to the streams that need it.
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { mostStalled_seconds, untilRead } from '../api/node/backpressure.ts';
 import type { LoggedChange } from '../changes.ts';
 import type { Context } from '../context.ts';
 import type { Node } from './nodes.ts';
-import { mostStalled_seconds, untilRead } from './reading.ts';
 import { type NodeRecord, recordsOfChange } from './records.ts';
 import * as store from './store.ts';
 

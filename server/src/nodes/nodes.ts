@@ -2,14 +2,14 @@
 import { judgeLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { noteUses } from '../authlist/authlist.ts';
-import { nextId, recordChange, touch } from '../changes.ts';
+import { bumpVersion, nextId, recordChange } from '../changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
+import { conflict, invalidField, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import {
   accountsOfServer,
+  evaluateServerLimit,
   findServer,
-  judgeServerLimit,
   type Server,
   setAppliedRevision,
 } from '../servers/servers.ts';
@@ -234,7 +234,7 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
     isLogged && to - from <= mostRevisionsToSearch
       ? await store.accountsChanged(tx, server_id, from, to)
       : await accountsOfServer(tx, server_id);
-  for (const { account_id } of accounts) await touch(tx, account_id);
+  for (const { account_id } of accounts) await bumpVersion(tx, account_id);
 }
 
 export interface UsageReport {
@@ -259,8 +259,9 @@ export async function reportUsage(
   const node = await requireNode(tx, node_id);
   const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
   if (tooOld >= 0)
-    throw badRequest(
-      `rows.${tooOld}.at: older than 40 days; usage that old is not counted any more.`,
+    throw invalidField(
+      `rows.${tooOld}.at`,
+      `older than 40 days; usage that old is not counted any more.`,
     );
   if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
     return { counted: false, left_out: [] };
@@ -305,8 +306,8 @@ export async function reportUsage(
   await recordUsage(tx, buckets, (id) => accounts.get(id)?.start ?? 0);
   for (const account of accounts.values()) {
     await judgeLimit(tx, account);
-    await judgeServerLimit(tx, account, node.server_id);
-    await touch(tx, account.id);
+    await evaluateServerLimit(tx, account, node.server_id);
+    await bumpVersion(tx, account.id);
   }
   return { counted: true, left_out };
 }

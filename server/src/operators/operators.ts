@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { audit } from '../audit.ts';
-import { networkStamp, nextId, touch } from '../changes.ts';
+import { bumpVersion, networkVersion, nextId } from '../changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -50,7 +50,9 @@ export async function createOperatorToken(
     last_used_at: null,
   };
   if (!(await store.insertToken(tx, token))) {
-    throw conflict(`name: an operator token named ${JSON.stringify(name)} exists already.`);
+    throw conflict(`an operator token named ${JSON.stringify(name)} exists already.`, {
+      field: 'name',
+    });
   }
   await audit(tx, {
     account_id: null,
@@ -59,7 +61,7 @@ export async function createOperatorToken(
     after: withoutHash(token),
   });
   // Operators' open pages show it.
-  await touch(tx, networkStamp);
+  await bumpVersion(tx, networkVersion);
   return { token, text };
 }
 
@@ -74,7 +76,7 @@ export async function removeOperatorToken(tx: Transaction, id: number | undefine
   }
   await store.removeToken(tx, token.id);
   // Operators' open pages show it, and that of its holder ends.
-  await touch(tx, networkStamp);
+  await bumpVersion(tx, networkVersion);
   await audit(tx, {
     account_id: null,
     action: 'operator_token.remove',
@@ -136,7 +138,7 @@ export async function setMaintenance(tx: Transaction, on: boolean): Promise<void
   const before = (await store.network(tx)).maintenance === 1;
   if (before === on) return;
   await store.setMaintenance(tx, on);
-  await touch(tx, networkStamp);
+  await bumpVersion(tx, networkVersion);
   await audit(tx, {
     account_id: null,
     action: on ? 'maintenance.on' : 'maintenance.off',

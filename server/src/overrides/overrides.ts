@@ -4,7 +4,7 @@ import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, notFound } from '../errors.ts';
+import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
 import { keepRemoved, type Removed, takeRemoved } from '../removals.ts';
 import { requireOnContract } from '../servers/servers.ts';
@@ -95,8 +95,9 @@ export async function listOverrides(
 ): Promise<store.Override[]> {
   const ip = filter.ip === undefined ? undefined : canonicalAddress(filter.ip);
   if (filter.ip !== undefined && ip === undefined) {
-    throw badRequest(
-      `ip: ${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`,
+    throw invalidField(
+      'ip',
+      `${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`,
     );
   }
   return store.all(db, account_id, now - retention_seconds, { ip, servers: filter.servers });
@@ -173,7 +174,8 @@ async function freeHostname(
   if (!holder || holder.id === own_id) return;
   if (tx.now < holder.expiry) {
     throw conflict(
-      `hostname: ${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
+      `${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
+      { field: 'hostname' },
     );
   }
   await endOverride(tx, holder);
@@ -213,7 +215,8 @@ export async function changeOverride(
   const expiry = changes.expiry ?? before.expiry;
   if (expiry <= tx.now) {
     throw conflict(
-      `expiry: the entry expired at ${before.expiry}; send a new expiry to revive it.${noChange}`,
+      `the entry expired at ${before.expiry}; send a new expiry to revive it.${noChange}`,
+      { field: 'expiry' },
     );
   }
   await freeHostname(tx, account_id, server.id, hostname, server.name, noChange, before.id);
@@ -341,7 +344,8 @@ export async function restoreOverrides(
   const rows = await takeRemoved<store.OverrideRow>(tx, account.id, removal_id, 'overrides');
   if (rows.length === 0)
     throw conflict(
-      `removal_id: the account has no removal ${removal_id} of custom DNS entries that can be undone.`,
+      `the account has no removal ${removal_id} of custom DNS entries that can be undone.`,
+      { field: 'removal_id' },
     );
   const servers = await store.serverIds(tx);
   let restored = 0;

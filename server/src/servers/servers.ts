@@ -1,22 +1,22 @@
 // Servers of the network, with their exit IPs and health.
 import { type PortScheme, requirePortScheme, sharePorts } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { countHeld, networkStamp, nextId, recordChange, touch } from '../changes.ts';
+import { bumpVersion, countHeld, networkVersion, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
 import * as store from './store.ts';
 
-export type { ContractServer, Detail } from './contract_servers.ts';
+export type { ContractServer, Detail } from '../contract_servers/contract_servers.ts';
 export {
-  judgeServerLimit,
+  evaluateServerLimit,
   listContractServers,
   removeContractServer,
   setContractServer,
   sweepServerLimits,
-} from './contract_servers.ts';
+} from '../contract_servers/contract_servers.ts';
+export { GeoWatch } from '../geo/geo.ts';
+export { geoStatusesOfServer, setGeoStatuses } from '../geo/store.ts';
 export { type ExitCounts, exitCounts, nodeCounts, nodesOfContract } from './counts_store.ts';
-export { GeoWatch } from './geo.ts';
-export { geoStatusesOfServer, setGeoStatuses } from './geo_store.ts';
 export type { ExitIpRow, ServerRow as Server } from './store.ts';
 export {
   accountsOf as accountsOfServer,
@@ -63,7 +63,8 @@ export async function requireServer(db: Reader, name: string): Promise<store.Ser
 /** A server of the network that a body names. Errors: 409. */
 export async function requireServerOfBody(db: Reader, name: string): Promise<store.ServerRow> {
   const server = await store.findByName(db, name);
-  if (!server) throw conflict(`server: there is no server named ${JSON.stringify(name)}.`);
+  if (!server)
+    throw conflict(`there is no server named ${JSON.stringify(name)}.`, { field: 'server' });
   return server;
 }
 
@@ -76,7 +77,9 @@ export async function requireOnContract(
 ): Promise<store.ServerRow> {
   const server = await store.findByName(db, name);
   if (server && (await store.findContractServer(db, account_id, server.id))) return server;
-  throw conflict(`server: ${JSON.stringify(name)} is not added to the account.${otherwise}`);
+  throw conflict(`${JSON.stringify(name)} is not added to the account.${otherwise}`, {
+    field: 'server',
+  });
 }
 
 /** Adds a server to the network. Errors: 409 when its name or hostname is taken. */
@@ -121,7 +124,7 @@ export async function changeServer(
   const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
   if (schemes) await refuseDroppedSchemes(tx, server, schemes);
   if (!(await store.update(tx, after))) {
-    throw conflict(`hostname: ${after.hostname} belongs to another server.`);
+    throw conflict(`${after.hostname} belongs to another server.`, { field: 'hostname' });
   }
   if (schemes)
     await store.setPortSchemes(
@@ -146,7 +149,7 @@ async function requirePortSchemes(db: Reader, names: string[]): Promise<PortSche
     names.map((name) => requirePortScheme(db, name, 'port_schemes')),
   );
   const fault = sharedPortsFault(schemes);
-  if (fault) throw conflict(`port_schemes: ${fault}`);
+  if (fault) throw conflict(`${fault}`, { field: 'port_schemes' });
   return schemes;
 }
 
@@ -169,14 +172,16 @@ async function refuseDroppedSchemes(
   const used = await store.schemesInUse(db, server.id);
   const dropped = used.find(({ id }) => !schemes.some((scheme) => scheme.id === id));
   if (dropped)
-    throw conflict(`port_schemes: ${dropped.name} is used by a contract on ${server.name}.`);
+    throw conflict(`${dropped.name} is used by a contract on ${server.name}.`, {
+      field: 'port_schemes',
+    });
 }
 
 /** Removes the rows of a server; the custom DNS entries that go with it leave their accounts' counts. */
 export async function dropServer(tx: Transaction, id: number): Promise<void> {
   for (const { account_id, entries } of await store.overridesOf(tx, id)) {
     await countHeld(tx, account_id, 'overrides', -entries);
-    await touch(tx, account_id);
+    await bumpVersion(tx, account_id);
   }
   await store.remove(tx, id);
 }
@@ -245,7 +250,7 @@ export async function setExitIp(
   }
   if (before.port_base === exit.port_base) return false;
   if (!(await store.moveExitIp(tx, server.id, exit.ip, exit.port_base))) {
-    throw conflict(`port_base: ${exit.port_base} is taken on ${server.name}.`);
+    throw conflict(`${exit.port_base} is taken on ${server.name}.`, { field: 'port_base' });
   }
   await serverChanged(tx, server.id);
   await audit(tx, {
@@ -286,7 +291,7 @@ export async function recordHealth(
   for (const { ip, status, status_time } of reports) {
     known += await store.setHealth(tx, server_id, ip, status, status_time);
   }
-  if (known > 0) await touch(tx, networkStamp);
+  if (known > 0) await bumpVersion(tx, networkVersion);
   return known;
 }
 

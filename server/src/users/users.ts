@@ -67,7 +67,9 @@ export async function createUser(
     token_version: 1,
   };
   if (!(await store.insert(tx, user))) {
-    throw conflict(`name: the account has a user named ${JSON.stringify(body.name)} already.`);
+    throw conflict(`the account has a user named ${JSON.stringify(body.name)} already.`, {
+      field: 'name',
+    });
   }
   await userChanged(tx, user);
   await audit(tx, {
@@ -90,7 +92,7 @@ export async function changeUserOfAccount(
   tx: Transaction,
   user: store.UserRow,
   changes: UserChanges,
-  shutOut: ShutOut,
+  revokeSessions: ShutOut,
 ): Promise<store.UserRow> {
   const isAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
   const isToGo = changes.active === false || changes.flags?.admin === false;
@@ -98,11 +100,12 @@ export async function changeUserOfAccount(
     const others = (await store.active(tx, user.account_id)).filter(({ id }) => id !== user.id);
     if (!others.some(isAdmin)) {
       throw conflict(
-        `flags: ${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
+        `${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
+        { field: 'flags' },
       );
     }
   }
-  return changeUser(tx, user, changes, shutOut);
+  return changeUser(tx, user, changes, revokeSessions);
 }
 
 /** Changes a user; users are never deleted, only made inactive, and then also shut out of the console. */
@@ -110,7 +113,7 @@ export async function changeUser(
   tx: Transaction,
   user: store.UserRow,
   changes: UserChanges,
-  shutOut?: ShutOut,
+  revokeSessions?: ShutOut,
 ): Promise<store.UserRow> {
   const flag = (sent: boolean | undefined, now: number) =>
     sent === undefined ? now : sent ? 1 : 0;
@@ -123,7 +126,7 @@ export async function changeUser(
     admin: flag(changes.flags?.admin, user.admin),
   };
   await store.update(tx, after);
-  if (user.active && !after.active) await shutOut?.(tx, after);
+  if (user.active && !after.active) await revokeSessions?.(tx, after);
   await userChanged(tx, after);
   await audit(tx, {
     account_id: user.account_id,
@@ -183,9 +186,9 @@ export async function createProxyToken(
 ): Promise<ProxyToken> {
   const user = await findWanted(tx, account.id, wanted);
   const shown = JSON.stringify(wanted);
-  if (!user) throw conflict(`user: ${shown} is not a user of the account.`);
-  if (!user.active) throw conflict(`user: ${shown} is inactive.`);
-  if (!user.proxy) throw conflict(`user: ${shown} does not have the proxy flag.`);
+  if (!user) throw conflict(`${shown} is not a user of the account.`, { field: 'user' });
+  if (!user.active) throw conflict(`${shown} is inactive.`, { field: 'user' });
+  if (!user.proxy) throw conflict(`${shown} does not have the proxy flag.`, { field: 'user' });
   const expiry = tx.now + (lifetime_seconds ?? account.token_lifetime_seconds);
   await audit(tx, {
     account_id: account.id,

@@ -1,0 +1,141 @@
+// Who is calling: HTTP Basic pair -> API token -> account and variant, for every path under /v0.
+import { type CallerRow, callerByHash, findApiToken } from '../../accounts/accounts.ts';
+import { tokensBumped } from '../../changes.ts';
+import type { Context } from '../../context.ts';
+import type { Transaction } from '../../db/database.ts';
+import { forbidden, unauthorized } from '../../errors.ts';
+import { tokenTextIsPlausible } from '../../token_text.ts';
+import type { Stamp } from '../../versions.ts';
+
+export type Variant = 'current' | 'earlier';
+
+/** The account, token and variant behind a request, as of its stamp. */
+export interface Caller {
+  account_id: number;
+  account_name: string;
+  variant: Variant;
+  token_id: number;
+  token_name: string;
+  read_only: boolean;
+  token_expiry: number | null;
+  contract_expiry: number;
+  suspended: boolean;
+}
+
+/** What is remembered of a caller while its contract and API tokens stay as they are. */
+export interface Session {
+  caller: Caller;
+  stamp: Stamp;
+  /** The keyed hash that the token is looked up by. */
+  token_hash: string;
+}
+
+const advice =
+  'Obtain an API token from your account (Account > API token) and send it with HTTP Basic authentication: as the password with an empty username (current interface), or as the username with an empty password (earlier interface).';
+
+/** The two halves of a Basic pair; undefined when the header is no such pair. */
+export function parseBasic(
+  header: string | undefined,
+): { user: string; password: string } | undefined {
+  const match = header && /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header);
+  if (!match?.[1]) return undefined;
+  const pair = Buffer.from(match[1], 'base64').toString('utf8');
+  const colon = pair.indexOf(':');
+  if (colon < 0) return undefined;
+  return { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
+}
+
+/**
+ * Finds the caller of a request.
+ * Errors: 401 with the reason and where to obtain a token.
+ */
+export async function authenticate(ctx: Context, header: string | undefined): Promise<Session> {
+  const pair = parseBasic(header);
+  if (!header || !pair) throw unauthorized(`This request carries no API token. ${advice}`);
+  if ((pair.user === '') === (pair.password === '')) {
+    throw unauthorized(
+      `Exactly one half of the Basic pair must hold the API token; ${pair.user === '' ? 'both are empty' : 'both are filled'}. ${advice}`,
+    );
+  }
+  const variant: Variant = pair.user === '' ? 'current' : 'earlier';
+  if (ctx.config.variants !== 'both' && ctx.config.variants !== variant) {
+    throw unauthorized(
+      `This server speaks the ${ctx.config.variants} interface only: send the API token as the ${ctx.config.variants === 'current' ? 'password, with an empty username' : 'username, with an empty password'}.`,
+    );
+  }
+  const known = ctx.cache.session(header);
+  if (known) {
+    const stamp = await ctx.stamps.current(known.caller.account_id);
+    if (stamp.contract === known.stamp.contract && tokenHolds(known.caller, ctx.clock.now())) {
+      return { ...known, stamp };
+    }
+  }
+  const token_hash = known?.token_hash ?? hashOf(ctx, pair.user || pair.password);
+  const row = token_hash ? await callerByHash(ctx.db, token_hash) : undefined;
+  if (!row || !token_hash) {
+    ctx.cache.forget(header);
+    throw unknownToken();
+  }
+  if (!tokenHolds(row, ctx.clock.now())) throw expiredToken();
+  const session = toSession(row, variant, token_hash);
+  ctx.cache.remember(header, session);
+  return session;
+}
+
+const unknownToken = () => unauthorized(`The API token was not recognised. ${advice}`);
+const expiredToken = () => unauthorized(`The API token has expired. ${advice}`);
+
+/** Errors: 403 for an API token that may read alone. */
+export function rejectReadOnly({ token_name }: Caller, read_only: boolean): void {
+  if (!read_only) return;
+  throw forbidden(
+    `The API token ${JSON.stringify(token_name)} is read-only; use one with full access.`,
+  );
+}
+
+/**
+ * Asks in the transaction of a change whether its API token still holds: a body may have been long on
+ * its way. All changes of one group ask once, unless tokens change among them. Errors: 401 when it was revoked or has expired; 403 when it is read-only.
+ */
+export async function requireTokenNow(tx: Transaction, caller: Caller): Promise<void> {
+  const { account_id, token_id } = caller;
+  const read = () => findApiToken(tx, account_id, token_id);
+  const isKnown = !(await tokensBumped(tx)).has(account_id);
+  const token = await (isKnown
+    ? tx.group.share(`api token ${account_id} ${token_id}`, read)
+    : read());
+  if (!token) throw unknownToken();
+  if (!tokenHolds({ token_expiry: token.expiry }, tx.now)) throw expiredToken();
+  rejectReadOnly(caller, token.read_only === 1);
+}
+
+/** The hash to look a token up by; a text that cannot be one of our tokens costs no look-up. */
+function hashOf(ctx: Context, token: string): string | undefined {
+  return tokenTextIsPlausible(token) ? ctx.secrets.hashToken(token) : undefined;
+}
+
+function toSession(row: CallerRow, variant: Variant, token_hash: string): Session {
+  const {
+    account_stamp,
+    contract_stamp,
+    network_stamp,
+    maintenance,
+    read_only,
+    suspended,
+    ...caller
+  } = row;
+  return {
+    caller: { ...caller, variant, read_only: read_only === 1, suspended: suspended === 1 },
+    stamp: {
+      account: account_stamp,
+      contract: contract_stamp,
+      network: network_stamp,
+      maintenance: maintenance === 1,
+    },
+    token_hash,
+  };
+}
+
+function tokenHolds(token: { token_expiry: number | null }, now: number): boolean {
+  return token.token_expiry === null || now < token.token_expiry;
+}

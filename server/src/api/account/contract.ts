@@ -1,0 +1,102 @@
+// GET /v0 and GET /v0/contract.
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { requireAccount } from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import { errors, Integer, Timestamp } from '../../http/fields.ts';
+import { periodAt, periodUsage } from '../../usage/usage.ts';
+import { answer } from './responses.ts';
+
+const Index = Type.Object(
+  {
+    name: Type.String({ description: 'Contract/account name.' }),
+    variant: Type.Union([Type.Literal('current'), Type.Literal('earlier')], {
+      description: 'The variant of the interface that this request speaks.',
+    }),
+    version: Type.Literal('v0'),
+    links: Type.Record(Type.String(), Type.String(), {
+      description: 'Paths of this variant, by what they list.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const Contract = Type.Object(
+  {
+    name: Type.String({ description: 'Contract/account name.' }),
+    plan: Type.String({ description: 'Plan name.' }),
+    period: Type.Object(
+      {
+        start: Timestamp('Start of the running billing period.'),
+        end: Timestamp('Its end, where the next one starts.'),
+        usage: Integer('Bytes of the whole network in this period.'),
+        limit: Integer('Bytes that the contract allows in a period.'),
+      },
+      { additionalProperties: false },
+    ),
+    expiry: Timestamp('When the contract ends.'),
+  },
+  { additionalProperties: false },
+);
+
+const commonLinks = {
+  servers: '/v0/servers',
+  contract: '/v0/contract',
+  contract_servers: '/v0/contract/servers',
+  overrides: '/v0/contract/overrides',
+};
+const links = {
+  current: {
+    ...commonLinks,
+    authlist: '/v0/contract/ip-authlist',
+    users: '/v0/users',
+    token: '/v0/users/token',
+  },
+  earlier: { ...commonLinks, whitelist: '/v0/contract/whitelist' },
+};
+
+export function accountRoutes(app: FastifyInstance, ctx: Context): void {
+  app.get(
+    '/v0',
+    {
+      schema: {
+        summary: 'Check credentials; lists what there is',
+        tags: ['Root'],
+        response: { 200: Index, ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const { account_name, variant } = request.session.caller;
+      return answer(ctx, request, reply, {
+        name: account_name,
+        variant,
+        version: 'v0',
+        links: links[variant],
+      });
+    },
+  );
+
+  app.get(
+    '/v0/contract',
+    {
+      schema: {
+        summary: 'The contract, with usage in the running billing period',
+        tags: ['Contract'],
+        response: { 200: Contract, ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const account = await requireAccount(ctx.db, request.session.caller.account_id);
+      const { start, end } = periodAt(account.start, ctx.clock.now());
+      const { total } = await periodUsage(ctx.db, account.id, start);
+      const { name, plan, expiry, limit_bytes } = account;
+      const value = {
+        name,
+        plan,
+        period: { start, end, usage: total, limit: limit_bytes },
+        expiry,
+      };
+      return answer(ctx, request, reply, value, { valid_until: end });
+    },
+  );
+}

@@ -1,0 +1,17 @@
+// /geofeed.csv: the network's geofeed for everybody, where the operator publishes it.
+import type { FastifyInstance } from 'fastify';
+import type { Context } from '../../context.ts';
+import { geofeedType, KeptGeofeed } from '../../geofeed/geofeed.ts';
+import { etagMatches } from '../../http/conditions.ts';
+
+export function geofeedRoutes(app: FastifyInstance, ctx: Context): void {
+  const kept = new KeptGeofeed(ctx.db, ctx.stamps);
+
+  app.get('/geofeed.csv', { schema: { hide: true } }, async (request, reply) => {
+    const { body, etag } = await kept.current();
+    // The same for everybody, whoever asks: providers come once a day, or through caches.
+    reply.header('etag', etag).header('cache-control', 'public, max-age=300').removeHeader('vary');
+    if (etagMatches(request.headers['if-none-match'], etag, 'weak')) return reply.code(304).send();
+    return reply.type(geofeedType).send(body);
+  });
+}

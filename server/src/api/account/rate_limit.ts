@@ -1,0 +1,44 @@
+// The operator's optional limit on requests per API token and minute, told in RateLimit headers.
+import type { Clock } from '../../clock.ts';
+import type { Caller } from './authentication.ts';
+
+export interface Verdict {
+  allowed: boolean;
+  headers: Record<'ratelimit-limit' | 'ratelimit-remaining' | 'ratelimit-reset', string>;
+}
+
+const window_seconds = 60;
+const mostKept = 100_000;
+
+/** Counts requests by API token in fixed windows of a minute; each process counts its own. */
+export class RateLimiter {
+  readonly #clock: Clock;
+  readonly #most: number;
+  #windowStart = 0;
+  #counts = new Map<string, number>();
+
+  constructor(clock: Clock, most_per_minute: number) {
+    this.#clock = clock;
+    this.#most = most_per_minute;
+  }
+
+  take(caller: Caller): Verdict {
+    const now = this.#clock.now();
+    const start = now - (now % window_seconds);
+    if (start !== this.#windowStart || this.#counts.size > mostKept) {
+      this.#windowStart = start;
+      this.#counts = new Map();
+    }
+    const key = `${caller.account_id} ${caller.token_id}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return {
+      allowed: count <= this.#most,
+      headers: {
+        'ratelimit-limit': String(this.#most),
+        'ratelimit-remaining': String(Math.max(0, this.#most - count)),
+        'ratelimit-reset': String(start + window_seconds - now),
+      },
+    };
+  }
+}

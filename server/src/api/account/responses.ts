@@ -1,0 +1,147 @@
+// How a handler answers: reads with an ETag, changes in one transaction with idempotency and waiting.
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../../context.ts';
+import type { Actor, Transaction } from '../../db/database.ts';
+import { preconditionFailed } from '../../errors.ts';
+import { jsonType } from '../../http/caching.ts';
+import { etagMatches } from '../../http/conditions.ts';
+import {
+  findKeptAnswer,
+  idempotencyClaim,
+  type KeptAnswer,
+  keepAnswer,
+} from '../../http/idempotency.ts';
+import { requireTokenNow, type Session } from './authentication.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    session: Session;
+  }
+}
+
+export interface Freshness {
+  /** Epoch seconds from which time alone changes this answer. */
+  valid_until?: number | undefined;
+  /** True when servers, exit IPs or health show in it. */
+  network?: boolean;
+}
+
+/** The strong ETag of an answer's bytes. */
+export function etagOf(body: string): string {
+  return `"${hash('sha1', body, 'base64url')}"`;
+}
+
+/** Answers a GET with `value` as JSON: ETag, 304, and kept for the next time. */
+export function answer(
+  ctx: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  value: unknown,
+  freshness: Freshness = {},
+): FastifyReply {
+  const body = JSON.stringify(value);
+  const etag = etagOf(body);
+  const { authorization } = request.headers;
+  if (authorization && request.method === 'GET') {
+    ctx.cache.keep(
+      authorization,
+      request.raw.url as string,
+      {
+        body,
+        etag,
+        valid_until: freshness.valid_until,
+        network: freshness.network ?? false,
+        route: request.routeOptions.url ?? 'none',
+      },
+      request.session.stamp,
+    );
+  }
+  reply.header('etag', etag);
+  const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
+  if (ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong')) {
+    throw preconditionFailed('If-Match: the record has changed since that version.');
+  }
+  if (etagMatches(ifNoneMatch, etag, 'weak')) return reply.code(304).send();
+  return reply.code(200).type(jsonType).send(body);
+}
+
+/** What a change answers once it is durable. */
+export interface Changed {
+  status: 200 | 201 | 204;
+  value?: unknown;
+  headers?: Record<string, string>;
+  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show. */
+  whenApplied?: (wait_seconds: number) => Promise<unknown>;
+}
+
+/** The actor behind an account's request. */
+function actorOf(request: FastifyRequest): Actor {
+  const { caller } = request.session;
+  return {
+    kind: 'account',
+    name: `${caller.account_name}/${caller.token_name}`,
+    address: request.ip,
+    request_id: request.id,
+  };
+}
+
+/**
+ * Runs `action` in one transaction and answers its outcome when that is durable. Honours
+ * `Idempotency-Key` (in the same transaction) on POST and `Prefer: wait=N`.
+ * Errors: those of `action`; 400 for a malformed header; 409 for a key used with another body; 401 and 403
+ * for an API token that has ended, or may not write any more.
+ */
+export async function change(
+  ctx: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  action: (tx: Transaction) => Promise<Changed>,
+): Promise<FastifyReply> {
+  const wait_seconds = preferredWait(request);
+  const claim = idempotencyClaim(request);
+  let whenApplied: Changed['whenApplied'];
+
+  const outcome = await ctx.db.write(actorOf(request), async (tx) => {
+    await requireTokenNow(tx, request.session.caller);
+    const kept = claim && (await findKeptAnswer(tx, ctx.secrets, claim));
+    if (kept) return kept;
+    const changed = await action(tx);
+    whenApplied = changed.whenApplied;
+    const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
+    const headers: Record<string, string> = { ...changed.headers };
+    if (body) headers.etag = etagOf(body);
+    const first: KeptAnswer = { status: changed.status, headers, body };
+    if (claim) await keepAnswer(tx, ctx.secrets, claim, first);
+    return first;
+  });
+
+  if (wait_seconds > 0 && whenApplied) {
+    outcome.body = JSON.stringify(await whenApplied(wait_seconds));
+    outcome.headers.etag = etagOf(outcome.body);
+    outcome.headers['preference-applied'] = `wait=${wait_seconds}`;
+  }
+  reply.code(outcome.status).headers(outcome.headers);
+  return outcome.body ? reply.type(jsonType).send(outcome.body) : reply.send();
+}
+
+const most_wait_seconds = 30;
+
+/** The seconds of `Prefer: wait=N`, 0 without it, 30 at most. Other preferences are not ours to judge. */
+function preferredWait(request: FastifyRequest): number {
+  const header = request.headers.prefer;
+  if (header === undefined) return 0;
+  for (const preference of String(header).split(',')) {
+    const match = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*$/i.exec(preference);
+    if (match) return Math.min(Number(match[1]), most_wait_seconds);
+  }
+  return 0;
+}
+
+/** `If-Match` on a change: `current` is the record as a GET would show it now. Errors: 412. */
+export function requireMatch(request: FastifyRequest, current: () => unknown): void {
+  const header = request.headers['if-match'];
+  if (header !== undefined && !etagMatches(header, etagOf(JSON.stringify(current())), 'strong')) {
+    throw preconditionFailed('If-Match: the record has changed since that version; read it again.');
+  }
+}

@@ -1,0 +1,307 @@
+// GET /v0/servers and /v0/contract/servers: the network, and the servers of a contract, per variant.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Account } from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import { invalidField } from '../../errors.ts';
+import { errors, Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
+import {
+  type ContractServer,
+  type Detail,
+  type ExitIpRow,
+  listContractServers,
+  listServers,
+  requireContractServer,
+  type Server,
+  type Service,
+} from '../../servers/servers.ts';
+import type { Variant } from './authentication.ts';
+import { geofeedRoutes } from './geofeed.ts';
+import { answer } from './responses.ts';
+
+const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
+const Title = Type.Optional(
+  Type.String({
+    description: 'Server title, usually the closest metro area. Current variant only.',
+  }),
+);
+const Services = Type.Array(Type.String(), {
+  description:
+    'Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn.',
+});
+const closed = { additionalProperties: false };
+
+export const NetworkServer = Type.Object(
+  {
+    hostname: Hostname,
+    title: Title,
+    ip_count: Integer('Number of exit IP addresses available.'),
+    services: Services,
+    location: Type.Optional(Location),
+  },
+  closed,
+);
+
+export const Usage = Type.Object(
+  {
+    limit: Integer(
+      'Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account.',
+    ),
+    current: Integer('Bytes in the current billing period.'),
+    last_30_days: Integer('Bytes in the last 30 days.'),
+  },
+  closed,
+);
+
+const Checked = Type.Object(
+  {
+    status: Type.String({ description: 'ok, warn or crit.' }),
+    status_time: Timestamp('Last location check.'),
+  },
+  closed,
+);
+
+export const Geostatus = Type.Record(Type.String(), Checked, {
+  description: 'By third-party geo-IP provider.',
+});
+
+export const ExitIp = Type.Object(
+  {
+    ip: Type.String({ description: 'Exit IP address.' }),
+    port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
+    status: Type.Union(
+      ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
+      {
+        description: 'Server availability.',
+      },
+    ),
+    status_time: Timestamp('Last status check; 0 if there was none.'),
+    geostatus: Type.Optional(Geostatus),
+  },
+  closed,
+);
+
+const ContractServerRecord = Type.Object(
+  {
+    server: Type.String({ description: 'Short server name.' }),
+    hostname: Hostname,
+    title: Title,
+    services: Services,
+    usage: Type.Optional(Usage),
+    location: Type.Optional(Location),
+    ips: Type.Array(ExitIp, { description: 'Exit IP addresses of the server.' }),
+  },
+  closed,
+);
+
+const DetailQuery = Type.Optional(
+  Type.String({ description: 'Comma-separated subset of location, geostatus, usage.' }),
+);
+const ListQuery = Strict({
+  detail: DetailQuery,
+  server: Type.Optional(Type.String({ description: 'Comma-separated server short names.' })),
+});
+const OneQuery = Strict({ detail: DetailQuery });
+const NetworkQuery = Strict({
+  detail: Type.Optional(
+    Type.String({ description: '`location` adds the location of each server.' }),
+  ),
+});
+export const ServerPath = Type.Object({
+  server: Type.String({ description: 'Server short name.' }),
+});
+export type ServerPath = Static<typeof ServerPath>;
+
+function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Detail>): Detail {
+  const asked = words('detail', text) ?? [];
+  const unknown = asked.find((word) => !(allowed as readonly string[]).includes(word));
+  if (unknown !== undefined) {
+    throw invalidField(
+      'detail',
+      `${JSON.stringify(unknown)} is not known here; expected ${allowed.join(', ')}.`,
+    );
+  }
+  const has = (word: keyof Detail) => asked.includes(word);
+  return { location: has('location'), usage: has('usage'), geostatus: has('geostatus') };
+}
+
+/** The earlier variant knows two services: any proxy, and any VPN. */
+function presentServices(server: Server, variant: Variant): string[] {
+  const services = JSON.parse(server.services) as Service[];
+  if (variant === 'current') return services;
+  return Array.from(
+    new Set(services.map((service) => (service.startsWith('vpn') ? 'vpn' : 'proxy'))),
+  );
+}
+
+function presentLocation({ city, country, latitude, longitude }: Server) {
+  return { city, country, latitude, longitude };
+}
+
+export function presentNetworkServer(
+  server: Server & { ip_count: number },
+  detail: Detail,
+  variant: Variant,
+) {
+  return {
+    hostname: server.hostname,
+    ...(variant === 'current' ? { title: server.title } : {}),
+    ip_count: server.ip_count,
+    services: presentServices(server, variant),
+    ...(detail.location ? { location: presentLocation(server) } : {}),
+  };
+}
+
+/** Current: the server's own limit under detailed billing, else the network's. Earlier: its own, else the network's. */
+function usageLimit(account: Account, own_limit_bytes: number | null, variant: Variant): number {
+  if (variant === 'current' && !account.detailed_billing) return account.limit_bytes;
+  return own_limit_bytes ?? account.limit_bytes;
+}
+
+/** A report that is too old says nothing of now. */
+export function presentStatus(exit: ExitIpRow, stale_seconds: number, now: number): string {
+  return now >= exit.status_time + stale_seconds ? 'unknown' : exit.status;
+}
+
+export function presentContractServer(
+  { server, exit_ips, geo_statuses, usage }: ContractServer,
+  account: Account,
+  detail: Detail,
+  variant: Variant,
+  stale_seconds: number,
+  now: number,
+) {
+  const { own_limit_bytes, current, last_30_days } = usage;
+  const geostatus = (ip: string) =>
+    Object.fromEntries(
+      geo_statuses
+        .filter((row) => row.ip === ip)
+        .map(({ provider, status, status_time }) => [provider, { status, status_time }]),
+    );
+  return {
+    server: server.name,
+    hostname: server.hostname,
+    ...(variant === 'current' ? { title: server.title } : {}),
+    services: presentServices(server, variant),
+    ...(detail.usage
+      ? { usage: { limit: usageLimit(account, own_limit_bytes, variant), current, last_30_days } }
+      : {}),
+    ...(detail.location ? { location: presentLocation(server) } : {}),
+    ips: exit_ips.map((exit) => ({
+      ip: exit.ip,
+      port_base: exit.port_base,
+      status: presentStatus(exit, stale_seconds, now),
+      status_time: exit.status_time,
+      ...(detail.geostatus ? { geostatus: geostatus(exit.ip) } : {}),
+    })),
+  };
+}
+
+/** When the first fresh status of these turns into `unknown`. */
+function firstStale(servers: ContractServer[], stale_seconds: number, now: number): number {
+  let first = Number.MAX_SAFE_INTEGER;
+  for (const { exit_ips } of servers) {
+    for (const { status_time } of exit_ips) {
+      if (status_time + stale_seconds > now) first = Math.min(first, status_time + stale_seconds);
+    }
+  }
+  return first;
+}
+
+export function serverRoutes(app: FastifyInstance, ctx: Context): void {
+  if (ctx.config.geofeed === 'public') geofeedRoutes(app, ctx);
+  const stale_seconds = ctx.config.health_stale_seconds;
+
+  async function contractServers(
+    request: FastifyRequest,
+    names: string[] | undefined,
+    detail: Detail,
+  ) {
+    const { account_id, variant } = request.session.caller;
+    const now = ctx.clock.now();
+    const { account, servers, valid_until } = await listContractServers(
+      ctx.db,
+      account_id,
+      names,
+      detail,
+      now,
+    );
+    return {
+      records: servers.map((one) =>
+        presentContractServer(one, account, detail, variant, stale_seconds, now),
+      ),
+      freshness: {
+        network: true,
+        valid_until: Math.min(
+          valid_until ?? Number.MAX_SAFE_INTEGER,
+          firstStale(servers, stale_seconds, now),
+        ),
+      },
+    };
+  }
+
+  app.get<{ Querystring: Static<typeof NetworkQuery> }>(
+    '/v0/servers',
+    {
+      schema: {
+        summary: 'Every server of the network',
+        tags: ['Network servers'],
+        querystring: NetworkQuery,
+        response: { 200: Type.Array(NetworkServer), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const detail = parseDetail(request.query.detail, ['location']);
+      const servers = await listServers(ctx.db);
+      const { variant } = request.session.caller;
+      const records = servers.map((server) => presentNetworkServer(server, detail, variant));
+      return answer(ctx, request, reply, records, { network: true });
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof ListQuery> }>(
+    '/v0/contract/servers',
+    {
+      schema: {
+        summary: 'The servers added to the contract',
+        tags: ['Contract servers'],
+        querystring: ListQuery,
+        response: { 200: Type.Array(ContractServerRecord), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
+      const names = words('server', request.query.server);
+      const { records, freshness } = await contractServers(request, names, detail);
+      return answer(ctx, request, reply, records, freshness);
+    },
+  );
+
+  app.get<{ Querystring: Static<typeof OneQuery>; Params: ServerPath }>(
+    '/v0/contract/servers/:server',
+    {
+      config: {
+        find: (request) => {
+          const { server } = request.params as ServerPath;
+          return requireContractServer(ctx.db, request.session.caller.account_id, server);
+        },
+      },
+      schema: {
+        summary: 'One server of the contract',
+        tags: ['Contract servers'],
+        params: ServerPath,
+        querystring: OneQuery,
+        response: { 200: ContractServerRecord, ...errors(400, 401, 403, 404) },
+      },
+    },
+    async (request, reply) => {
+      const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
+      const { records, freshness } = await contractServers(
+        request,
+        [request.params.server],
+        detail,
+      );
+      return answer(ctx, request, reply, records[0], freshness);
+    },
+  );
+}

@@ -1,0 +1,98 @@
+// GET /v0/users and POST /v0/users/token: current variant only.
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { requireWritable } from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import { errors, Integer, Strict } from '../../http/fields.ts';
+import { createProxyToken, listActiveUsers, type User } from '../../users/users.ts';
+import { answer, change } from './responses.ts';
+
+export const UserRecord = Type.Object(
+  {
+    id: Integer('Numeric user id.', 1),
+    name: Type.String({ description: 'Username the user authenticates with.' }),
+    display_name: Type.String({ description: 'Descriptive name.' }),
+    active: Type.Boolean({ description: 'Whether the user is enabled.' }),
+    flags: Type.Object(
+      { proxy: Type.Boolean(), billing: Type.Boolean(), admin: Type.Boolean() },
+      { additionalProperties: false, description: 'Permissions.' },
+    ),
+    token_version: Integer('Increasing it invalidates all earlier tokens of that user.'),
+  },
+  { additionalProperties: false },
+);
+
+export const ten_years_seconds = 10 * 365.25 * 86_400;
+const NewToken = Strict({
+  user: Type.Union([Integer('User id.', 1), Type.String({ minLength: 1, maxLength: 255 })], {
+    description: 'A user name or user id. The user must have the proxy flag.',
+  }),
+  expire: Type.Optional(
+    Integer('Token lifetime in seconds; the contract default when omitted.', 1, ten_years_seconds),
+  ),
+});
+
+/** A user as both the account API and the operator's API show it. */
+export function presentUser({
+  id,
+  name,
+  display_name,
+  active,
+  proxy,
+  billing,
+  admin,
+  token_version,
+}: User) {
+  return {
+    id,
+    name,
+    display_name,
+    active: active === 1,
+    flags: { proxy: proxy === 1, billing: billing === 1, admin: admin === 1 },
+    token_version,
+  };
+}
+
+export function userRoutes(app: FastifyInstance, ctx: Context): void {
+  app.get(
+    '/v0/users',
+    {
+      config: { variant: 'current' },
+      schema: {
+        summary: 'The active users of the contract, with their permissions',
+        tags: ['Users and tokens'],
+        response: { 200: Type.Array(UserRecord), ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const users = await listActiveUsers(ctx.db, request.session.caller.account_id);
+      return answer(ctx, request, reply, users.map(presentUser));
+    },
+  );
+
+  app.post<{ Body: Static<typeof NewToken> }>(
+    '/v0/users/token',
+    {
+      config: { variant: 'current' },
+      schema: {
+        summary: 'Create a proxy access token',
+        tags: ['Users and tokens'],
+        body: NewToken,
+        response: {
+          200: Type.Object(
+            { token: Type.String({ description: 'Opaque proxy access token.' }) },
+            { additionalProperties: false },
+          ),
+          ...errors(400, 401, 403, 404, 409),
+        },
+      },
+    },
+    async (request, reply) =>
+      change(ctx, request, reply, async (tx) => {
+        const account = await requireWritable(tx, request.session.caller.account_id);
+        const { user, expire } = request.body;
+        const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
+        return { status: 200, value: { token } };
+      }),
+  );
+}

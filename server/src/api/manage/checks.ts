@@ -1,0 +1,165 @@
+// The /console half of a request before its handler: who is signed in, and whether the page may do this.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { rejectUnlessWritable } from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import type { Transaction } from '../../db/database.ts';
+import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';
+import { isSecure, readCookie } from '../../http/cookies.ts';
+import { isUnder, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
+import {
+  confirmPassword,
+  findPerson,
+  type Person,
+  requirePerson,
+  sessionEnded,
+  type Visitor,
+} from '../../sign_in/sign_in.ts';
+
+export {
+  type Person,
+  revokeSessions,
+  type SignInFacts,
+  signInFacts,
+} from '../../sign_in/sign_in.ts';
+
+export type Flag = keyof Person['flags'];
+
+/**
+ * Who may call a route: anybody; or who is signed in and has one of these flags (none named: everybody
+ * who is signed in). `record`: it changes the account's records, which takes a contract that holds.
+ */
+export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: true };
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Every route under /console has it. */
+    console?: ConsoleAccess;
+  }
+  interface FastifyRequest {
+    /** Who is signed in, on every path under /console that is not open. */
+    person: Person;
+  }
+}
+
+const reads = new Set(['GET', 'HEAD']);
+
+/** Adds the checks, in the order of the rulings: 401 (409 of another session), 404, 405, 403, then the body's 400. */
+export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
+  app.decorateRequest('person', null as never);
+  app.addHook('onRoute', ({ url, config }) => {
+    if (/^\/console(?:\/|$)/.test(url) && !config?.console) {
+      throw new Error(`The route ${url} does not say who may call it (config.console).`);
+    }
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isUnder('/console', request)) return;
+    // What one person sees must stay with nobody on the way.
+    reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
+    const { allow, console: access, find } = request.routeOptions.config;
+    const isOpen = access !== undefined && 'open' in access;
+    if (!isOpen) {
+      request.person = await signedIn(ctx, request);
+      rejectOtherSession(request);
+    }
+    if (request.is404) return;
+    rejectNul(request, 'path');
+    if (allow) {
+      await rejectIfAbsent(request, find);
+      throw methodNotAllowed(request.method, allow);
+    }
+    await find?.(request);
+    if (access && 'may' in access) requireFlags(request.person, access.may);
+    if (!reads.has(request.method)) requireOurPage(ctx, request);
+    if (access && 'may' in access && access.record) {
+      rejectUnlessWritable(request.person.contract, ctx.clock.now());
+    }
+    rejectNul(request, 'query');
+  });
+}
+
+/** Errors: 401 when the cookie holds no session, or one that has ended. */
+async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
+  const token = readCookie(request.headers.cookie, isSecure(ctx.config));
+  const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
+  if (person) return person;
+  throw sessionEnded();
+}
+
+/**
+ * All tabs of a browser share one cookie: a page that was opened as one person would show and change what
+ * is another's once somebody else has signed in beside it. So a page says in `exitward-session` whose it
+ * is, as ACCOUNT/SESSION_ID (ids are counted in each account); without the header nothing is checked.
+ * Errors: 409 when that is not the session of the cookie.
+ */
+function rejectOtherSession({ headers, person }: FastifyRequest): void {
+  const shown = headers['exitward-session'];
+  if (shown === undefined || shown === `${person.account_name}/${person.session_id}`) return;
+  throw conflict('This page was opened in another session; reload it.');
+}
+
+/** Errors: 403 when a person has none of the flags. */
+export function requireFlags(person: Person, may: readonly Flag[]): void {
+  if (may.length === 0 || may.some((flag) => person.flags[flag])) return;
+  throw forbidden(`This needs the ${may.join(' or ')} flag; ask an admin of your account.`);
+}
+
+/** Errors: 403 for a change that does not come from a page of this very server. */
+function requireOurPage(ctx: Context, request: FastifyRequest): void {
+  const { origin, host } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  const here = `${isSecure(ctx.config) ? 'https' : 'http'}://${host}`;
+  if (origin !== undefined && (origin === here || origin === ctx.config.public_url)) {
+    if (site === undefined || site === 'same-origin') return;
+    throw forbidden('Sec-Fetch-Site: only a page of this server may make changes here.');
+  }
+  throw forbidden(
+    `Origin: expected ${ctx.config.public_url}, as a page of this server sends it; EXITWARD_PUBLIC_URL says where that is.`,
+  );
+}
+
+/** Where a request comes from. */
+export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
+  return {
+    address: request.ip,
+    browser: request.headers['user-agent'] ?? '',
+    request_id: request.id,
+    earlier: readCookie(request.headers.cookie, isSecure(ctx.config)),
+  };
+}
+
+/**
+ * Asks the person for the password anew, ahead of something that a borrowed browser must not do.
+ * Errors: 409 when the person has none; 403 when it is wrong; 429 when throttled; 503.
+ */
+export async function requirePassword(
+  ctx: Context,
+  request: FastifyRequest,
+  password: string,
+): Promise<void> {
+  await confirmPassword(ctx, visitorOf(ctx, request), request.person, password);
+}
+
+/**
+ * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the person
+ * as of this transaction: what held when the request began may have ended while its body was on the way.
+ * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken.
+ */
+export function consoleWrite<T>(
+  ctx: Context,
+  request: FastifyRequest,
+  action: (tx: Transaction, person: Person) => Promise<T>,
+): Promise<T> {
+  const { account_name, user_name } = request.person;
+  const actor = {
+    kind: 'user',
+    name: `${account_name}/${user_name}`,
+    address: request.ip,
+    request_id: request.id,
+  } as const;
+  const { console: access } = request.routeOptions.config;
+  return ctx.db.write(actor, async (tx) => {
+    const person = await requirePerson(tx, request.person, tx.now);
+    if (access && 'may' in access) requireFlags(person, access.may);
+    return action(tx, person);
+  });
+}

@@ -1,0 +1,118 @@
+// /console/contract, /console/usage and /console/removals: how the account stands, for its people.
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { listPortSchemes, override_offset, requireAccount } from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import type { Reader } from '../../db/database.ts';
+import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { sendJson } from '../../http/responses.ts';
+import { listRemovals } from '../../removals.ts';
+import { periodAt, periodUsage } from '../../usage/usage.ts';
+import { Removal } from '../operator/accounts.ts';
+import { apiTokenConsoleRoutes } from './tokens.ts';
+import { Report, ReportQuery, usageReport } from './usage_operator.ts';
+
+const Contract = Strict({
+  name: Type.String({ description: 'Contract/account name.' }),
+  plan: Type.String({ description: 'Plan name.' }),
+  start: Timestamp('Contract start; billing periods are counted from it.'),
+  expiry: Timestamp('When the contract ends.'),
+  suspended: Type.Boolean({ description: 'Whether the operator has suspended it.' }),
+  over_limit: Type.Boolean({ description: 'Whether the limit is used up.' }),
+  on_limit: OneOf(
+    ['refuse', 'allow'],
+    'What nodes do over the limit: refuse connections, or allow and bill them.',
+  ),
+  detailed_billing: Type.Boolean({
+    description: 'Detailed server billing: limits of single servers count.',
+  }),
+  period: Strict({
+    start: Timestamp('Start of the running billing period.'),
+    end: Timestamp('Its end, where the next one starts.'),
+    usage: Integer('Bytes of the whole network in it.'),
+    limit: Integer('Bytes that the contract allows in a period.'),
+  }),
+  token_lifetime_seconds: Integer('Lifetime of proxy access tokens when none is asked for.'),
+  ports: Type.Array(
+    Strict({
+      base: Integer("Plus an exit IP's `port_base`: the port that leads to it.", 1, 65_535),
+      service: OneOf(['proxy', 'proxy-https'], 'What is served there: plain or over TLS.'),
+    }),
+    { description: 'The port scheme of the account.' },
+  ),
+  override_offset: Integer('How far above a port its override port is.'),
+});
+
+async function contractOf(db: Reader, account_id: number, now: number) {
+  const account = await requireAccount(db, account_id);
+  const { start, end } = periodAt(account.start, now);
+  const [{ total }, schemes] = await Promise.all([
+    periodUsage(db, account_id, start),
+    listPortSchemes(db),
+  ]);
+  return {
+    name: account.name,
+    plan: account.plan,
+    start: account.start,
+    expiry: account.expiry,
+    suspended: account.suspended === 1,
+    over_limit: account.over_limit === 1,
+    on_limit: account.on_limit,
+    detailed_billing: account.detailed_billing === 1,
+    period: { start, end, usage: total, limit: account.limit_bytes },
+    token_lifetime_seconds: account.token_lifetime_seconds,
+    ports: schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [],
+    override_offset,
+  };
+}
+
+export function accountConsoleRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Console: account'];
+
+  app.get(
+    '/console/contract',
+    {
+      config: { console: { may: ['admin', 'billing', 'proxy'] } },
+      schema: {
+        summary: 'The contract, with usage in the running billing period',
+        tags,
+        response: { 200: Contract, ...errors(400, 401, 403) },
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await contractOf(ctx.db, request.person.account_id, ctx.clock.now())),
+  );
+
+  app.get<{ Querystring: ReportQuery }>(
+    '/console/usage',
+    {
+      config: { console: { may: ['admin', 'billing'] } },
+      schema: {
+        summary: 'Usage by hour, day, server or user',
+        tags,
+        querystring: ReportQuery,
+        response: { 200: Report, ...errors(400, 401, 403) },
+      },
+    },
+    async (request, reply) => {
+      const account = await requireAccount(ctx.db, request.person.account_id);
+      return sendJson(reply, await usageReport(ctx.db, account, request.query, ctx.clock.now()));
+    },
+  );
+
+  app.get(
+    '/console/removals',
+    {
+      config: { console: { may: ['admin'] } },
+      schema: {
+        summary: 'What "remove all" took away and can be undone, newest first',
+        tags,
+        response: { 200: Type.Array(Removal), ...errors(400, 401, 403) },
+      },
+    },
+    async (request, reply) =>
+      sendJson(reply, await listRemovals(ctx.db, request.person.account_id, ctx.clock.now())),
+  );
+
+  apiTokenConsoleRoutes(app, ctx);
+}

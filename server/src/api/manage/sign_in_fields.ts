@@ -1,0 +1,59 @@
+// The fields of signing in, as /console and /admin send and take them.
+import { Type } from 'typebox';
+import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import {
+  max_password_length,
+  min_password_length,
+  type OneTimeCode,
+} from '../../sign_in/sign_in.ts';
+
+/** Longer than any of our names; what is no name is refused like an unknown one. */
+export const NameText = (description: string) => Text(description, 63);
+
+/** A password that is asked for. Its length says nothing of whether it is right. */
+export const GivenPassword = (description: string) => Text(description, 4 * max_password_length);
+
+export const NewPassword = Text(
+  `${min_password_length} to ${max_password_length} characters, at least five of them different.`,
+  4 * max_password_length,
+);
+
+export const FactorCode = (description: string) => Text(description, 64);
+
+export const CodeText = Text('The one-time code (ewl_…).', 64);
+
+export const SessionRecord = Strict({
+  account: Type.String({ description: 'Account name.' }),
+  user: Strict({
+    id: Integer('Numeric user id.', 1),
+    name: Type.String({ description: 'User name.' }),
+    display_name: Type.String({ description: 'Descriptive name.' }),
+    flags: Strict(
+      { admin: Type.Boolean(), billing: Type.Boolean(), proxy: Type.Boolean() },
+      'Permissions.',
+    ),
+  }),
+  session_id: Integer('Names the session in paths.', 1),
+  created_at: Timestamp('When it began.'),
+  expiry: Timestamp('When it ends, however much it is used.'),
+  second_factor: Type.Boolean({ description: 'Whether signing in takes a second factor.' }),
+  has_password: Type.Boolean({ description: 'Whether the user has a password.' }),
+  writable: Type.Boolean({ description: 'Whether the contract takes changes.' }),
+  contract: Strict({
+    suspended: Type.Boolean({ description: 'Whether the operator has suspended it.' }),
+    expiry: Timestamp('When it ends.'),
+  }),
+  now: Timestamp("The server's time."),
+});
+
+export const OneTimeCodeRecord = Strict({
+  code: Type.String({ description: 'The one-time code (ewl_…), shown only here.' }),
+  path: Type.String({ description: 'Where the console takes it.' }),
+  url: Type.String({ description: 'The same with the address of the console, to be handed on.' }),
+  expiry: Timestamp('Until when it can be used.'),
+});
+
+/** A one-time code as it is sent, with the address of the console. */
+export function presentCode({ code, path, expiry }: OneTimeCode, public_url: string) {
+  return { code, path, url: public_url + path, expiry };
+}

@@ -1,0 +1,244 @@
+// /admin/accounts: the operator creates accounts, changes their contracts, and sees how they stand.
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import {
+  type Account,
+  changeAccount,
+  createAccount,
+  listPortSchemes,
+  pageOfAccounts,
+  requireAccountNamed,
+} from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import type { Reader } from '../../db/database.ts';
+import { invalidField } from '../../errors.ts';
+import { errors, Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
+import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
+import { listRemovals } from '../../removals.ts';
+import { periodAt, periodUsage } from '../../usage/usage.ts';
+import { apiTokenAdminRoutes } from '../manage/tokens_operator.ts';
+import { accountUsageAdminRoutes } from '../manage/usage_operator.ts';
+import { AccountPath, findAccount, operatorWrite } from './checks.ts';
+import { portSchemeAdminRoutes } from './port_schemes.ts';
+
+/** The last moment that a calendar of four-digit years knows. Milliseconds lie far beyond it. */
+const latest = 253_402_300_799;
+const ten_years_seconds = 10 * 365.25 * 86_400;
+
+const Plan = Text('Plan name.', 64);
+const Start = Integer('Contract start, epoch seconds; billing periods are counted from it.');
+const Expiry = Integer('When the contract ends, epoch seconds.');
+const Limit = Integer('Bytes that the contract allows in a billing period.');
+const Detailed = Type.Boolean({
+  description: 'Detailed server billing: limits of single servers count.',
+});
+const OnLimit = OneOf(
+  ['refuse', 'allow'],
+  'What nodes do over the limit: refuse connections, or allow and bill them.',
+);
+const Scheme = Name('Port scheme, by name.');
+const Lifetime = Integer(
+  'Lifetime of proxy access tokens when none is asked for.',
+  1,
+  ten_years_seconds,
+);
+
+const AccountRecord = Strict({
+  name: Type.String({ description: 'Account name.' }),
+  plan: Plan,
+  start: Start,
+  expiry: Expiry,
+  limit_bytes: Limit,
+  period: Strict({
+    start: Timestamp('Start of the running billing period.'),
+    end: Timestamp('Its end.'),
+    usage: Integer('Bytes of the whole network in it.'),
+  }),
+  over_limit: Type.Boolean({ description: 'Whether the limit is used up.' }),
+  on_limit: OnLimit,
+  detailed_billing: Detailed,
+  suspended: Type.Boolean({ description: 'Whether the operator has suspended it.' }),
+  port_scheme: Type.String({ description: 'Port scheme, by name.' }),
+  token_lifetime_seconds: Lifetime,
+  created_at: Timestamp('When it was created.'),
+});
+const NewAccount = Strict({
+  name: Name('Account name; it stays.'),
+  plan: Plan,
+  start: Type.Optional(Start),
+  expiry: Expiry,
+  limit_bytes: Limit,
+  detailed_billing: Type.Optional(Detailed),
+  on_limit: Type.Optional(OnLimit),
+  port_scheme: Type.Optional(Scheme),
+  token_lifetime_seconds: Type.Optional(Lifetime),
+});
+const CreatedAccount = Strict({
+  account: AccountRecord,
+  api_token: Type.String({ description: 'The first API token (ewa_…) of the account.' }),
+});
+const AccountChanges = Strict({
+  plan: Type.Optional(Plan),
+  start: Type.Optional(Start),
+  expiry: Type.Optional(Expiry),
+  limit_bytes: Type.Optional(Limit),
+  detailed_billing: Type.Optional(Detailed),
+  suspended: Type.Optional(Type.Boolean({ description: 'Suspends the contract, or lifts that.' })),
+  on_limit: Type.Optional(OnLimit),
+  port_scheme: Type.Optional(Scheme),
+  token_lifetime_seconds: Type.Optional(Lifetime),
+});
+export const Removal = Strict({
+  removal_id: Integer('Names it when it is undone.', 1),
+  list: OneOf(['authlist', 'overrides'], 'Which list.'),
+  entries: Integer('How many entries it took away.'),
+  at: Timestamp('When.'),
+});
+
+/** Errors: 400 for a moment that no calendar knows, such as one in milliseconds. */
+function checkMoments(body: { start?: number | undefined; expiry?: number | undefined }): void {
+  for (const field of ['start', 'expiry'] as const) {
+    const moment = body[field];
+    if (moment === undefined || moment <= latest) continue;
+    throw invalidField(
+      field,
+      `${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`,
+    );
+  }
+}
+
+/** Accounts as the operator sees them, with their usage in the running billing period. */
+async function presentAccounts(db: Reader, accounts: Account[], now: number) {
+  const schemes = new Map((await listPortSchemes(db)).map(({ id, name }) => [id, name]));
+  return Promise.all(
+    accounts.map(async ({ id, port_scheme_id, ...account }) => {
+      const { start, end } = periodAt(account.start, now);
+      const { total } = await periodUsage(db, id, start);
+      return {
+        name: account.name,
+        plan: account.plan,
+        start: account.start,
+        expiry: account.expiry,
+        limit_bytes: account.limit_bytes,
+        period: { start, end, usage: total },
+        over_limit: account.over_limit === 1,
+        on_limit: account.on_limit,
+        detailed_billing: account.detailed_billing === 1,
+        suspended: account.suspended === 1,
+        port_scheme: schemes.get(port_scheme_id),
+        token_lifetime_seconds: account.token_lifetime_seconds,
+        created_at: account.created_at,
+      };
+    }),
+  );
+}
+
+async function presentAccount(db: Reader, account: Account, now: number) {
+  return (await presentAccounts(db, [account], now))[0];
+}
+
+export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Operator: accounts'];
+  const viewable = ctx.config.api_tokens === 'viewable';
+
+  app.get<{ Querystring: { after?: string; limit?: string } }>(
+    '/admin/accounts',
+    {
+      schema: {
+        summary: 'List accounts by name',
+        tags,
+        querystring: Strict(PageQuery),
+        response: { 200: Type.Array(AccountRecord), ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const limit = limitIn(request.query.limit);
+      const found = await pageOfAccounts(ctx.db, request.query.after ?? '', limit + 1);
+      const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
+      return sendJson(reply, await presentAccounts(ctx.db, page, ctx.clock.now()));
+    },
+  );
+
+  app.post<{ Body: Static<typeof NewAccount> }>(
+    '/admin/accounts',
+    {
+      schema: {
+        summary: 'Create an account with its first API token',
+        tags,
+        body: NewAccount,
+        response: { 201: CreatedAccount, ...errors(400, 401, 409) },
+      },
+    },
+    async (request, reply) => {
+      checkMoments(request.body);
+      const created = await operatorWrite(ctx, request, async (tx) => {
+        const { account, api_token } = await createAccount(tx, ctx.secrets, viewable, request.body);
+        return { account: await presentAccount(tx, account, tx.now), api_token };
+      });
+      return sendCreated(reply, `/admin/accounts/${request.body.name}`, created);
+    },
+  );
+
+  app.get<{ Params: AccountPath }>(
+    '/admin/accounts/:account',
+    {
+      schema: {
+        summary: 'One account',
+        tags,
+        params: AccountPath,
+        response: { 200: AccountRecord, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const account = await requireAccountNamed(ctx.db, request.params.account);
+      return sendJson(reply, await presentAccount(ctx.db, account, ctx.clock.now()));
+    },
+  );
+
+  app.patch<{ Params: AccountPath; Body: Static<typeof AccountChanges> }>(
+    '/admin/accounts/:account',
+    {
+      config: { find: findAccount(ctx) },
+      schema: {
+        summary: 'Change the contract of an account',
+        description:
+          'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
+        tags,
+        params: AccountPath,
+        body: AccountChanges,
+        response: { 200: AccountRecord, ...errors(400, 401, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      requireChange(request.body);
+      checkMoments(request.body);
+      const changed = await operatorWrite(ctx, request, async (tx) => {
+        const before = await requireAccountNamed(tx, request.params.account);
+        const account = await changeAccount(tx, before, request.body);
+        return presentAccount(tx, account, tx.now);
+      });
+      return sendJson(reply, changed);
+    },
+  );
+
+  app.get<{ Params: AccountPath }>(
+    '/admin/accounts/:account/removals',
+    {
+      schema: {
+        summary: 'What "remove all" took away and can be undone, newest first',
+        tags,
+        params: AccountPath,
+        response: { 200: Type.Array(Removal), ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const account = await requireAccountNamed(ctx.db, request.params.account);
+      return sendJson(reply, await listRemovals(ctx.db, account.id, ctx.clock.now()));
+    },
+  );
+
+  apiTokenAdminRoutes(app, ctx);
+  accountUsageAdminRoutes(app, ctx);
+  portSchemeAdminRoutes(app, ctx);
+}

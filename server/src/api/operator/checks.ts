@@ -1,0 +1,87 @@
+// The /admin half of a request before its handler, and how the operator's handlers write and answer.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { type Account, requireAccountNamed } from '../../accounts/accounts.ts';
+import type { Context } from '../../context.ts';
+import type { Transaction } from '../../db/database.ts';
+import { methodNotAllowed, unauthorized } from '../../errors.ts';
+import { isUnder, rejectNul } from '../../http/routing.ts';
+import { findOperator, noteOperatorUse, type Operator } from '../../operators/operators.ts';
+import { tokenTextIsPlausible } from '../../token_text.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls, on every path under /admin. */
+    operator: Operator;
+  }
+}
+
+const advice =
+  'Send an operator token as "Authorization: Bearer ewo_…"; the first one is in the file that EXITWARD_ADMIN_TOKEN_FILE names.';
+
+/**
+ * The operator behind a request, looked up anew each time: a revoked token stops at once, on every
+ * process. Errors: 401.
+ */
+export async function authenticateOperator(
+  ctx: Context,
+  header: string | undefined,
+): Promise<Operator> {
+  const token = header && /^bearer +([^\s]+) *$/i.exec(header)?.[1];
+  if (!token) throw unauthorized(`This request carries no operator token. ${advice}`, 'Bearer');
+  const plausible = token.startsWith('ewo_') && tokenTextIsPlausible(token);
+  const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashToken(token)) : undefined;
+  if (!operator) throw tokenUnknown();
+  noteOperatorUse(ctx.db, operator, ctx.clock.now());
+  return operator;
+}
+
+const tokenUnknown = () =>
+  unauthorized(`The operator token was not recognised. ${advice}`, 'Bearer');
+
+/** Adds the checks, in the order of the rulings: 401, 404, 405, then the body's 400. */
+export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
+  app.decorateRequest('operator', null as never);
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isUnder('/admin', request)) return;
+    // Answers here hold tokens and whole accounts: nothing on the way may keep them.
+    reply.header('cache-control', 'no-store');
+    request.operator = await authenticateOperator(ctx, request.headers.authorization);
+    if (request.is404) return;
+    const { allow, find } = request.routeOptions.config;
+    rejectNul(request, 'path');
+    rejectNul(request, 'query');
+    await find?.(request);
+    if (allow) throw methodNotAllowed(request.method, allow);
+  });
+}
+
+/** The path of everything under one account. */
+export const AccountPath = Type.Object({ account: Type.String({ description: 'Account name.' }) });
+export type AccountPath = Static<typeof AccountPath>;
+
+/** A route's `find`: answers 404 before the body is read when the path's account is not there. */
+export function findAccount(ctx: Context): (request: FastifyRequest) => Promise<Account> {
+  return (request) => requireAccountNamed(ctx.db, (request.params as AccountPath).account);
+}
+
+/**
+ * Runs a change by the operator in one transaction; resolves when it is durable. Errors: those of
+ * `action`; 401 when the token was revoked while the body was on its way.
+ */
+export function operatorWrite<T>(
+  ctx: Context,
+  request: FastifyRequest,
+  action: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const actor = {
+    kind: 'operator',
+    name: request.operator.name,
+    address: request.ip,
+    request_id: request.id,
+  } as const;
+  return ctx.db.write(actor, async (tx) => {
+    if (!(await findOperator(tx, request.operator.hash))) throw tokenUnknown();
+    return action(tx);
+  });
+}

@@ -1,0 +1,98 @@
+// /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { parseAddress } from '../../address.ts';
+import type { Context } from '../../context.ts';
+import { invalidField, unavailable } from '../../errors.ts';
+import { errors, Integer, OneOf, Strict, Text } from '../../http/fields.ts';
+import { sendJson } from '../../http/responses.ts';
+import { answer_seconds, askNodes, awaitAnswer, forgetQuestion } from '../../nodes/nodes.ts';
+import { requireServer } from '../../servers/servers.ts';
+import { operatorWrite } from './checks.ts';
+
+const Connection = Strict({
+  from: Text('IP address that the connection comes from.', 64),
+  port: Integer('Port of the proxy that it comes in on.', 1, 65_535),
+  host: Type.String({
+    pattern: '^[^\\s/@?#]{1,255}$',
+    description: 'Hostname or IP address that the client asks for.',
+  }),
+  destination_port: Type.Optional(
+    Integer('Port that the client asks for; 443 for CONNECT and 80 otherwise.', 1, 65_535),
+  ),
+  method: Type.Optional(
+    Type.String({ pattern: '^[A-Z-]{1,32}$', description: 'HTTP method; CONNECT when omitted.' }),
+  ),
+  user: Type.Optional(Text('Username that the client presents, together with a token.')),
+  token: Type.Optional(Text('Proxy access token that it presents as password.', 1024)),
+});
+
+const Verdict = Strict({
+  node: Type.String({ description: 'The node that answered.' }),
+  verdict: OneOf(
+    ['allow', 'challenge', 'deny'],
+    'Let through, asked for credentials, or turned away.',
+  ),
+  status: Integer('The HTTP status that the client would get.', 100, 599),
+  reason: Type.String({ description: 'How the user was known, or why not, in one word.' }),
+  message: Type.String({ description: 'What the client would be told.' }),
+  rule: Type.Optional(Type.String({ description: 'The record or rule that decided.' })),
+  account: Type.Optional(Type.String({ description: 'Account that the connection belongs to.' })),
+  user: Type.Optional(Type.String({ description: 'Its user.' })),
+  exit_ip: Type.Optional(Type.String({ description: 'The address that it would leave from.' })),
+  dial: Type.Optional(Type.String({ description: 'What it would connect to.' })),
+  revision: Integer('What the node had applied when it answered.'),
+});
+
+const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
+type ServerPath = Static<typeof ServerPath>;
+
+/** The connection with what was left out. Errors: 400. */
+function questionOf({ from, method = 'CONNECT', ...rest }: Static<typeof Connection>) {
+  if ((rest.user === undefined) !== (rest.token === undefined)) {
+    const [missing, given] = rest.user === undefined ? ['user', 'token'] : ['token', 'user'];
+    throw invalidField(missing, `is missing beside ${given}; a client presents both or neither.`);
+  }
+  const destination_port = rest.destination_port ?? (method === 'CONNECT' ? 443 : 80);
+  return {
+    ...rest,
+    from: parseAddress('from', from, { addresses: 'any' }),
+    method,
+    destination_port,
+  };
+}
+
+export function explainAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  const find = (request: FastifyRequest) =>
+    requireServer(ctx.db, (request.params as ServerPath).server);
+
+  app.post<{ Params: ServerPath; Body: Static<typeof Connection> }>(
+    '/admin/servers/:server/explain',
+    {
+      config: { find },
+      schema: {
+        summary: 'What a node of the server would do with a connection, and by which rule',
+        description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
+        tags: ['Operator: nodes'],
+        params: ServerPath,
+        body: Connection,
+        response: { 200: Verdict, ...errors(400, 401, 404, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { server } = request.params;
+      const question = questionOf(request.body);
+      const id = await operatorWrite(ctx, request, async (tx) =>
+        askNodes(tx, ctx.secrets, await requireServer(tx, server), question),
+      );
+      const answered = await awaitAnswer(ctx.db, () => ctx.clock.steady(), id);
+      await operatorWrite(ctx, request, (tx) => forgetQuestion(tx, id));
+      if (!answered) {
+        throw unavailable(
+          `No node of ${server} answered within ${answer_seconds} seconds; look at their lag and at the version of their agents.`,
+        );
+      }
+      return sendJson(reply, { node: answered.node, ...answered.answer });
+    },
+  );
+}

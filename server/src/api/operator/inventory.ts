@@ -1,0 +1,104 @@
+// POST /admin/inventory: the whole network from one JSON or CSV document, all or nothing.
+import type { FastifyInstance, FastifySchema } from 'fastify';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Check, Errors } from 'typebox/value';
+import type { Context } from '../../context.ts';
+import { badRequest, invalidField } from '../../errors.ts';
+import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
+import { sendJson } from '../../http/responses.ts';
+import { readInventory } from '../../inventory/document.ts';
+import { carryOut } from '../../inventory/import.ts';
+import { planImport, summaryOf } from '../../inventory/inventory.ts';
+import { operatorWrite } from './checks.ts';
+import { exitFields, serverFields } from './server_fields.ts';
+
+const path = '/admin/inventory';
+const bodyLimit = 8 * 1024 * 1024;
+
+const Inventory = Strict({
+  servers: Type.Array(
+    Strict({
+      ...serverFields,
+      port_schemes: Type.Optional(serverFields.port_schemes),
+      exit_ips: Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' }),
+    }),
+  ),
+  remove_missing: Type.Optional(
+    Type.Boolean({ description: 'Whether servers that are not named go; no by default.' }),
+  ),
+});
+const Csv = Type.String({
+  description:
+    'One row for each exit IP, servers repeat: name,hostname,title,city,country,latitude,longitude,services,ip,port_base and optionally port_schemes; services and port_schemes separated by ";".',
+});
+const Query = Strict({
+  dry_run: Type.Optional(OneOf(['true', 'false'], 'true: only tells what would change.')),
+  remove_missing: Type.Optional(
+    OneOf(
+      ['true', 'false'],
+      'true: servers that are not named go, as the field of that name says.',
+    ),
+  ),
+});
+const Summary = Strict({
+  dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
+  added: Type.Array(Type.String(), { description: 'New servers.' }),
+  changed: Type.Array(Strict({ name: Type.String(), fields: Type.Array(Type.String()) }), {
+    description: 'Servers that changed, and in what.',
+  }),
+  removed: Type.Array(Type.String(), { description: 'Servers that went.' }),
+  unchanged: Integer('Servers that were as the inventory says.'),
+  exit_ips_added: Integer('Exit IPs that a server got.'),
+  exit_ips_removed: Integer('Exit IPs that a server lost.'),
+});
+
+/** The body is checked by its reader, which names every fault; a schema check would stop at the first. */
+function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string }) {
+  if (httpPart === 'body') return () => true;
+  return (value: unknown) => {
+    if (Check(schema, value)) return { value };
+    const field = Errors(schema, value)[0]?.instancePath.slice(1) || 'query';
+    return {
+      error: invalidField(field, `expected dry_run and remove_missing with true or false.`),
+    };
+  };
+}
+
+export function inventoryAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (request, body, done) => {
+    if (request.routeOptions.url === path) done(null, body);
+    else done(badRequest('Content-Type: expected application/json.'), undefined);
+  });
+
+  app.post<{ Querystring: Static<typeof Query> }>(
+    path,
+    {
+      bodyLimit,
+      validatorCompiler: validator as never,
+      schema: {
+        summary: 'Import an inventory of servers and exit IPs',
+        description:
+          'A server that is named gets exactly these fields and exit IPs. It is checked whole: with any fault, all are listed and nothing changes.',
+        tags: ['Operator: servers'],
+        querystring: Query,
+        body: {
+          content: { 'application/json': { schema: Inventory }, 'text/csv': { schema: Csv } },
+        },
+        response: { 200: Summary, ...errors(400, 401, 409) },
+      } as FastifySchema,
+    },
+    async (request, reply) => {
+      const dry_run = request.query.dry_run === 'true';
+      const inventory = readInventory(request.body);
+      if (request.query.remove_missing === 'true') inventory.remove_missing = true;
+      const plan = dry_run
+        ? await ctx.db.snapshot((db) => planImport(db, inventory))
+        : await operatorWrite(ctx, request, async (tx) => {
+            const made = await planImport(tx, inventory);
+            await carryOut(tx, made);
+            return made;
+          });
+      return sendJson(reply, { dry_run, ...summaryOf(plan) });
+    },
+  );
+}

@@ -1,0 +1,323 @@
+// /admin/servers: the servers of the network and their exit IPs.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { parseAddress } from '../../address.ts';
+import type { Context } from '../../context.ts';
+import type { Reader } from '../../db/database.ts';
+import { parseHostname } from '../../hostname.ts';
+import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
+import { requireChange, sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import {
+  accountsOfServer,
+  changeServer,
+  createServer,
+  type ExitCounts,
+  exitCounts,
+  exitIpsOfServer,
+  geoStatusesOfServer,
+  listServerPortSchemes,
+  listServers,
+  type NewServer,
+  nodeCounts,
+  portSchemesOfServer,
+  removeExitIp,
+  removeServer,
+  requireServer,
+  type Server,
+  type ServerChanges,
+  setExitIp,
+} from '../../servers/servers.ts';
+import { presentStatus } from '../account/servers.ts';
+import { contractServerAdminRoutes } from '../manage/servers_operator.ts';
+import { operatorWrite } from './checks.ts';
+import { geoAdminRoutes } from './geo.ts';
+import { inventoryAdminRoutes } from './inventory.ts';
+import { exitFields, serverFields } from './server_fields.ts';
+
+const { name: _, ...changeable } = serverFields;
+const NewServerBody = Strict({
+  ...serverFields,
+  port_schemes: Type.Optional(serverFields.port_schemes),
+});
+const ServerChangesBody = Type.Partial(Type.Object(changeable), { additionalProperties: false });
+
+const listed = {
+  ...serverFields,
+  ip_count: Integer('How many exit IPs it has.'),
+  created_at: Timestamp('When it was added.'),
+  exits: Strict(
+    {
+      ok: Integer('Those that work.'),
+      warn: Integer('Those that work poorly.'),
+      crit: Integer('Those that do not work.'),
+      unknown: Integer('Those without a report of late.'),
+    },
+    'Its exit IPs, by status.',
+  ),
+  nodes: Strict({
+    all: Integer('Nodes that serve it.'),
+    live: Integer('Those heard of lately.'),
+  }),
+};
+const ListedServer = Strict(listed);
+const OneServer = Strict({
+  ...listed,
+  contracts: Integer('How many contracts it is on.'),
+  exit_ips: Type.Array(
+    Strict({
+      ...exitFields,
+      status: Type.String({ description: 'ok, warn, crit or unknown.' }),
+      status_time: Timestamp('Last status check; 0 if there was none.'),
+      geostatus: Type.Array(
+        Strict({
+          provider: Type.String({ description: 'Third-party geo-IP provider.' }),
+          status: Type.String({ description: 'ok, warn or crit.' }),
+          status_time: Timestamp('Last location check.'),
+          country: Type.Union([Type.String(), Type.Null()], {
+            description: 'Where it sees the IP.',
+          }),
+          distance_km: Type.Union([Type.Number(), Type.Null()], { description: 'How far off.' }),
+        }),
+      ),
+    }),
+  ),
+});
+
+const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
+type ServerPath = Static<typeof ServerPath>;
+const ExitPath = Type.Object({
+  server: Type.String({ description: 'Server short name.' }),
+  ip: Type.String({ description: 'Exit IP address.' }),
+});
+type ExitPath = Static<typeof ExitPath>;
+const ExitBody = Strict({ port_base: exitFields.port_base });
+
+function presentServer(
+  { id: _, applied_revision: __, services, ...server }: Server,
+  port_schemes: string[],
+  ip_count: number,
+  standing: Standing,
+) {
+  const served = JSON.parse(services) as string[];
+  return { ...server, services: served, port_schemes, ip_count, ...standing };
+}
+
+interface Standing {
+  exits: ExitCounts;
+  nodes: { all: number; live: number };
+}
+
+/** How each server stands, by its id; `only` one where no other is asked for. */
+async function standingOf(
+  ctx: Context,
+  db: Reader,
+  now: number,
+  only?: number,
+): Promise<(id: number) => Standing> {
+  const [exits, nodes] = await Promise.all([
+    exitCounts(db, now - ctx.config.health_stale_seconds, only),
+    nodeCounts(db, only),
+  ]);
+  const exitsOf = new Map(exits.map(({ server_id, ...counts }) => [server_id, counts]));
+  const nodesOf = new Map(nodes.map((row) => [row.server_id, row]));
+  return (id) => ({
+    exits: exitsOf.get(id) ?? { ok: 0, warn: 0, crit: 0, unknown: 0 },
+    nodes: { all: nodesOf.get(id)?.nodes ?? 0, live: nodesOf.get(id)?.live_nodes ?? 0 },
+  });
+}
+
+/** A server with all that is known of it. */
+async function presentWhole(ctx: Context, db: Reader, server: Server, now: number) {
+  const [schemes, exits, geo, accounts, standing] = await Promise.all([
+    portSchemesOfServer(db, server.id),
+    exitIpsOfServer(db, server.id),
+    geoStatusesOfServer(db, server.id),
+    accountsOfServer(db, server.id),
+    standingOf(ctx, db, now, server.id),
+  ]);
+  const names = schemes.map((scheme) => scheme.name);
+  return {
+    ...presentServer(server, names, exits.length, standing(server.id)),
+    contracts: accounts.length,
+    exit_ips: exits.map(({ server_id: _, ...exit }) => ({
+      ...exit,
+      status: presentStatus(
+        { server_id: server.id, ...exit },
+        ctx.config.health_stale_seconds,
+        now,
+      ),
+      geostatus: geo.filter(({ ip }) => ip === exit.ip).map(({ ip: _, ...verdict }) => verdict),
+    })),
+  };
+}
+
+/** The one spelling of what a body says of a server. Errors: 400. */
+function canonical<T extends { hostname?: string | undefined }>(body: T): T {
+  if (body.hostname === undefined) return body;
+  return { ...body, hostname: parseHostname('hostname', body.hostname) };
+}
+
+export function serverAdminRoutes(app: FastifyInstance, ctx: Context): void {
+  addServerRoutes(app, ctx);
+  addExitRoutes(app, ctx);
+  inventoryAdminRoutes(app, ctx);
+  geoAdminRoutes(app, ctx);
+  contractServerAdminRoutes(app, ctx);
+}
+
+function addServerRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Operator: servers'];
+  const find = (request: FastifyRequest) =>
+    requireServer(ctx.db, (request.params as ServerPath).server);
+
+  app.get(
+    '/admin/servers',
+    {
+      schema: {
+        summary: 'List the servers of the network',
+        tags,
+        response: { 200: Type.Array(ListedServer), ...errors(400, 401) },
+      },
+    },
+    async (_request, reply) => {
+      const [servers, schemes, standing] = await Promise.all([
+        listServers(ctx.db),
+        listServerPortSchemes(ctx.db),
+        standingOf(ctx, ctx.db, ctx.clock.now()),
+      ]);
+      const namesOf = Map.groupBy(schemes, (scheme) => scheme.server_id);
+      const records = servers.map(({ ip_count, ...server }) => {
+        const names = (namesOf.get(server.id) ?? []).map((scheme) => scheme.name);
+        return presentServer(server, names, ip_count, standing(server.id));
+      });
+      return sendJson(reply, records);
+    },
+  );
+
+  app.post<{ Body: NewServer }>(
+    '/admin/servers',
+    {
+      schema: {
+        summary: 'Add a server to the network',
+        tags,
+        body: NewServerBody,
+        response: { 201: OneServer, ...errors(400, 401, 409) },
+      },
+    },
+    async (request, reply) => {
+      const body = canonical(request.body);
+      const server = await operatorWrite(ctx, request, async (tx) =>
+        presentWhole(ctx, tx, await createServer(tx, body), tx.now),
+      );
+      return sendCreated(reply, `/admin/servers/${server.name}`, server);
+    },
+  );
+
+  app.get<{ Params: ServerPath }>(
+    '/admin/servers/:server',
+    {
+      schema: {
+        summary: 'One server with its exit IPs, their health and geo-IP status',
+        tags,
+        params: ServerPath,
+        response: { 200: OneServer, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const server = await requireServer(ctx.db, request.params.server);
+      return sendJson(reply, await presentWhole(ctx, ctx.db, server, ctx.clock.now()));
+    },
+  );
+
+  app.patch<{ Params: ServerPath; Body: ServerChanges }>(
+    '/admin/servers/:server',
+    {
+      config: { find },
+      schema: {
+        summary: 'Change what is known of a server',
+        tags,
+        params: ServerPath,
+        body: ServerChangesBody,
+        response: { 200: OneServer, ...errors(400, 401, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      requireChange(request.body);
+      const body = canonical(request.body);
+      const server = await operatorWrite(ctx, request, async (tx) => {
+        const before = await requireServer(tx, request.params.server);
+        return presentWhole(ctx, tx, await changeServer(tx, before, body), tx.now);
+      });
+      return sendJson(reply, server);
+    },
+  );
+
+  app.delete<{ Params: ServerPath }>(
+    '/admin/servers/:server',
+    {
+      schema: {
+        summary: 'Take a server out of the network, with its exit IPs and nodes',
+        description: 'It must not be on a contract.',
+        tags,
+        params: ServerPath,
+        response: { 204: NoContent, ...errors(400, 401, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      await operatorWrite(ctx, request, async (tx) =>
+        removeServer(tx, await requireServer(tx, request.params.server)),
+      );
+      return sendNothing(reply);
+    },
+  );
+}
+
+function addExitRoutes(app: FastifyInstance, ctx: Context): void {
+  const tags = ['Operator: servers'];
+  const find = (request: FastifyRequest) =>
+    requireServer(ctx.db, (request.params as ExitPath).server);
+  const ipIn = (path: ExitPath) => parseAddress('ip', path.ip, { addresses: 'any' });
+
+  app.put<{ Params: ExitPath; Body: Static<typeof ExitBody> }>(
+    '/admin/servers/:server/exits/:ip',
+    {
+      config: { find },
+      schema: {
+        summary: 'Add an exit IP to a server, or move it to another port base',
+        tags,
+        params: ExitPath,
+        body: ExitBody,
+        response: { 200: OneServer, 201: OneServer, ...errors(400, 401, 404, 409) },
+      },
+    },
+    async (request, reply) => {
+      const exit = { ip: ipIn(request.params), port_base: request.body.port_base };
+      const { added, value } = await operatorWrite(ctx, request, async (tx) => {
+        const server = await requireServer(tx, request.params.server);
+        const added = await setExitIp(tx, server, exit);
+        return { added, value: await presentWhole(ctx, tx, server, tx.now) };
+      });
+      if (!added) return sendJson(reply, value);
+      return sendCreated(reply, `/admin/servers/${value.name}/exits/${exit.ip}`, value);
+    },
+  );
+
+  app.delete<{ Params: ExitPath }>(
+    '/admin/servers/:server/exits/:ip',
+    {
+      schema: {
+        summary: 'Remove an exit IP from a server',
+        tags,
+        params: ExitPath,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const ip = ipIn(request.params);
+      await operatorWrite(ctx, request, async (tx) =>
+        removeExitIp(tx, await requireServer(tx, request.params.server), ip),
+      );
+      return sendNothing(reply);
+    },
+  );
+}

@@ -1,0 +1,217 @@
+// Geo-IP status: what third-party databases say of each exit IP, held against where its server is.
+import { bumpVersion, networkVersion } from '../changes.ts';
+import type { Clock } from '../clock.ts';
+import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
+import { type Found, type Geoip, near_km, type Place } from '../geoip.ts';
+import * as store from './store.ts';
+
+export { listed as listGeoStatuses } from './store.ts';
+
+export const geoVerdicts = ['ok', 'warn', 'crit'] as const;
+export type GeoVerdict = (typeof geoVerdicts)[number];
+
+/** Mean radius of the earth. */
+const earth_km = 6371.009;
+
+/** Along a great circle, to a tenth of a kilometre. */
+export function distanceInKm(one: Place, other: Place): number {
+  const radians = (degrees: number) => (degrees * Math.PI) / 180;
+  const halfSine = (from: number, to: number) => Math.sin(radians(to - from) / 2) ** 2;
+  const chord =
+    halfSine(one.latitude, other.latitude) +
+    Math.cos(radians(one.latitude)) *
+      Math.cos(radians(other.latitude)) *
+      halfSine(one.longitude, other.longitude);
+  // Rounding may bring opposite points a little above 1, where the arc sine has no value.
+  return Math.round(2 * earth_km * Math.asin(Math.sqrt(Math.min(1, chord))) * 10) / 10;
+}
+
+/**
+ * `ok`: the server's country, and no farther than 250 km from it where the record knows a place; `warn`: its
+ * country, but farther; `crit`: another country. Without a place in the record there is no distance.
+ */
+export function judge(
+  server: Place & { country: string },
+  found: Found,
+): { status: GeoVerdict; distance_km: number | null } {
+  const distance_km = found.place ? distanceInKm(server, found.place) : null;
+  if (found.country !== server.country) return { status: 'crit', distance_km };
+  return { status: (distance_km ?? 0) > near_km ? 'warn' : 'ok', distance_km };
+}
+
+const checker: Actor = { kind: 'system', name: 'geo check', address: '', request_id: '' };
+/** Exit IPs in a transaction: other writers never wait long. */
+const batch = 500;
+/** After so long a status is written again, so that its time shows that it still holds. */
+const refreshed_seconds = 86_400;
+
+export interface GeoCounts {
+  provider: string;
+  ok: number;
+  warn: number;
+  crit: number;
+  /** Exit IPs that it has no record of. */
+  no_record: number;
+  /** Exit IPs whose record is damaged; what was known of them stays. */
+  unreadable: number;
+}
+
+interface Plan {
+  last: string;
+  exit_ips: number;
+  put: store.GeoStatusRow[];
+  gone: store.GeoStatusRow[];
+  counts: GeoCounts[];
+}
+
+const noCounts = (provider: string): GeoCounts => ({
+  provider,
+  ok: 0,
+  warn: 0,
+  crit: 0,
+  no_record: 0,
+  unreadable: 0,
+});
+
+/** What is to be written of the exit IPs that follow `after`; undefined when none follows. */
+async function plan(
+  db: Reader,
+  geoip: Geoip,
+  after: string,
+  now: number,
+): Promise<Plan | undefined> {
+  const exits = await store.exitsAfter(db, after, batch);
+  const last = exits.at(-1)?.ip;
+  if (last === undefined) return undefined;
+  const known = new Map<string, store.GeoStatusRow>();
+  for (const row of await store.statusesBetween(db, after, last)) {
+    known.set(`${row.ip} ${row.provider}`, row);
+  }
+  const put: store.GeoStatusRow[] = [];
+  const counts = geoip.providers.map((provider) => {
+    const count = noCounts(provider);
+    for (const exit of exits) {
+      const key = `${exit.ip} ${provider}`;
+      const before = known.get(key);
+      const found = geoip.find(provider, exit.ip);
+      if (found === undefined) {
+        count.no_record += 1;
+        continue;
+      }
+      // What is left in `known` at the end has gone.
+      known.delete(key);
+      if (found === 'unreadable') {
+        count.unreadable += 1;
+        continue;
+      }
+      const verdict = judge(exit, found);
+      count[verdict.status] += 1;
+      const row = { ip: exit.ip, provider, ...verdict, country: found.country, status_time: now };
+      if (!before || isOutdated(before, row)) put.push(row);
+    }
+    return count;
+  });
+  return { last, exit_ips: exits.length, put, gone: Array.from(known.values()), counts };
+}
+
+function isOutdated(before: store.GeoStatusRow, now: store.GeoStatusRow): boolean {
+  return (
+    before.status !== now.status ||
+    before.country !== now.country ||
+    before.distance_km !== now.distance_km ||
+    Math.abs(now.status_time - before.status_time) >= refreshed_seconds
+  );
+}
+
+async function carryOut(tx: Transaction, { put, gone }: Plan): Promise<void> {
+  if (put.length + gone.length === 0) return;
+  await store.setGeoStatuses(tx, put);
+  for (const { ip, provider } of gone) await store.removeGeoStatus(tx, ip, provider);
+  await bumpVersion(tx, networkVersion);
+}
+
+export interface GeoOutcome {
+  exit_ips: number;
+  /** Statuses written or taken away, those included whose time alone was renewed. */
+  written: number;
+  providers: GeoCounts[];
+}
+
+/**
+ * Looks every exit IP up with every provider and writes down what changed, a batch at a time; statuses of
+ * providers that are not in the settings go. Any number of processes may do this at the same time. Stops
+ * after a batch when `stopped` says so.
+ */
+export async function checkGeo(
+  db: Database,
+  geoip: Geoip,
+  now: number,
+  stopped = () => false,
+): Promise<GeoOutcome> {
+  const outcome: GeoOutcome = {
+    exit_ips: 0,
+    written: 0,
+    providers: geoip.providers.map(noCounts),
+  };
+  for (let after = ''; !stopped(); ) {
+    let page = await plan(db, geoip, after, now);
+    if (!page) break;
+    if (page.put.length + page.gone.length > 0) {
+      const from = after;
+      page = await db.write(checker, async (tx) => {
+        // Looked at again: an exit IP or a server may have changed since.
+        const current = await plan(tx, geoip, from, tx.now);
+        if (current) await carryOut(tx, current);
+        return current;
+      });
+      if (!page) break;
+    }
+    outcome.exit_ips += page.exit_ips;
+    outcome.written += page.put.length + page.gone.length;
+    for (const [at, count] of page.counts.entries()) addTo(outcome.providers[at], count);
+    after = page.last;
+    // Others first: a large network is checked beside the traffic.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return outcome;
+}
+
+function addTo(sum: GeoCounts | undefined, { provider: _, ...counts }: GeoCounts): void {
+  if (!sum) return;
+  for (const [name, count] of Object.entries(counts)) sum[name as keyof typeof counts] += count;
+}
+
+const recheck_seconds = 3600;
+
+/** Checks anew when a file, the inventory or a setting changed, and every hour. */
+export class GeoWatch {
+  readonly #db: Database;
+  readonly #geoip: Geoip;
+  readonly #clock: Clock;
+  #checked: { generation: number; inventory: number; at: number } | undefined;
+
+  constructor(db: Database, geoip: Geoip, clock: Clock) {
+    this.#db = db;
+    this.#geoip = geoip;
+    this.#clock = clock;
+  }
+
+  /** Answers how many statuses were written. Without a provider in the settings nothing is touched. */
+  async look(stopped?: () => boolean): Promise<number> {
+    if (this.#geoip.providers.length === 0) return 0;
+    await this.#geoip.refresh();
+    const now = this.#clock.now();
+    // Read before the check: what changes meanwhile is for the next one.
+    const { generation } = this.#geoip;
+    const inventory = await store.inventoryNumber(this.#db);
+    const last = this.#checked;
+    const holds =
+      last?.generation === generation &&
+      last.inventory === inventory &&
+      Math.abs(now - last.at) < recheck_seconds;
+    if (holds) return 0;
+    const { written } = await checkGeo(this.#db, this.#geoip, now, stopped);
+    this.#checked = { generation, inventory, at: now };
+    return written;
+  }
+}

@@ -1,0 +1,94 @@
+// The network's geofeed (RFC 8805): where each exit IP is, for geo-IP providers to fetch.
+import { hash } from 'node:crypto';
+import ipaddr from 'ipaddr.js';
+import { networkVersion } from '../changes.ts';
+import type { Database, Reader } from '../db/database.ts';
+import { exitsAfter, inventoryNumber, type PlacedExitIp } from '../geo/store.ts';
+import type { Stamps } from '../versions.ts';
+
+export const geofeedType = 'text/csv; charset=utf-8';
+
+const page = 1000;
+// The format has lines of its own kind for comments, ends lines as CSV does, and knows no quotes.
+const head = [
+  '# Where the exit IPs of this network are (RFC 8805).',
+  '# ip_prefix,alpha2code,region,city,postal_code',
+];
+
+/** The whole feed, as of one moment: IPv4 first, by number. */
+export async function writeGeofeed(db: Database): Promise<string> {
+  const lines = await db.snapshot(readLines);
+  lines.sort((one, other) => (one.order < other.order ? -1 : 1));
+  return [...head, ...lines.map(({ line }) => line), ''].join('\r\n');
+}
+
+async function readLines(db: Reader): Promise<Array<{ order: string; line: string }>> {
+  const lines: Array<{ order: string; line: string }> = [];
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const exits: PlacedExitIp[] = await exitsAfter(db, after, page);
+    lines.push(...exits.map(lineOf));
+    after = exits.at(-1)?.ip;
+    // A large network is written beside the traffic.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return lines;
+}
+
+function lineOf({ ip, country, city }: PlacedExitIp): { order: string; line: string } {
+  const bytes = Buffer.from(ipaddr.parse(ip).toByteArray());
+  const prefix = `${ip}/${bytes.length * 8}`;
+  // Neither the region's code nor the postal code is known.
+  return {
+    order: `${bytes.length === 4 ? 4 : 6}${bytes.toString('hex')}`,
+    line: `${prefix},${country},,${plain(city)},`,
+  };
+}
+
+/** A city's name without what ends a field, begins a comment or breaks a line: the feed cannot escape it. */
+function plain(city: string): string {
+  return city
+    .replace(/[,#"\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/ {2,}/g, ' ')
+    .trim();
+}
+
+export interface Geofeed {
+  body: Buffer;
+  etag: string;
+}
+
+/** The feed for everybody: its bytes are kept until a server or an exit IP changes. */
+export class KeptGeofeed {
+  readonly #db: Database;
+  readonly #stamps: Stamps;
+  #network = -1;
+  #inventory = -1;
+  #feed: Promise<Geofeed> | undefined;
+
+  constructor(db: Database, stamps: Stamps) {
+    this.#db = db;
+    this.#stamps = stamps;
+  }
+
+  /** As the inventory was when this was asked, or later. */
+  async current(): Promise<Geofeed> {
+    // The network's stamp costs nothing to read, but also rises with each report of health.
+    const { network } = await this.#stamps.current(networkVersion);
+    if (this.#feed && network === this.#network) return this.#feed;
+    const inventory = await inventoryNumber(this.#db);
+    if (!this.#feed || inventory !== this.#inventory) {
+      const feed = this.#write();
+      this.#feed = feed;
+      feed.catch(() => {
+        if (this.#feed === feed) this.#feed = undefined;
+      });
+    }
+    [this.#network, this.#inventory] = [network, inventory];
+    return this.#feed;
+  }
+
+  async #write(): Promise<Geofeed> {
+    const body = Buffer.from(await writeGeofeed(this.#db));
+    return { body, etag: `"${hash('sha1', body, 'base64url')}"` };
+  }
+}

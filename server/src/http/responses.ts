@@ -1,0 +1,26 @@
+// The plain responses of /console, /admin and /node.
+import type { FastifyReply } from 'fastify';
+import { badRequest } from '../errors.ts';
+import { jsonType } from './caching.ts';
+
+/** Answers 200 with `value` as JSON. */
+export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
+  return reply.type(jsonType).send(JSON.stringify(value));
+}
+
+/** Answers 201 with `value` as JSON and where it is from now on. */
+export function sendCreated(reply: FastifyReply, location: string, value: unknown): FastifyReply {
+  return sendJson(reply.code(201).header('location', location), value);
+}
+
+/** Answers 204. */
+export function sendNothing(reply: FastifyReply): FastifyReply {
+  return reply.code(204).send();
+}
+
+/** Errors: 400 when a change names none of its fields. */
+export function requireChange(body: object): void {
+  if (Object.keys(body).length === 0) {
+    throw badRequest('The body changes nothing; send at least one field to change.');
+  }
+}

@@ -1,0 +1,92 @@
+// Routes whoever calls them: to which audience a path belongs, what is checked of every path, and the 405s.
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import { ApiError, badRequest, methodNotAllowed, notFound } from '../errors.ts';
+import { EmptyQuery } from './fields.ts';
+
+/** The facts that a route states beside its schema; each audience adds its own. */
+interface RouteConfig {
+  /** Throws 404 (or 403) when the record that the path names is not there; runs before the body is read. */
+  find?: (request: FastifyRequest) => Promise<unknown>;
+  /** Set by `add405Routes`. */
+  allow?: string;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends RouteConfig {}
+}
+
+/** Errors: 404 when the record is not there. That it is not the caller's to use (403) comes after the 405. */
+export async function rejectIfAbsent(
+  request: FastifyRequest,
+  find: RouteConfig['find'],
+): Promise<void> {
+  try {
+    await find?.(request);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+  }
+}
+
+/**
+ * True when a request is for the audience of `prefix`. The route that will answer decides: the router
+ * decodes escapes, so that `/%760/contract` is `/v0/contract`. Without a route the path as sent does.
+ */
+export function isUnder(prefix: string, request: FastifyRequest): boolean {
+  const path = request.routeOptions.url ?? plainPath(request.raw.url ?? '');
+  return path.startsWith(prefix) && /^(?:[/?]|$)/.test(path.slice(prefix.length));
+}
+
+/** Errors: 404 for a NUL in the path, 400 for one in the query. No record holds one, and PostgreSQL would fail on it. */
+export function rejectNul(request: FastifyRequest, where: 'path' | 'query'): void {
+  const [path = '', query = ''] = (request.raw.url ?? '').split(/\?(.*)/s);
+  if (where === 'path' && path.includes('%00')) throw notFound('There is nothing at this path.');
+  if (where === 'query' && query.includes('%00')) {
+    throw badRequest('query: holds a NUL; expected text without it.');
+  }
+}
+
+/** The path as the router would read it, as far as it can be read: no origin, no escapes. */
+function plainPath(url: string): string {
+  return url
+    .replace(/^https?:\/\/[^/]*/i, '')
+    .replace(/%[2-7][0-9a-f]/gi, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
+}
+
+/**
+ * Answers 405 with `Allow` where a path exists and the method does not. Call before any route is
+ * added; answers the function that adds the 405 routes, to be called after the last.
+ */
+export function collectMethods(app: FastifyInstance): () => void {
+  const paths = new Map<string, { allowed: Set<string>; config: FastifyContextConfig }>();
+  let collecting = true;
+  app.addHook('onRoute', (route: RouteOptions) => {
+    if (!collecting) return;
+    const path = paths.get(route.url) ?? { allowed: new Set(), config: {} as FastifyContextConfig };
+    for (const method of [route.method].flat()) path.allowed.add(method);
+    path.config = { ...path.config, ...route.config };
+    paths.set(route.url, path);
+  });
+  return () => {
+    collecting = false;
+    for (const [url, { allowed, config }] of paths) {
+      const allow = Array.from(allowed).sort().join(', ');
+      const others = app.supportedMethods.filter((method) => !allowed.has(method));
+      app.route({
+        url,
+        method: others,
+        schema: { hide: true },
+        config: { ...config, allow },
+        handler: async (request) => {
+          throw methodNotAllowed(request.method, allow);
+        },
+      });
+    }
+  };
+}
+
+/** A route that documents no query parameters accepts none. Call before any route is added. */
+export function rejectUndocumentedQueries(app: FastifyInstance): void {
+  app.addHook('onRoute', (route: RouteOptions) => {
+    if (route.schema && !route.schema.hide) route.schema.querystring ??= EmptyQuery;
+  });
+}

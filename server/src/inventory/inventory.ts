@@ -1,0 +1,173 @@
+// An inventory: servers with their exit IPs, as the network is to be, and what it changes of what is.
+import { listPortSchemes, type PortScheme } from '../accounts/accounts.ts';
+import type { Reader } from '../db/database.ts';
+import { type ApiError, conflict } from '../errors.ts';
+import { type NewServer, sharedPortsFault } from '../servers/servers.ts';
+import * as store from '../servers/store.ts';
+
+export interface InventoryServer extends NewServer {
+  /** Where the inventory speaks of it, for messages: `servers[3]` or `row 4`. */
+  where: string;
+  exit_ips: Array<{ ip: string; port_base: number; where: string }>;
+}
+
+export interface Inventory {
+  servers: InventoryServer[];
+  /** Whether servers of the network that are not in it go. */
+  remove_missing: boolean;
+}
+
+const mostFaults = 100;
+
+/** Errors: throws what `refuse` makes of a message that lists the faults, when there are any. */
+export function rejectFaults(faults: string[], refuse: (message: string) => ApiError): void {
+  if (faults.length === 0) return;
+  const shown = faults.slice(0, mostFaults).map((fault) => `\n- ${fault}`);
+  const more = faults.length > mostFaults ? `\n- and ${faults.length - mostFaults} more` : '';
+  const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
+  throw refuse(`The inventory has ${count}; nothing was changed.${shown.join('')}${more}`);
+}
+
+/** A server of the network as it is, with what an inventory may change. */
+export interface Present {
+  row: store.ServerRow;
+  port_schemes: string[];
+  exit_ips: store.ExitIpRow[];
+}
+
+interface PlannedChange {
+  before: Present;
+  after: InventoryServer;
+  fields: string[];
+}
+
+export interface Plan {
+  added: InventoryServer[];
+  changed: PlannedChange[];
+  removed: Present[];
+  unchanged: number;
+  schemes: Map<string, PortScheme>;
+}
+
+const plainFields = ['hostname', 'title', 'city', 'country', 'latitude', 'longitude'] as const;
+
+/** Works out what an inventory changes. Errors: 409 that lists every conflict with what is there. */
+export async function planImport(db: Reader, inventory: Inventory): Promise<Plan> {
+  const schemes = new Map((await listPortSchemes(db)).map((scheme) => [scheme.name, scheme]));
+  const present = await readNetwork(db);
+  const named = new Set(inventory.servers.map((server) => server.name));
+  const missing = Array.from(present.values()).filter(({ row }) => !named.has(row.name));
+  const plan: Plan = {
+    added: [],
+    changed: [],
+    removed: inventory.remove_missing ? missing : [],
+    unchanged: 0,
+    schemes,
+  };
+  for (const after of inventory.servers) {
+    const before = present.get(after.name);
+    const fields = before ? changedFields(before, after) : [];
+    if (!before) plan.added.push(after);
+    else if (fields.length > 0) plan.changed.push({ before, after, fields });
+    else plan.unchanged += 1;
+  }
+  const staying = inventory.remove_missing ? [] : missing;
+  rejectFaults(await findConflicts(db, inventory, plan, staying), conflict);
+  return plan;
+}
+
+async function readNetwork(db: Reader): Promise<Map<string, Present>> {
+  const [servers, exits, schemes] = [
+    await store.all(db),
+    Map.groupBy(await store.exitIps(db), (exit) => exit.server_id),
+    Map.groupBy(await store.schemeNames(db), (scheme) => scheme.server_id),
+  ];
+  return new Map(
+    servers.map(({ ip_count: _, ...row }) => [
+      row.name,
+      {
+        row,
+        port_schemes: (schemes.get(row.id) ?? []).map((scheme) => scheme.name),
+        exit_ips: exits.get(row.id) ?? [],
+      },
+    ]),
+  );
+}
+
+function changedFields({ row, port_schemes, exit_ips }: Present, after: InventoryServer): string[] {
+  const fields: string[] = plainFields.filter((field) => row[field] !== after[field]);
+  const isSameSet = (one: string[], other: string[]) =>
+    one.length === other.length && one.every((word) => other.includes(word));
+  if (!isSameSet(JSON.parse(row.services) as string[], after.services)) fields.push('services');
+  if (after.port_schemes && !isSameSet(port_schemes, after.port_schemes))
+    fields.push('port_schemes');
+  const exits = (list: Array<{ ip: string; port_base: number }>) =>
+    list.map(({ ip, port_base }) => `${ip} ${port_base}`);
+  if (!isSameSet(exits(exit_ips), exits(after.exit_ips))) fields.push('exit_ips');
+  return fields;
+}
+
+/** What stands against the inventory: servers outside of it, contracts, unknown port schemes. */
+async function findConflicts(
+  db: Reader,
+  { servers }: Inventory,
+  { schemes, changed, removed }: Plan,
+  staying: Present[],
+): Promise<string[]> {
+  const faults: string[] = [];
+  const hostnames = new Map(staying.map(({ row }) => [row.hostname, row.name]));
+  const ips = new Map(
+    staying.flatMap(({ row, exit_ips }) => exit_ips.map(({ ip }) => [ip, row.name])),
+  );
+  for (const { where, hostname, exit_ips, port_schemes = [] } of servers) {
+    const holder = hostnames.get(hostname);
+    if (holder) faults.push(`${where}, hostname: ${hostname} belongs to ${holder}.`);
+    for (const exit of exit_ips) {
+      const owner = ips.get(exit.ip);
+      if (owner) faults.push(`${exit.where}, ip: ${exit.ip} belongs to ${owner}.`);
+    }
+    const known = port_schemes.flatMap((name) => schemes.get(name) ?? []);
+    const unknown = port_schemes.find((name) => !schemes.has(name));
+    if (unknown)
+      faults.push(
+        `${where}, port_schemes: there is no port scheme named ${JSON.stringify(unknown)}.`,
+      );
+    const shared = sharedPortsFault(known);
+    if (shared) faults.push(`${where}, port_schemes: ${shared}`);
+  }
+  const used = Map.groupBy(await store.allSchemesInUse(db), (use) => use.server_id);
+  for (const { before, after } of changed) {
+    const dropped = (used.get(before.row.id) ?? []).find(
+      ({ name }) => after.port_schemes && !after.port_schemes.includes(name),
+    );
+    if (dropped)
+      faults.push(
+        `${after.where}, port_schemes: ${dropped.name} is used by a contract on ${after.name}.`,
+      );
+  }
+  for (const { row } of removed) {
+    if (used.has(row.id))
+      faults.push(`${row.name} is not in the inventory, but on a contract; remove it there first.`);
+  }
+  return faults;
+}
+
+/** What a plan changes, by name. An exit IP that moves is removed there and added here. */
+export function summaryOf({ added, changed, removed, unchanged }: Plan) {
+  const counts = { exit_ips_added: 0, exit_ips_removed: 0 };
+  for (const { exit_ips } of added) counts.exit_ips_added += exit_ips.length;
+  for (const { exit_ips } of removed) counts.exit_ips_removed += exit_ips.length;
+  for (const { before, after } of changed) {
+    const had = new Set(before.exit_ips.map(({ ip }) => ip));
+    const kept = after.exit_ips.filter(({ ip }) => had.has(ip)).length;
+    counts.exit_ips_added += after.exit_ips.length - kept;
+    counts.exit_ips_removed += had.size - kept;
+  }
+  return {
+    added: added.map(({ name }) => name),
+    changed: changed.map(({ after, fields }) => ({ name: after.name, fields })),
+    removed: removed.map(({ row }) => row.name),
+    unchanged,
+    ...counts,
+  };
+}

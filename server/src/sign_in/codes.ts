@@ -1,0 +1,94 @@
+// One-time codes: invitations, by which a user sets a password, and links that sign in as a user.
+import { audit } from '../audit.ts';
+import { bumpVersion } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { conflict, unauthorized } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
+import type { User } from '../users/users.ts';
+import * as store from './store.ts';
+
+/** A code as it is handed out, once. */
+export interface OneTimeCode {
+  code: string;
+  /** Where the console takes it, below the address of the console. Browsers do not send what follows the `#`. */
+  path: string;
+  expiry: number;
+}
+
+const invite_seconds = 7 * 86_400;
+export const sign_in_link_seconds = 900;
+
+/** Invites a user to set a password; the invitation before it ends. Errors: 409 for an inactive user. */
+export function createInvite(tx: Transaction, secrets: Secrets, user: User): Promise<OneTimeCode> {
+  return createCode(tx, secrets, user, 'invite', invite_seconds);
+}
+
+/** A link that signs in as the user; the one before it ends. Errors: 409 for an inactive user. */
+export function createSignInLink(
+  tx: Transaction,
+  secrets: Secrets,
+  user: User,
+  lifetime_seconds = sign_in_link_seconds,
+): Promise<OneTimeCode> {
+  return createCode(tx, secrets, user, 'sign_in', lifetime_seconds);
+}
+
+const paths = { invite: '/#/invite/', sign_in: '/#/enter/' };
+
+async function createCode(
+  tx: Transaction,
+  secrets: Secrets,
+  user: User,
+  purpose: store.Purpose,
+  lifetime_seconds: number,
+): Promise<OneTimeCode> {
+  if (!user.active) throw conflict(`${JSON.stringify(user.name)} is inactive.`, { field: 'user' });
+  const code = newTokenText('ewl_');
+  const expiry = tx.now + lifetime_seconds;
+  await store.putCode(tx, {
+    hash: secrets.hashToken(code),
+    account_id: user.account_id,
+    user_id: user.id,
+    purpose,
+    expiry,
+  });
+  await bumpVersion(tx, user.account_id);
+  await audit(tx, {
+    account_id: user.account_id,
+    action: purpose === 'invite' ? 'user.invite' : 'user.sign_in_link',
+    target: user.name,
+    after: { expiry },
+  });
+  return { code, path: paths[purpose] + code, expiry };
+}
+
+/** Who a code is for, and until when. Errors: 401 for one that is unknown, used, replaced or over. */
+export async function requireCode(
+  db: Reader,
+  secrets: Secrets,
+  purpose: store.Purpose,
+  code: string,
+  now: number,
+): Promise<store.SignInRow & { expiry: number }> {
+  const row = tokenTextIsPlausible(code)
+    ? await store.codeByHash(db, secrets.hashToken(code), purpose, now)
+    : undefined;
+  if (row) return row;
+  throw unauthorized(
+    purpose === 'invite'
+      ? 'code: this invitation was used or replaced, or is over; ask for another.'
+      : 'code: this link was used or replaced, or is over; ask for another.',
+    'Cookie',
+  );
+}
+
+/** Uses a code up. To be called in the transaction that lets its user in. */
+export async function useCode(tx: Transaction, secrets: Secrets, code: string): Promise<void> {
+  await store.removeCode(tx, secrets.hashToken(code));
+}
+
+/** Removes codes that are over. */
+export function purgeCodes(tx: Transaction, most: number): Promise<number> {
+  return store.purgeCodes(tx, tx.now, most);
+}

@@ -1,0 +1,116 @@
+// The desk: what signing in works with, a password that is tried, and one that is set.
+import { audit } from '../audit.ts';
+import { bumpVersion } from '../changes.ts';
+import type { Clock } from '../clock.ts';
+import type { Actor, Database, Transaction } from '../db/database.ts';
+import type { Secrets } from '../secrets.ts';
+import { atBench, hashPassword, isOfOldCost, passwordIs } from './passwords.ts';
+import * as store from './store.ts';
+import {
+  addressPrefix,
+  addressSubjects,
+  countAttempt,
+  giveBackAttempt,
+  nameSubject,
+  rejectIfThrottled,
+  type Subject,
+} from './throttle.ts';
+
+/** What signing in works with. Hashing a password takes long, so it is never done in a transaction. */
+export interface Desk {
+  db: Database;
+  secrets: Secrets;
+  clock: Clock;
+}
+
+/** Where somebody signs in from. */
+export interface Visitor {
+  address: string;
+  browser: string;
+  request_id: string;
+  /** The session's token that the browser held so far. */
+  earlier: string | undefined;
+}
+
+/** Whoever it is has not signed in yet. */
+export function nobody({ address, request_id }: Visitor): Actor {
+  return { kind: 'system', name: 'sign-in', address, request_id };
+}
+
+export function actorOf(row: store.SignInRow, { address, request_id }: Visitor): Actor {
+  return { kind: 'user', name: `${row.account_name}/${row.user_name}`, address, request_id };
+}
+
+export function subjectsOf(secrets: Secrets, account: string, user: string, { address }: Visitor) {
+  const name = nameSubject(secrets, account, user);
+  return { name, all: [name, ...addressSubjects(secrets, address)] };
+}
+
+/**
+ * Counts an attempt, then tries a password. Answers what the user signs in with, or undefined when there
+ * is no such active user, without password, or with another: all at the same cost. Errors: 429, 503.
+ */
+export async function tryPassword(
+  { db, clock }: Desk,
+  visitor: Visitor,
+  subjects: readonly Subject[],
+  given: { account: string; user: string; password: string },
+): Promise<store.SignInRow | undefined> {
+  // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the bench.
+  await rejectIfThrottled(db, subjects, clock.now());
+  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
+  try {
+    return await atBench(addressPrefix(visitor.address), async () => {
+      const row = await store.signInOf(db, given.account, given.user);
+      const stored = row?.password ?? null;
+      if (!(await passwordIs(given.password, stored)) || !row || stored === null) return undefined;
+      if (!isOfOldCost(stored)) return row;
+      const password = await raisedCost(db, actorOf(row, visitor), row, given.password);
+      return password === null ? undefined : { ...row, password };
+    });
+  } catch (error) {
+    // It was not judged: there was no place, or no database.
+    await db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
+    throw error;
+  }
+}
+
+/**
+ * Stores the right password of a user at today's cost. Answers what is stored then: another sign-in may
+ * have been quicker; null when another password was set meanwhile.
+ */
+async function raisedCost(
+  db: Database,
+  actor: Actor,
+  row: store.SignInRow,
+  given: string,
+): Promise<string | null> {
+  const password = await hashPassword(given);
+  const stored = await db.write(actor, async (tx) => {
+    const now = (await store.signInById(tx, row))?.password ?? null;
+    if (now !== row.password) return now;
+    await store.changeSignIn(tx, row, { password });
+    return password;
+  });
+  return stored === password || (await passwordIs(given, stored)) ? stored : null;
+}
+
+export function hashAtBench({ address }: Visitor, password: string): Promise<string> {
+  return atBench(addressPrefix(address), () => hashPassword(password));
+}
+
+/** Open codes end with the password before: an invitation or a link that others know is no way past a new one. */
+export async function setPassword(
+  tx: Transaction,
+  row: store.SignInRow,
+  password: string,
+): Promise<void> {
+  await store.changeSignIn(tx, row, { password });
+  await store.removeCodesOf(tx, row);
+  await bumpVersion(tx, row.account_id);
+  await audit(tx, {
+    account_id: row.account_id,
+    action: row.password === null ? 'password.set' : 'password.change',
+    target: row.user_name,
+  });
+}

@@ -1,0 +1,113 @@
+// What signed-in people do with their own password and second factor.
+import type { Reader } from '../db/database.ts';
+import { conflict, forbidden, invalidField } from '../errors.ts';
+import {
+  actorOf,
+  type Desk,
+  hashAtBench,
+  nobody,
+  setPassword,
+  subjectsOf,
+  tryPassword,
+  type Visitor,
+} from './context.ts';
+import { checkPassword } from './passwords.ts';
+import { confirmSecondFactor, requirePending } from './second_factor.ts';
+import { endSessions, type Person, requirePerson, sessionEnded } from './sessions.ts';
+import * as store from './store.ts';
+import { countAttempt, giveBackAttempt } from './throttle.ts';
+
+/** What a signed-in person signs in with. Errors: 401 when the session has ended. */
+export async function signInOfPerson(
+  db: Reader,
+  person: Person,
+  now: number,
+): Promise<store.SignInRow> {
+  await requirePerson(db, person, now);
+  const row = await store.signInById(db, person);
+  if (!row) throw sessionEnded();
+  return row;
+}
+
+/**
+ * Asks a signed-in person for the password anew, throttled like a sign-in. `field` is where it was sent.
+ * Answers what the person signs in with. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
+ */
+export async function confirmPassword(
+  desk: Desk,
+  visitor: Visitor,
+  person: Person,
+  password: string,
+  field = 'password',
+): Promise<store.SignInRow> {
+  const { account_name: account, user_name: user } = person;
+  if ((await signInOfPerson(desk.db, person, desk.clock.now())).password === null) {
+    throw conflict(`you have no password yet; set one first.`, { field });
+  }
+  const subjects = subjectsOf(desk.secrets, account, user, visitor).all;
+  const right = await tryPassword(desk, visitor, subjects, { account, user, password });
+  if (!right) throw forbidden(`is not right.`, { field });
+  await desk.db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
+  return right;
+}
+
+/**
+ * Sets the password of a signed-in person; the person's other sessions end, and open codes. Errors: 400
+ * when it is not taken; 403 when the current one is wrong; 409 when it was changed meanwhile; 401 when the
+ * session has ended; 429, 503.
+ */
+export async function changePassword(
+  desk: Desk,
+  visitor: Visitor,
+  person: Person,
+  given: { current_password?: string | undefined; password: string },
+): Promise<void> {
+  checkPassword(given.password, { name: person.user_name, account: person.account_name });
+  let before = await signInOfPerson(desk.db, person, desk.clock.now());
+  if (before.password !== null) {
+    if (given.current_password === undefined) {
+      throw invalidField('current_password', 'is missing from the body.');
+    }
+    before = await confirmPassword(
+      desk,
+      visitor,
+      person,
+      given.current_password,
+      'current_password',
+    );
+  } else if (given.current_password !== undefined) {
+    throw invalidField('current_password', 'you have no password yet; leave it out.');
+  }
+  const password = await hashAtBench(visitor, given.password);
+  await desk.db.write(actorOf(before, visitor), async (tx) => {
+    const row = await signInOfPerson(tx, person, tx.now);
+    if (row.password !== before.password) {
+      throw conflict('it was changed at the same moment; sign in again.', { field: 'password' });
+    }
+    await setPassword(tx, row, password);
+    await endSessions(tx, row, person.session_id);
+  });
+}
+
+/**
+ * Puts the second factor that a signed-in person has begun into force. Its codes are counted like those of
+ * a sign-in. Answers the recovery codes, shown only here. Errors: 409 when none was begun within 15
+ * minutes; 400 for a wrong code; 401 when the session has ended; 429.
+ */
+export async function putSecondFactorInForce(
+  { db, secrets, clock }: Desk,
+  visitor: Visitor,
+  person: Person,
+  code: string,
+): Promise<string[]> {
+  const before = await signInOfPerson(db, person, clock.now());
+  requirePending(secrets, before, clock.now());
+  const subjects = subjectsOf(secrets, person.account_name, person.user_name, visitor).all;
+  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
+  return db.write(actorOf(before, visitor), async (tx) => {
+    const row = await signInOfPerson(tx, person, tx.now);
+    const codes = await confirmSecondFactor(tx, secrets, row, code);
+    await giveBackAttempt(tx, subjects);
+    return codes;
+  });
+}

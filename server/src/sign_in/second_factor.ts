@@ -1,0 +1,158 @@
+// The second factor: one-time codes of an authenticator app (TOTP, RFC 6238), and recovery codes for a lost phone.
+import { randomBytes } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import { audit } from '../audit.ts';
+import { bumpVersion } from '../changes.ts';
+import type { Transaction } from '../db/database.ts';
+import { conflict, invalidField, unauthorized } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import * as store from './store.ts';
+
+const step_seconds = 30;
+/** A phone's clock may be off by a step. */
+const window = 1;
+const recovery_codes = 10;
+/** A secret that nobody confirmed by then is no longer one to confirm: it may have been seen meanwhile. */
+const pending_seconds = 900;
+
+type Holder = Pick<store.SignInRow, 'account_id' | 'user_id' | 'account_name' | 'user_name'>;
+
+const sealContext = ({ account_id, user_id }: Holder) => `totp ${account_id} ${user_id}`;
+
+function totpOf(secret: Secret, { account_name, user_name }: Holder): TOTP {
+  const label = `${account_name}/${user_name}`;
+  return new TOTP({ issuer: 'Exitward', label, secret, period: step_seconds });
+}
+
+/** A secret for an authenticator app; it is in force when a code of it has confirmed it. */
+export async function beginSecondFactor(
+  tx: Transaction,
+  secrets: Secrets,
+  holder: Holder,
+): Promise<{ secret: string; url: string }> {
+  const secret = new Secret({ size: 20 });
+  await store.changeSignIn(tx, holder, {
+    totp_pending: secrets.seal(`${tx.now + pending_seconds} ${secret.base32}`, sealContext(holder)),
+  });
+  return { secret: secret.base32, url: totpOf(secret, holder).toString() };
+}
+
+/** The secret that a user has begun to set up. Errors: 409 when there is none, or it was begun too long ago. */
+export function requirePending(secrets: Secrets, row: store.SignInRow, now: number): string {
+  const text = row.totp_pending && secrets.unseal(row.totp_pending, sealContext(row));
+  const [until, secret] = text ? text.split(' ') : [];
+  if (secret !== undefined && now < Number(until)) return secret;
+  throw conflict(
+    'Begin to set up the second factor first: there is no secret to confirm, or it was shown more than 15 minutes ago.',
+  );
+}
+
+/**
+ * Puts the secret that was begun into force. Answers the recovery codes, shown only here; those made
+ * before end. Errors: 409 when none was begun; 400 when the code is not one of it.
+ */
+export async function confirmSecondFactor(
+  tx: Transaction,
+  secrets: Secrets,
+  row: store.SignInRow,
+  code: string,
+): Promise<string[]> {
+  const secret = requirePending(secrets, row, tx.now);
+  const step = stepOf(row, secret, code, tx.now);
+  if (step === undefined) {
+    throw invalidField(
+      'code',
+      "is not the app's code for this secret at this time; check the phone's clock.",
+    );
+  }
+  const codes = Array.from({ length: recovery_codes }, newRecoveryCode);
+  await store.changeSignIn(tx, row, {
+    totp_sealed: secrets.seal(secret, sealContext(row)),
+    totp_pending: null,
+    totp_step: step,
+  });
+  await store.replaceRecoveryCodes(
+    tx,
+    row,
+    codes.map((text) => recoveryHash(secrets, row, text)),
+  );
+  await bumpVersion(tx, row.account_id);
+  await audit(tx, {
+    account_id: row.account_id,
+    action: 'second_factor.set',
+    target: row.user_name,
+  });
+  return codes;
+}
+
+/** Takes the second factor away. Errors: 409 when there is none. */
+export async function removeSecondFactor(tx: Transaction, row: store.SignInRow): Promise<void> {
+  if (row.totp_sealed === null) throw conflict('You have no second factor.');
+  await store.changeSignIn(tx, row, { totp_sealed: null, totp_pending: null });
+  await store.replaceRecoveryCodes(tx, row, []);
+  await bumpVersion(tx, row.account_id);
+  await audit(tx, {
+    account_id: row.account_id,
+    action: 'second_factor.remove',
+    target: row.user_name,
+  });
+}
+
+/**
+ * Uses up a code of a user who has a second factor: of the app, each step once, or a recovery code.
+ * Errors: 401 for any other, and for one that was used.
+ */
+export async function useSecondFactor(
+  tx: Transaction,
+  secrets: Secrets,
+  row: store.SignInRow,
+  field: string,
+  code: string,
+): Promise<void> {
+  const digits = code.replace(/\s/g, '');
+  if (/^\d{6}$/.test(digits)) {
+    const secret = secrets.unseal(row.totp_sealed ?? '', sealContext(row));
+    const step = stepOf(row, secret, digits, tx.now);
+    if (step !== undefined && step > row.totp_step) {
+      await store.changeSignIn(tx, row, { totp_step: step });
+      return;
+    }
+  } else if (await store.removeRecoveryCode(tx, row, recoveryHash(secrets, row, code))) {
+    await audit(tx, {
+      account_id: row.account_id,
+      action: 'second_factor.recover',
+      target: row.user_name,
+      after: { codes_left: await store.recoveryCodesLeft(tx, row) },
+    });
+    return;
+  }
+  throw unauthorized(
+    `${field}: is not right, or was used already; wait for the next code.`,
+    'Cookie',
+  );
+}
+
+/** The time step whose code this is; undefined when it is none of now. */
+function stepOf(holder: Holder, secret: string, code: string, now: number): number | undefined {
+  const token = code.replace(/\s/g, '');
+  const delta = totpOf(Secret.fromBase32(secret), holder).validate({
+    token,
+    window,
+    timestamp: now * 1000,
+  });
+  return delta === null ? undefined : Math.floor(now / step_seconds) + delta;
+}
+
+/** Easy to copy by hand: no i, l, o or u. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** Twelve characters, 60 bits: as `k3vd-9x0p-w2mr`. */
+function newRecoveryCode(): string {
+  const text = Array.from(randomBytes(12), (byte) => alphabet[byte % alphabet.length]).join('');
+  return text.replace(/(.{4})(?=.)/g, '$1-');
+}
+
+function recoveryHash(secrets: Secrets, { account_id, user_id }: Holder, code: string): string {
+  const plain = code.toLowerCase().replace(/[\s-]/g, '');
+  return secrets.hashToken(`recovery code ${account_id} ${user_id} ${plain}`);
+}

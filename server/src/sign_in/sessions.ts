@@ -1,0 +1,198 @@
+// Sessions: what a signed-in browser holds, until when, and how they end.
+import { randomBytes } from 'node:crypto';
+import { bumpVersion, nextId } from '../changes.ts';
+import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
+import { notFound, unauthorized } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import type { Flags } from '../users/users.ts';
+import * as store from './session_store.ts';
+import { changeSignIn } from './store.ts';
+
+const longest_seconds = 30 * 86_400;
+export const idle_seconds = 7 * 86_400;
+const seen_noted_seconds = 60;
+const most_per_user = 50;
+const longest_browser = 200;
+
+/** Who is signed in, as of this request. */
+export interface Person {
+  account_id: number;
+  account_name: string;
+  user_id: number;
+  user_name: string;
+  flags: Flags;
+  session_id: number;
+  contract: { suspended: boolean; expiry: number };
+}
+
+/** A session that was just made; the token's text is shown only here. */
+export interface NewSession {
+  id: number;
+  token: string;
+  lifetime_seconds: number;
+}
+
+const token_format = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * The person behind a session's token; undefined when it has ended or its user is inactive. It is looked
+ * up anew for each request: what ends a session ends it at once, on every process.
+ */
+export async function findPerson(
+  db: Database,
+  secrets: Secrets,
+  token: string,
+  now: number,
+): Promise<Person | undefined> {
+  if (!token_format.test(token)) return undefined;
+  const row = await store.sessionByHash(db, secrets.hashToken(token), now, now - idle_seconds);
+  if (!row) return undefined;
+  noteUse(db, row, now);
+  return toPerson(row);
+}
+
+function toPerson(row: store.PersonRow): Person {
+  const { account_id, account_name, user_id, user_name, session_id } = row;
+  return {
+    account_id,
+    account_name,
+    user_id,
+    user_name,
+    flags: { admin: row.admin === 1, billing: row.billing === 1, proxy: row.proxy === 1 },
+    session_id,
+    contract: { suspended: row.suspended === 1, expiry: row.contract_expiry },
+  };
+}
+
+/** Remembers that a session was used, at most once a minute. A database that cannot write loses it. */
+function noteUse(db: Database, session: store.PersonRow, now: number): void {
+  if (now < session.seen_at + seen_noted_seconds) return;
+  const actor: Actor = { kind: 'system', name: 'session-use', address: '', request_id: '' };
+  db.write(actor, (tx) =>
+    store.markSeen(tx, session.account_id, session.session_id, tx.now - seen_noted_seconds),
+  ).catch(() => {});
+}
+
+/** Whether a session that was let in still holds; what stays open for long asks it again and again. */
+export async function sessionStillHolds(
+  db: Reader,
+  { account_id, session_id }: Pick<Person, 'account_id' | 'session_id'>,
+  now: number,
+): Promise<boolean> {
+  const row = await store.sessionById(db, account_id, session_id, now, now - idle_seconds);
+  return row !== undefined;
+}
+
+/**
+ * The person as of now: a body may have been long on its way, and what held at its head may have ended.
+ * Errors: 401 when the session has.
+ */
+export async function requirePerson(
+  db: Reader,
+  { account_id, session_id }: Person,
+  now: number,
+): Promise<Person> {
+  const row = await store.sessionById(db, account_id, session_id, now, now - idle_seconds);
+  if (!row) throw sessionEnded();
+  return toPerson(row);
+}
+
+export const sessionEnded = () =>
+  unauthorized('Sign in first: this request carries no session, or one that has ended.', 'Cookie');
+
+/** Begins a session. The one that the browser held before ends. */
+export async function createSession(
+  tx: Transaction,
+  secrets: Secrets,
+  { account_id, user_id }: { account_id: number; user_id: number },
+  visitor: { address: string; browser: string; earlier: string | undefined },
+): Promise<NewSession> {
+  const { address, browser, earlier } = visitor;
+  if (earlier !== undefined) {
+    const whose = await store.removeSessionByHash(tx, secrets.hashToken(earlier));
+    if (whose !== undefined) await bumpVersion(tx, whose);
+  }
+  const id = await nextId(tx, account_id, 'sessions');
+  const token = randomBytes(32).toString('base64url');
+  await store.removeOldestSessions(tx, account_id, user_id, most_per_user - 1);
+  await store.insertSession(tx, {
+    account_id,
+    id,
+    user_id,
+    hash: secrets.hashToken(token),
+    created_at: tx.now,
+    seen_at: tx.now,
+    expiry: tx.now + longest_seconds,
+    address,
+    browser: browser.slice(0, longest_browser),
+  });
+  await changeSignIn(tx, { account_id, user_id }, { last_sign_in_at: tx.now });
+  await bumpVersion(tx, account_id);
+  return { id, token, lifetime_seconds: longest_seconds };
+}
+
+/** What a person is told of the session in use. */
+export async function describeSession(db: Reader, person: Person, now: number) {
+  const row = await store.sessionFacts(db, person.account_id, person.session_id);
+  if (!row) throw sessionEnded();
+  const { suspended, expiry } = person.contract;
+  return {
+    account: person.account_name,
+    user: {
+      id: person.user_id,
+      name: person.user_name,
+      display_name: row.display_name,
+      flags: person.flags,
+    },
+    session_id: person.session_id,
+    created_at: row.created_at,
+    expiry: row.expiry,
+    second_factor: row.second_factor === 1,
+    has_password: row.has_password === 1,
+    writable: !suspended && now < expiry,
+    contract: person.contract,
+    now,
+  };
+}
+
+/** The sessions of a person that hold, the newest first. */
+export function listSessions(db: Reader, person: Person, now: number) {
+  return store.sessionsOfUser(db, person.account_id, person.user_id, now, now - idle_seconds);
+}
+
+/** Errors: 404 when the person has no such session. */
+export async function requireOwnSession(
+  db: Reader,
+  { account_id, user_id }: Person,
+  id: number | undefined,
+): Promise<void> {
+  const row = id === undefined ? undefined : await store.findSession(db, account_id, user_id, id);
+  if (!row) throw notFound('You have no such session.');
+}
+
+/** Ends one of a person's own sessions. Errors: 404. */
+export async function endSession(
+  tx: Transaction,
+  person: Person,
+  id: number | undefined,
+): Promise<void> {
+  await requireOwnSession(tx, person, id);
+  await store.removeSession(tx, person.account_id, id as number);
+  await bumpVersion(tx, person.account_id);
+}
+
+/** Ends the sessions of a user, but for one; answers how many. */
+export async function endSessions(
+  tx: Transaction,
+  { account_id, user_id }: { account_id: number; user_id: number },
+  but_id = 0,
+): Promise<number> {
+  const ended = await store.removeSessionsOfUser(tx, account_id, user_id, but_id);
+  if (ended > 0) await bumpVersion(tx, account_id);
+  return ended;
+}
+
+/** Removes sessions that are over, and those of users who are inactive: they would hold again with them. */
+export function sweepSessions(tx: Transaction, most: number): Promise<number> {
+  return store.sweepSessions(tx, tx.now, tx.now - idle_seconds, most);
+}

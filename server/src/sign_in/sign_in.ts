@@ -1,0 +1,212 @@
+// Signing in: people of an account with a browser, by password and second factor, by invitation, or by a link.
+import { audit } from '../audit.ts';
+import { bumpVersion } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { unauthorized } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import type { User } from '../users/users.ts';
+import { requireCode, useCode } from './codes.ts';
+import {
+  actorOf,
+  type Desk,
+  hashAtBench,
+  nobody,
+  setPassword,
+  subjectsOf,
+  tryPassword,
+  type Visitor,
+} from './context.ts';
+import { checkPassword } from './passwords.ts';
+import { useSecondFactor } from './second_factor.ts';
+import { createSession, endSessions, idle_seconds, type NewSession } from './sessions.ts';
+import * as store from './store.ts';
+import { clearAttempts, countAttempt, giveBackAttempt } from './throttle.ts';
+
+export {
+  createInvite,
+  createSignInLink,
+  type OneTimeCode,
+  purgeCodes,
+  requireCode,
+} from './codes.ts';
+export type { Visitor } from './context.ts';
+export {
+  changePassword,
+  confirmPassword,
+  putSecondFactorInForce,
+  signInOfPerson,
+} from './own_sign_in.ts';
+export { max_password_length, min_password_length } from './passwords.ts';
+export { beginSecondFactor, removeSecondFactor } from './second_factor.ts';
+export {
+  describeSession,
+  endSession,
+  endSessions,
+  findPerson,
+  listSessions,
+  type NewSession,
+  type Person,
+  requireOwnSession,
+  requirePerson,
+  sessionEnded,
+  sessionStillHolds,
+  sweepSessions,
+} from './sessions.ts';
+export { purgeAttempts } from './throttle.ts';
+
+/**
+ * Signs in by password and, where there is one, second factor. Answers `totp` when only its code is
+ * missing. Errors: 401, 429, 503.
+ */
+export async function signIn(
+  desk: Desk,
+  visitor: Visitor,
+  given: { account: string; user: string; password: string; code?: string | undefined },
+): Promise<NewSession | 'totp'> {
+  const { db, secrets } = desk;
+  const subjects = subjectsOf(secrets, given.account, given.user, visitor);
+  const wrong = () => unauthorized('account, user or password is not right.', 'Cookie');
+  const tried = await tryPassword(desk, visitor, subjects.all, given);
+  if (!tried) throw wrong();
+  return db.write(actorOf(tried, visitor), async (tx) => {
+    const row = await store.signInById(tx, tried);
+    if (!row || row.password !== tried.password) throw wrong();
+    if (row.totp_sealed !== null) {
+      if (given.code === undefined) {
+        // Wrong codes stay counted: knowing the password gives no more guesses.
+        await giveBackAttempt(tx, subjects.all);
+        return 'totp';
+      }
+      await useSecondFactor(tx, secrets, row, 'code', given.code);
+    }
+    await giveBackAttempt(tx, subjects.all);
+    await clearAttempts(tx, subjects.name);
+    return startSession(tx, secrets, row, visitor, 'password');
+  });
+}
+
+async function startSession(
+  tx: Transaction,
+  secrets: Secrets,
+  row: store.SignInRow,
+  visitor: Visitor,
+  by: 'password' | 'invitation' | 'link',
+): Promise<NewSession> {
+  const session = await createSession(tx, secrets, row, visitor);
+  await audit(tx, {
+    account_id: row.account_id,
+    action: 'session.create',
+    target: row.user_name,
+    after: { session_id: session.id, by },
+  });
+  return session;
+}
+
+/** Signs in by a one-time link. Errors: 401. */
+export async function enterByLink(
+  { db, secrets, clock }: Desk,
+  visitor: Visitor,
+  code: string,
+): Promise<NewSession> {
+  const seen = await requireCode(db, secrets, 'sign_in', code, clock.now());
+  return db.write(actorOf(seen, visitor), async (tx) => {
+    const row = await requireCode(tx, secrets, 'sign_in', code, tx.now);
+    await useCode(tx, secrets, code);
+    return startSession(tx, secrets, row, visitor, 'link');
+  });
+}
+
+/**
+ * Sets the password of an invited user, who is signed in; other sessions of the user end. Who has a
+ * second factor must show it. Errors: 401 for a code that does not hold, and a second factor that is
+ * missing or wrong; 400 for a password that is not taken; 429, 503.
+ */
+export async function acceptInvite(
+  desk: Desk,
+  visitor: Visitor,
+  given: { code: string; password: string; second_factor_code?: string | undefined },
+): Promise<NewSession> {
+  const { db, secrets, clock } = desk;
+  const seen = await requireCode(db, secrets, 'invite', given.code, clock.now());
+  checkPassword(given.password, { name: seen.user_name, account: seen.account_name });
+  const subjects = subjectsOf(secrets, seen.account_name, seen.user_name, visitor);
+  const factor = given.second_factor_code;
+  if (seen.totp_sealed !== null) {
+    if (factor === undefined) throw factorMissing();
+    await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects.all));
+  }
+  const password = await hashAtBench(visitor, given.password);
+  return db.write(actorOf(seen, visitor), async (tx) => {
+    const row = await requireCode(tx, secrets, 'invite', given.code, tx.now);
+    if (row.totp_sealed !== null) {
+      if (factor === undefined) throw factorMissing();
+      await useSecondFactor(tx, secrets, row, 'second_factor_code', factor);
+      await giveBackAttempt(tx, subjects.all);
+    }
+    await setPassword(tx, row, password);
+    await endSessions(tx, row);
+    await clearAttempts(tx, subjects.name);
+    return startSession(tx, secrets, row, visitor, 'invitation');
+  });
+}
+
+const factorMissing = () =>
+  unauthorized('second_factor_code: is missing; this user has a second factor.', 'Cookie');
+
+/** Ends everything by which a user is in, or could come in without a password: sessions, invitations, links. */
+export async function revokeSessions(tx: Transaction, user: User): Promise<void> {
+  const whose = { account_id: user.account_id, user_id: user.id };
+  await store.removeCodesOf(tx, whose);
+  await endSessions(tx, whose);
+}
+
+/** Takes everything that a user signs in with, open codes too, and ends the user's sessions. */
+export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
+  const whose = { account_id: user.account_id, user_id: user.id };
+  await store.changeSignIn(tx, whose, { password: null, totp_sealed: null, totp_pending: null });
+  await store.replaceRecoveryCodes(tx, whose, []);
+  await store.removeCodesOf(tx, whose);
+  const sessions = await endSessions(tx, whose);
+  await bumpVersion(tx, user.account_id);
+  await audit(tx, {
+    account_id: user.account_id,
+    action: 'user.reset_sign_in',
+    target: user.name,
+    after: { sessions_ended: sessions },
+  });
+}
+
+/** Ends all sessions of a user. */
+export async function endSessionsOf(tx: Transaction, user: User): Promise<void> {
+  const ended = await endSessions(tx, { account_id: user.account_id, user_id: user.id });
+  await audit(tx, {
+    account_id: user.account_id,
+    action: 'user.end_sessions',
+    target: user.name,
+    after: { sessions_ended: ended },
+  });
+}
+
+/** How a user can sign in. */
+export interface SignInFacts {
+  has_password: boolean;
+  second_factor: boolean;
+  invited_until: number | null;
+  last_sign_in_at: number | null;
+  sessions: number;
+}
+
+/** How each user of an account can sign in, by user id. */
+export async function signInFacts(
+  db: Reader,
+  account_id: number,
+  now: number,
+): Promise<Map<number, SignInFacts>> {
+  const rows = await store.facts(db, account_id, now, now - idle_seconds);
+  return new Map(
+    rows.map(({ user_id, has_password, second_factor, ...facts }) => [
+      user_id,
+      { has_password: has_password === 1, second_factor: second_factor === 1, ...facts },
+    ]),
+  );
+}

@@ -1,0 +1,104 @@
+// Slows down who guesses: attempts are counted in the database, before it is known whether they are right.
+import ipaddr from 'ipaddr.js';
+import { canonicalAddress } from '../address.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { tooManyRequests } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import * as store from './store.ts';
+
+/** What attempts are counted by, each with how many go without a wait. */
+export interface Subject {
+  /** A keyed hash: what people type into a sign-in form is sometimes a password. */
+  key: string;
+  free: number;
+}
+
+const longest_wait_seconds = 900;
+const forgotten_seconds = 86_400;
+
+/** Who is to be signed in. Unknown names count like known ones. */
+export function nameSubject(secrets: Secrets, account: string, user: string): Subject {
+  return { key: secrets.hashToken(`attempts on ${JSON.stringify([account, user])}`), free: 5 };
+}
+
+/** Where from; an office behind one address has more tries, and a site of many IPv6 networks more still. */
+export function addressSubjects(secrets: Secrets, address: string): Subject[] {
+  const subject = (from: string, free: number) => ({
+    key: secrets.hashToken(`attempts from ${from}`),
+    free,
+  });
+  const nearest = addressPrefix(address);
+  const subjects = [subject(nearest, 20)];
+  if (nearest.includes(':')) subjects.push(subject(`${networkOf(nearest, 48)}/48`, 100));
+  return subjects;
+}
+
+/** An IPv4 address, or the /64 of an IPv6 address: who has one of these addresses has them all. */
+export function addressPrefix(address: string): string {
+  const canonical = canonicalAddress(address.replace(/%.*/, ''));
+  if (canonical === undefined || !canonical.includes(':')) return canonical ?? address;
+  return networkOf(canonical, 64);
+}
+
+function networkOf(ipv6: string, bits: number): string {
+  return ipaddr.IPv6.networkAddressFromCIDR(`${ipv6}/${bits}`).toString();
+}
+
+/** Seconds to wait after so many failures: 2, 4, 8, … */
+function waitAfter(failures: number, free: number): number {
+  return failures < free ? 0 : Math.min(longest_wait_seconds, 2 ** (failures - free + 1));
+}
+
+/** Errors: 429 when one of the subjects has to wait; also who would be right now. */
+export async function rejectIfThrottled(
+  db: Reader,
+  subjects: readonly Subject[],
+  now: number,
+): Promise<store.AttemptsRow[]> {
+  const rows = await store.attempts(
+    db,
+    subjects.map(({ key }) => key),
+  );
+  const wait = Math.max(0, ...rows.map((row) => row.wait_until - now));
+  if (wait > 0) {
+    throw tooManyRequests(`Too many attempts; try again in ${wait} seconds.`, {
+      'retry-after': String(wait),
+    });
+  }
+  return rows.filter((row) => now < row.at + forgotten_seconds);
+}
+
+/**
+ * Counts an attempt as failed. To be committed before it is judged: of many at once, no more get through
+ * than one after another would. Errors: 429.
+ */
+export async function countAttempt(tx: Transaction, subjects: readonly Subject[]): Promise<void> {
+  const rows = await rejectIfThrottled(tx, subjects, tx.now);
+  for (const { key, free } of subjects) {
+    const failures = (rows.find((row) => row.subject === key)?.failures ?? 0) + 1;
+    await store.putAttempts(tx, {
+      subject: key,
+      failures,
+      wait_until: tx.now + waitAfter(failures, free),
+      at: tx.now,
+    });
+  }
+}
+
+/** Takes back one attempt that turned out to be no guess; those before it stay counted. */
+export async function giveBackAttempt(
+  tx: Transaction,
+  subjects: readonly Subject[],
+): Promise<void> {
+  for (const { key } of subjects) await store.takeAttempt(tx, key);
+}
+
+/** Forgets all attempts on somebody who has signed in. */
+export async function clearAttempts(tx: Transaction, subject: Subject): Promise<void> {
+  await store.removeAttempts(tx, subject.key);
+}
+
+/** Removes what nobody has to wait for any more. */
+export function purgeAttempts(tx: Transaction, most: number): Promise<number> {
+  return store.purgeAttempts(tx, tx.now - forgotten_seconds, most);
+}

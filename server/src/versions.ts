@@ -1,0 +1,128 @@
+// How fresh is what we know? The revision of an account's last change, as committed by any process.
+import { networkVersion } from './changes.ts';
+import type { Database } from './db/database.ts';
+
+export interface Stamp {
+  /** The last change that shows in an answer of the account. */
+  account: number;
+  /** The last change of its contract or its API tokens. */
+  contract: number;
+  network: number;
+  maintenance: boolean;
+}
+
+/**
+ * Answers with what was committed when the request came in, or later: never with less. At once where
+ * that is known without asking (SQLite, nothing committed since), else as a promise.
+ */
+export interface Stamps {
+  current(account_id: number): Stamp | Promise<Stamp>;
+}
+
+/** The stamps of the accounts that `which` selects, of the network, and (as account -1) of maintenance. */
+const sqlFor = (which: string) => `select account_id, revision, contract_revision from stamps
+  where ${which} or account_id = ${networkVersion}
+  union all select -1, maintenance, 0 from network`;
+const sqlForOne = sqlFor('account_id = $1');
+const sqlForMany = sqlFor('account_id = any($1::bigint[])');
+
+interface VersionRow {
+  account_id: number;
+  revision: number;
+  contract_revision: number;
+}
+
+function toVersions(rows: Map<number, VersionRow>, account_id: number): Stamp {
+  const account = rows.get(account_id);
+  return {
+    account: account?.revision ?? 0,
+    contract: account?.contract_revision ?? 0,
+    network: rows.get(networkVersion)?.revision ?? 0,
+    maintenance: rows.get(-1)?.revision === 1,
+  };
+}
+
+function byAccount(rows: VersionRow[]): Map<number, VersionRow> {
+  return new Map(rows.map((row) => [row.account_id, row]));
+}
+
+/** SQLite: stamps are kept until its data version moves, which is looked at once per turn of the event loop. */
+class DataVersionReader implements Stamps {
+  readonly #db: Database;
+  readonly #version: () => number;
+  readonly #known = new Map<number, Stamp>();
+  #knownAt = -1;
+
+  constructor(db: Database, version: () => number) {
+    this.#db = db;
+    this.#version = version;
+  }
+  current(account_id: number): Stamp | Promise<Stamp> {
+    let version: number;
+    try {
+      version = this.#version();
+    } catch (error) {
+      // Kept answers are served outside of the router: there nobody would catch it.
+      return Promise.reject(error);
+    }
+    if (version !== this.#knownAt) {
+      this.#known.clear();
+      this.#knownAt = version;
+    }
+    return this.#known.get(account_id) ?? this.#load(account_id, version);
+  }
+  async #load(account_id: number, version: number): Promise<Stamp> {
+    const stamp = toVersions(
+      byAccount(await this.#db.all<VersionRow>(sqlForOne, [account_id])),
+      account_id,
+    );
+    if (version === this.#knownAt) this.#known.set(account_id, stamp);
+    return stamp;
+  }
+}
+
+/** PostgreSQL: all requests that wait at the same time share one query, sent after the last of them came in. */
+class BatchedReader implements Stamps {
+  readonly #db: Database;
+  #waiting = new Map<number, Array<PromiseWithResolvers<Stamp>>>();
+  #asking = false;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+  current(account_id: number): Promise<Stamp> {
+    const mine = Promise.withResolvers<Stamp>();
+    const others = this.#waiting.get(account_id);
+    if (others) others.push(mine);
+    else this.#waiting.set(account_id, [mine]);
+    if (!this.#asking) {
+      this.#asking = true;
+      setImmediate(() => void this.#ask());
+    }
+    return mine.promise;
+  }
+  async #ask(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const asked = this.#waiting;
+      this.#waiting = new Map();
+      try {
+        const ids = `{${Array.from(asked.keys()).join(',')}}`;
+        const rows = byAccount(await this.#db.all<VersionRow>(sqlForMany, [ids]));
+        for (const [id, waiters] of asked) {
+          const stamp = toVersions(rows, id);
+          for (const waiter of waiters) waiter.resolve(stamp);
+        }
+      } catch (error) {
+        for (const waiters of asked.values()) for (const waiter of waiters) waiter.reject(error);
+      }
+    }
+    this.#asking = false;
+  }
+}
+
+/** The way of this database's engine. */
+export function openVersions(db: Database): Stamps {
+  return db.dataVersion
+    ? new DataVersionReader(db, db.dataVersion.bind(db))
+    : new BatchedReader(db);
+}
