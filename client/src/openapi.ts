@@ -204,6 +204,9 @@ export interface User {
   token_version: number;
 }
 
+/** The code of an error, for programs. */
+export type ErrorCode = string;
+
 /** Method and path of each operation. */
 export const operations = {
   get_index: { method: 'GET', path: '/v0' },
@@ -233,106 +236,106 @@ export const operations = {
   create_proxy_token: { method: 'POST', path: '/v0/users/token' },
 } as const;
 
-/** What each operation is given and answers. */
+/** What is given to each operation, and its response. */
 export interface Operations {
   get_index: {
     given: object;
-    answer: Index;
+    response: Index;
   };
   get_contract: {
     given: object;
-    answer: Contract;
+    response: Contract;
   };
   list_authlist_entries: {
     given: { query: { ip?: string; user?: string } };
-    answer: AuthlistEntry[];
+    response: AuthlistEntry[];
   };
   create_authlist_entry: {
     given: { body: NewAuthlistEntry };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_all_authlist_entries: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   get_authlist_entry: {
     given: { path: { id: number } };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   change_authlist_entry: {
     given: { path: { id: number }; body: AuthlistEntryChanges };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_authlist_entry: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   list_overrides: {
     given: { query: { ip?: string; server?: string } };
-    answer: Override[];
+    response: Override[];
   };
   create_override: {
     given: { body: NewOverride };
-    answer: Override;
+    response: Override;
   };
   remove_all_overrides: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   get_override: {
     given: { path: { id: number } };
-    answer: Override;
+    response: Override;
   };
   change_override: {
     given: { path: { id: number }; body: OverrideChanges };
-    answer: Override;
+    response: Override;
   };
   remove_override: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   list_contract_servers: {
     given: { query: { detail?: string; server?: string } };
-    answer: ContractServer[];
+    response: ContractServer[];
   };
   get_contract_server: {
     given: { path: { server: string }; query: { detail?: string } };
-    answer: ContractServer;
+    response: ContractServer;
   };
   list_whitelist_entries: {
     given: { query: { ip?: string; user?: string } };
-    answer: AuthlistEntry[];
+    response: AuthlistEntry[];
   };
   create_whitelist_entry: {
     given: { body: NewAuthlistEntry };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_all_whitelist_entries: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   get_whitelist_entry: {
     given: { path: { id: number } };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   change_whitelist_entry: {
     given: { path: { id: number }; body: AuthlistEntryChanges };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_whitelist_entry: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   list_servers: {
     given: { query: { detail?: string } };
-    answer: NetworkServer[];
+    response: NetworkServer[];
   };
   list_users: {
     given: object;
-    answer: User[];
+    response: User[];
   };
   create_proxy_token: {
     given: { body: NewProxyToken };
-    answer: ProxyToken;
+    response: ProxyToken;
   };
 }

@@ -80,7 +80,7 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
   test('login checks the token and keeps it for its owner alone; logout forgets it', async () => {
     const fresh = exwWith();
     // Made by somebody else before, for all to read.
-    mkdirSync(dirname(fresh.kept), { mode: 0o755 });
+    mkdirSync(dirname(fresh.loginFile), { mode: 0o755 });
     const where = ['--url', `${t.base_url}/`, '--variant', variant];
     const login = await fresh.runWith(`${account.api_token}\n`, 'login', ...where);
     expect(login).toEqual({
@@ -88,11 +88,11 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
       stdout: '',
       stderr: `You are logged in to ${t.base_url} as exw-${variant}.\n`,
     });
-    expect(statSync(fresh.kept).mode & 0o777).toBe(0o600);
-    expect(statSync(dirname(fresh.kept)).mode & 0o777).toBe(0o700);
+    expect(statSync(fresh.loginFile).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(fresh.loginFile)).mode & 0o777).toBe(0o700);
     const { stdout } = await fresh.run('whoami');
     expect(stdout).toBe(
-      `contract\texw-${variant}\nurl\t${t.base_url}\nvariant\t${variant}\ntoken in\t${fresh.kept}\n`,
+      `contract\texw-${variant}\nurl\t${t.base_url}\nvariant\t${variant}\ntoken in\t${fresh.loginFile}\n`,
     );
     expect((await fresh.run('logout')).code).toBe(0);
     const after = await fresh.run('whoami');
@@ -299,10 +299,10 @@ describe('the API token', () => {
   test('is not kept when the service refuses it, and what was kept stays', async () => {
     const exw = exwWith({ EXW_URL: t.base_url });
     await exw.runWith(account.api_token, 'login');
-    const before = exw.readKept();
+    const before = exw.readLogin();
     const { code, stderr } = await exw.runWith('ewa_wrong', 'login');
     expect([code, stderr]).toEqual([1, expect.stringContaining('API token')]);
-    expect(exw.readKept()).toEqual(before);
+    expect(exw.readLogin()).toEqual(before);
   });
 
   test('is taken from a file or standard input, never from an argument, and never shown', async () => {
@@ -349,7 +349,7 @@ describe('the API token', () => {
   test('comes from EXW_TOKEN_FILE, before EXW_TOKEN, before what is kept', async () => {
     const exw = exwWith({ EXW_URL: t.base_url });
     await exw.runWith(account.api_token, 'login');
-    expect((await exw.json('whoami')).token_from).toBe(exw.kept);
+    expect((await exw.json('whoami')).token_from).toBe(exw.loginFile);
     exw.env.EXW_TOKEN = account.api_token;
     expect((await exw.json('whoami')).token_from).toBe('EXW_TOKEN');
     exw.env.EXW_TOKEN_FILE = exw.file('token', account.api_token);
@@ -361,9 +361,9 @@ describe('the API token', () => {
 
   test('a kept file that is damaged is said to be, and login mends it', async () => {
     const exw = exwWith();
-    mkdirSync(dirname(exw.kept));
+    mkdirSync(dirname(exw.loginFile));
     for (const damaged of ['{', 'null', '{"url":"https://a.example"}']) {
-      writeFileSync(exw.kept, damaged);
+      writeFileSync(exw.loginFile, damaged);
       const { code, stderr } = await exw.run('whoami');
       expect([code, stderr]).toEqual([1, expect.stringContaining('log in again')]);
     }

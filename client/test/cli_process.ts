@@ -41,7 +41,7 @@ export class Started {
 
 export class CommandLine {
   readonly folder = mkdtempSync(join(tmpdir(), 'exw-'));
-  readonly kept = join(this.folder, 'exitward', 'exw.json');
+  readonly loginFile = join(this.folder, 'exitward', 'exw.json');
   readonly env: NodeJS.ProcessEnv;
 
   constructor(env: NodeJS.ProcessEnv = {}) {
@@ -76,8 +76,8 @@ export class CommandLine {
     writeFileSync(path, text);
     return path;
   }
-  readKept() {
-    return JSON.parse(readFileSync(this.kept, 'utf8')) as Record<string, string>;
+  readLogin() {
+    return JSON.parse(readFileSync(this.loginFile, 'utf8')) as Record<string, string>;
   }
   clean(): void {
     rmSync(this.folder, { recursive: true, force: true });

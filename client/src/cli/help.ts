@@ -6,7 +6,7 @@ EXW_URL          where the service is
 EXW_VARIANT      current or earlier
 EXW_TOKEN_FILE   a file that holds the API token
 EXW_TOKEN        the API token itself, for CI systems that keep secrets in variables
-EXW_… come before what login kept. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
+EXW_… come before the stored login. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
 Off a terminal, lists are tab-separated, without a header and with plain numbers.
 `;
 

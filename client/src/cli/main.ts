@@ -4,11 +4,11 @@ import { type Command, UsageFault } from './command.ts';
 import { commands } from './commands.ts';
 import { candidates } from './completion.ts';
 import { helpOf, overview } from './help.ts';
-import type { Environment } from './kept.ts';
 import { notify, print } from './output.ts';
 import { findCommand, parse } from './parse.ts';
 import { confirmed } from './question.ts';
 import { Session } from './session.ts';
+import type { Environment } from './stored_login.ts';
 
 /** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(
