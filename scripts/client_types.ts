@@ -53,7 +53,7 @@ export function clientTypesText(
         fitted({ before: `${id}: `, parts: [`method: '${method}'`, `path: '${path}'`] }, ',', '  '),
       )
       .join('')}} as const;`,
-    `/** What is given to each operation, and its response. */\nexport interface Operations {\n${operations
+    `/** The parameters of each operation, and its response. */\nexport interface Operations {\n${operations
       .map(({ id, path, operation }) => operationText(id, path, operation, document))
       .join('')}}\n`,
   ].join('\n\n');

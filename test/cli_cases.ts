@@ -1,4 +1,4 @@
-// What the command lines exitward, exitward-agent and exw do alike: one table of cases for all three.
+// The common behaviour of the command lines exitward, exitward-agent and exw: one table of cases for all three.
 
 /** Bytes as people read them: three digits that matter, in decimal units. The console shows them so, too. */
 export const bytesInWords: Array<[number, string]> = [
@@ -113,7 +113,7 @@ export const networks: Array<[string, string[]]> = [
   ['10.0.0.128/25', ['10.0.0.128/25']],
 ];
 
-/** What is no network, and why it is none. */
+/** Texts that are no network, and the reason of each. */
 export const wrongNetworks: Array<[string, string]> = [
   ['10.0.0.1/8', '"10.0.0.1/8" is a host inside a network; expected 10.0.0.0/8 or 10.0.0.1'],
   [

@@ -87,7 +87,7 @@ describe.each([
         return true;
       });
     }
-    // What others wrote does not steer the terminal here, either; several faults are several lines.
+    // Text of others does not steer the terminal here, either; several faults are several lines.
     print({ value: { a: [1] }, parts: [], lines: [], sentence: 'Done \x1b[2J\n- so.' }, true);
     vi.restoreAllMocks();
     expect(said).toEqual({

@@ -28,7 +28,7 @@ function withoutDottedTail(ip: string): string {
   });
 }
 
-/** IPv4 that is nobody's on the Internet: private, shared, local, documentation, multicast, reserved. */
+/** IPv4 that is not routed on the Internet: private, shared, local, documentation, multicast, reserved. */
 export const refusedIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -52,7 +52,7 @@ export const refusedIpv4 = [
 /** IPv6 that is routed on the Internet is this, */
 export const routedIpv6 = '2000::/3';
 
-/** less what tunnels to IPv4 in it, or is reserved. */
+/** less the parts of it that tunnel to IPv4 or are reserved. */
 export const refusedIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const refused4 = refusedIpv4.map((text) => ipaddr.IPv4.parseCIDR(text));

@@ -22,7 +22,7 @@ const hint = 'Add --help for what is expected.';
 /** A command line that was not understood: exit code 2. */
 class UsageFault extends Error {}
 
-/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const program = new Command('exitward-agent')
     .description('The node agent: makes a proxy do what the control plane says.')

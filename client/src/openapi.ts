@@ -236,7 +236,7 @@ export const operations = {
   create_proxy_token: { method: 'POST', path: '/v0/users/token' },
 } as const;
 
-/** What is given to each operation, and its response. */
+/** The parameters of each operation, and its response. */
 export interface Operations {
   get_index: {
     given: object;

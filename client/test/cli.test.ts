@@ -12,6 +12,7 @@ import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { optionsOf } from '../src/cli/command.ts';
 import { commands } from '../src/cli/commands.ts';
 import { bin, CommandLine, type Outcome } from './cli_process.ts';
+import { startScripted } from './scripted.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'exitward-exw-'));
@@ -199,6 +200,28 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
       `Waiting for the proxies of fra1 to lead a.example.com to 203.0.113.7 (entry ${id}).
 exw: Entry ${id} is still pending: not every proxy of fra1 has applied it within 1 seconds.\n`,
     );
+  });
+});
+
+describe('the address of this machine is told by a conflict', () => {
+  const entry = { id: 7, ip: '203.0.113.7', user: 'alice', user_active: true, expiry: 2e9 };
+  const message = 'ip: 203.0.113.7 is already on the authlist.';
+
+  test.each([
+    ['with the code address_taken', { 'exitward-error': 'address_taken' }, 0],
+    ['of a service without codes', {}, 0],
+    ['but not with another code, whatever the message says', { 'exitward-error': 'list_full' }, 1],
+  ])('%s', async (_, headers, expected) => {
+    const service = await startScripted(
+      { status: 200, body: [entry] },
+      { status: 409, headers: headers as Record<string, string>, body: { message } },
+      { status: 200, body: [entry] },
+      { status: 204 },
+    );
+    const exw = exwWith({ EXW_URL: service.url, EXW_TOKEN: 'ewa_x' });
+    const { code, stderr } = await exw.run('authlist', 'remove', '--yes');
+    await service.stop();
+    expect([code, stderr]).toEqual([expected, expected ? `exw: ${message}\n` : 'Removed: 7.\n']);
   });
 });
 
@@ -460,7 +483,7 @@ describe('from the table of commands come', () => {
     expect((await exwWith().run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  /** What bash offers for a line, the last word of which is unfinished. */
+  /** The words that bash offers for a line, the last word of which is unfinished. */
   async function completed(...line: string[]): Promise<string[]> {
     const exw = exwWith();
     const name = exw.file('exw', `#!/bin/sh\nexec "${process.execPath}" "${bin}" "$@"\n`);

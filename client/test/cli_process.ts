@@ -63,7 +63,7 @@ export class CommandLine {
   runWith(input: string, ...args: string[]): Promise<Outcome> {
     return new Started(process.execPath, [bin, ...args], this.env, input).ended();
   }
-  /** What it says on standard output, as JSON. Errors: when it fails. */
+  /** The JSON on its standard output. Errors: when it fails. */
   async json(...args: string[]) {
     const { code, stdout, stderr } = await this.run(...args, '--json');
     if (code !== 0) throw new Error(stderr);

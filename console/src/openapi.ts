@@ -1398,7 +1398,7 @@ export const operations = {
   admin_list_usage: { method: 'GET', path: '/admin/usage' },
 } as const;
 
-/** What is given to each operation, and its response. */
+/** The parameters of each operation, and its response. */
 export interface Operations {
   console_get_facts: {
     given: object;

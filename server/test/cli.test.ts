@@ -438,7 +438,7 @@ describe('backup and restore', () => {
     const newest = JSON.parse((await cli.run('audit', '--limit', '50', '--json')).stdout);
     expect(newest.map(({ action }: { action: string }) => action)).toContain('database.restore');
     await cli.stop();
-    // What was set aside is whole: it can be restored in turn.
+    // The database that was set aside is whole: it can be restored in turn.
     expect(await cli.run('restore', set_aside, '--yes')).toMatchObject({ code: 0 });
     await cli.serve();
     expect((await cli.run('account', 'list')).stdout).toMatch(/^kept\t.*\nlost\t/);

@@ -1,4 +1,4 @@
-// exw login, logout, whoami, contract, servers, users, token create: the account, and what it sees.
+// exw login, logout, whoami, contract, servers, users, token create: the account and its records.
 import { command, UsageFault } from './command.ts';
 import { done, record, table } from './output.ts';
 import { readToken } from './session.ts';
@@ -15,7 +15,7 @@ export const login = command({
       read: String,
     },
   },
-  notes: `The token is asked for on a terminal, unseen. It is stored in $XDG_CONFIG_HOME/exitward/exw.json
+  notes: `The token is asked for on a terminal, without showing it. It is stored in $XDG_CONFIG_HOME/exitward/exw.json
 (usually ~/.config/exitward/exw.json), for you alone to read.`,
   run: async ({ options }, session) => {
     // The service is checked before the token is asked for: it would go there.

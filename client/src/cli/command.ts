@@ -72,7 +72,7 @@ interface Definition<Arguments, Options> {
   verbatim?: true;
   /** The question to a person before something is destroyed. */
   question?: (given: Given<Arguments, Options>) => string;
-  /** Answers what there is to show, or the exit code when another program has the last word. */
+  /** Returns the output, or the exit code when another program has the last word. */
   run: (given: Given<Arguments, Options>, session: Session) => Promise<Shown | number>;
 }
 

@@ -10,7 +10,7 @@ import { confirmed } from './question.ts';
 import { Session } from './session.ts';
 import type { Environment } from './stored_login.ts';
 
-/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(
   argv: readonly string[],
   env: Environment,

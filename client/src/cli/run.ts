@@ -18,7 +18,7 @@ const wait_seconds = 5;
 const notFound = 127;
 const notExecutable = 126;
 const usual_token_seconds = 3600;
-/** What a proxy cannot reach: this machine. */
+/** This machine, which a proxy cannot reach. */
 const usual_no_proxy = 'localhost,127.0.0.1,::1';
 
 export const run = command({
@@ -99,13 +99,13 @@ async function newCredentials(
 }
 
 function proxyVariables(url: string, no_proxy = usual_no_proxy): Record<string, string> {
-  // What the environment said before would lead some hosts around the proxy unseen.
+  // Variables that the environment has already would lead some hosts around the proxy, unnoticed.
   const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);
   return { ...variables, ...Object.fromEntries(capitals) };
 }
 
-/** Runs a command to its end. Answers its exit code, as shells tell it. */
+/** Runs a command to its end and returns its exit code, as shells tell it. */
 async function ended(
   [program = '', ...words]: string[],
   variables: Record<string, string>,

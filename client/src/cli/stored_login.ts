@@ -62,7 +62,7 @@ export function storeLogin(file: string, login: StoredLogin): void {
   }
 }
 
-/** Removes it. Answers whether there was one. */
+/** Removes it, and tells whether there was one. */
 export function removeLogin(file: string): boolean {
   const wasThere = existsSync(file);
   rmSync(file, { force: true });

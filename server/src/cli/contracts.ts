@@ -1,4 +1,4 @@
-// exitward contract …, exitward port-scheme …: what contracts get of the network.
+// exitward contract …, exitward port-scheme …: the servers and ports of contracts.
 import { Failure, type Noun, UsageFault } from './command.ts';
 import { type Column, done, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
@@ -47,7 +47,7 @@ export const contractNoun: Noun = {
       run: async (given, api) => {
         const body = { limit_bytes: given.parsed('size', sizeOrNone) };
         const path = `/accounts/${given.part('account')}/servers/${given.part('server')}`;
-        // Only what is on the contract has a limit there: a slip of the pen must not add a server.
+        // Only a server on the contract has a limit there: a slip of the pen must not add one.
         const servers = await api.get<Row[]>(`/accounts/${given.part('account')}/servers`);
         if (!servers.some((one) => one.server === given.word('server'))) {
           throw new Failure(`${given.word('server')} is not on the contract; add it first.`);

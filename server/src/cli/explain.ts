@@ -1,4 +1,4 @@
-// exitward explain: what a node of a server would do with a connection, and by which rule.
+// exitward explain: asks a node what it would do with a connection, and by which rule.
 import { readFileSync } from 'node:fs';
 import { Failure, UsageFault, type Verb } from './command.ts';
 import type { Given } from './given.ts';

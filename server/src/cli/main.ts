@@ -1,4 +1,4 @@
-// The command line `exitward`: nouns and verbs over the /admin API, and what runs on this machine.
+// The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
 import { Command, CommanderError } from 'commander';
 import type { Environment } from '../config.ts';
 import { version } from '../version.ts';
@@ -50,7 +50,7 @@ serve, migrate, backup and restore work on this machine, with the settings of th
 Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;
 
-/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const program = new Command('exitward')
     .description('The control plane for proxy and VPN networks.')
