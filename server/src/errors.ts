@@ -14,6 +14,28 @@ export const errorCodes = [
   'too_many_requests',
   'internal_error',
   'unavailable',
+
+  // Signing in, and the routes of an account for its people and for operators.
+  'other_session',
+  'session_ended',
+  'wrong_password',
+  'wrong_code',
+  'code_used_up',
+  'second_factor_required',
+  'password_needed',
+  'throttled',
+  'origin_rejected',
+  'flag_needed',
+  'contract_suspended',
+  'contract_expired',
+  'address_taken',
+  'hostname_taken',
+  'list_full',
+  'unknown_user',
+  'server_not_on_contract',
+  'removal_gone',
+  'name_taken',
+  'last_admin',
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

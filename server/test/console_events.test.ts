@@ -1,7 +1,7 @@
 // Live pages: what reaches an open stream, how often, and how it ends.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EventStreams } from '../src/api/manage/events.ts';
+import { EventStreams } from '../src/http/event_streams.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { EventStream } from './event_stream.ts';

@@ -51,10 +51,17 @@ export async function requireAccountNamed(db: Reader, name: string): Promise<sto
   return account;
 }
 
-/** The account, for a change by its holder. Errors: 403 when the contract is suspended or has expired. */
-export async function requireWritable(tx: Transaction, id: number): Promise<store.AccountRow> {
+/**
+ * The account, for a change of its records. Errors: 403 when the contract is suspended or has expired, but
+ * for who may change `any_contract`: the operator.
+ */
+export async function requireWritable(
+  tx: Transaction,
+  id: number,
+  any_contract = false,
+): Promise<store.AccountRow> {
   const account = await requireAccount(tx, id);
-  rejectUnlessWritable(account, tx.now);
+  if (!any_contract) rejectUnlessWritable(account, tx.now);
   return account;
 }
 
@@ -66,11 +73,13 @@ export function rejectUnlessWritable(
   if (contract.suspended) {
     throw forbidden(
       'The contract is suspended: it can be read, not changed. Ask your provider to lift the suspension.',
+      { code: 'contract_suspended' },
     );
   }
   if (now >= contract.expiry) {
     throw forbidden(
       'The contract has expired: it can be read, not changed. Renew it with your provider.',
+      { code: 'contract_expired' },
     );
   }
 }
@@ -106,6 +115,7 @@ export async function createAccount(
   }
   if (!(await store.insert(tx, account))) {
     throw conflict(`an account named ${JSON.stringify(body.name)} exists already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }
@@ -236,6 +246,7 @@ export async function createApiToken(
   const others = await store.tokens(tx, account.id);
   if (others.some((other) => other.name === body.name)) {
     throw conflict(`the account has an API token named ${JSON.stringify(body.name)} already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }
@@ -371,6 +382,7 @@ export async function createPortScheme(
     !(await store.insertPortScheme(tx, { id, name: body.name, bases: JSON.stringify(body.bases) }))
   ) {
     throw conflict(`a port scheme named ${JSON.stringify(body.name)} exists already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }

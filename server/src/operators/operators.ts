@@ -51,6 +51,7 @@ export async function createOperatorToken(
   };
   if (!(await store.insertToken(tx, token))) {
     throw conflict(`an operator token named ${JSON.stringify(name)} exists already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }

@@ -78,6 +78,7 @@ export async function requireOnContract(
   const server = await store.findByName(db, name);
   if (server && (await store.findContractServer(db, account_id, server.id))) return server;
   throw conflict(`${JSON.stringify(name)} is not added to the account.${otherwise}`, {
+    code: 'server_not_on_contract',
     field: 'server',
   });
 }
