@@ -1,12 +1,11 @@
 // The address of this machine, as the service sees it: found, listed, and kept listed while it changes.
-import { isIP } from 'node:net';
 import type { Exitward } from '../client.ts';
 import { ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { Failure } from './command.ts';
 import { notify } from './output.ts';
-import { isSameAddress, now, timeInWords } from './values.ts';
+import { canonicalAddress, isSameAddress, now, timeInWords } from './values.ts';
 
 /** An entry lives for so many looks, so that a few may fail. */
 const looks = 5;
@@ -23,7 +22,7 @@ function isAddressTaken(error: unknown): error is ExitwardError {
 function addressListedBy(error: unknown): string | undefined {
   if (!isAddressTaken(error)) return undefined;
   const words = error.message.split(/[\s"'`,;()<>]+/).map((word) => word.replace(/\.$/, ''));
-  return words.find((word) => isIP(word));
+  return words.find((word) => canonicalAddress(word) !== undefined);
 }
 
 /** The entry of an address. Errors: a failure when the account has none. */

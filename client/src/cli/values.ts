@@ -108,7 +108,7 @@ export function list(text: string): string[] {
 
 /** Whether two texts are the same address: IPv6 has several spellings. */
 export function isSameAddress(one: string, other: string): boolean {
-  return canonicalAddress(one) === canonicalAddress(other);
+  return (canonicalAddress(one) ?? one) === (canonicalAddress(other) ?? other);
 }
 
 /** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */
