@@ -1,106 +1,116 @@
-// How the tests run: threads without isolation (fast), one PostgreSQL for all, and no setting that hides a skip.
+// How the tests run: threads without isolation (fast), one PostgreSQL and one Chromium for all, and no setting that hides a skip.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-
-/** What every project shares. */
-const shared = {
-  pool: 'threads',
-  isolate: false,
-  // Left to itself it takes one on two cores, and the tests wait for databases more than they compute.
-  maxWorkers: 2,
-  testTimeout: 30_000,
-  hookTimeout: 30_000,
-} as const;
-
-const repository = ['test/tidy.test.ts'];
 
 /** Tests in a real browser. CI installs one; a machine without any runs the rest, and is told. */
 const browser = ['test/**/*.e2e.test.ts'];
 const chromium = process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium';
 const hasBrowser = process.env.CI !== undefined || existsSync(chromium);
-if (!hasBrowser) {
-  console.error(
-    `There is no ${chromium}: the tests in a browser are left out (EXITWARD_TEST_CHROMIUM names another one).`,
-  );
-}
 
 /** Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. */
 const squid = ['**/*.squid.test.ts'];
 const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
-if (!hasSquid) {
-  console.error('The tests with Squid are left out: they need /usr/sbin/squid, and root.');
-}
 
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
 const hasTerminal =
   process.env.CI !== undefined ||
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
-if (!hasTerminal) {
-  console.error('The tests in a terminal are left out: they need tmux.');
-}
 
-export default defineConfig({
-  test: {
-    // Named, so that the report is the same on every machine.
-    reporters: ['default'],
-    // A focused test would silently leave out the others.
-    allowOnly: false,
-    projects: [
-      // The rules of the repository read files only: no database is started for them.
-      { test: { ...shared, name: 'repository', include: repository } },
-      // The agent's own tests need no database.
-      {
-        test: {
-          ...shared,
-          name: 'agent',
+/** Tests that start processes or take their time, which `npm run test:quick` leaves to `npm test`. */
+const slow = [
+  '**/test/{cli,cli_run,package}.test.ts',
+  'agent/test/{replica,store_crash}.test.ts',
+  'client/test/examples.test.ts',
+  'server/test/{console_late_body,doors,durability,faults,nodes_pace}.test.ts',
+  'server/test/{secrets,sign_in_cli,start}.test.ts',
+];
+
+const repository = ['test/tidy.test.ts'];
+
+export default defineConfig(({ mode }) => {
+  const isQuick = mode === 'quick';
+  const leftOut = [
+    ...(hasTerminal && !isQuick ? [] : terminal),
+    ...(isQuick ? slow : []),
+    '**/node_modules/**',
+  ];
+  if (!isQuick) tellMissing();
+  return {
+    test: {
+      // Named, so that the report is the same on every machine.
+      reporters: ['default'],
+      // A focused test would silently leave out the others.
+      allowOnly: false,
+      projects: [
+        // The rules of the repository read files only: no database is started for them.
+        project('repository', { include: repository }),
+        // The agent's own tests need no database.
+        project('agent', {
           include: ['agent/test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...squid],
-        },
-      },
-      // What the console works out in the browser needs neither a browser nor a database.
-      { test: { ...shared, name: 'console', include: ['console/test/**/*.test.ts'] } },
-      // The client's tests start the server on SQLite.
-      {
-        test: {
-          ...shared,
-          name: 'client',
-          include: ['client/test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...(hasTerminal ? [] : terminal)],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: 'server',
-          include: ['server/test/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [
-            '**/node_modules/**',
-            ...repository,
-            ...squid,
-            ...(hasBrowser ? [] : browser),
-            ...(hasTerminal ? [] : terminal),
-          ],
-          globalSetup: ['server/test/postgres.ts'],
-        },
-      },
-      // After all others, and one file at a time: they share ports, namespaces and the kernel's rules.
-      ...(hasSquid
-        ? [
-            {
-              test: {
-                ...shared,
-                name: 'squid',
+          exclude: [...squid, ...leftOut],
+        }),
+        // What the console works out in the browser needs neither a browser nor a database.
+        project('console', { include: ['console/test/**/*.test.ts'] }),
+        // The client's tests start the server on SQLite.
+        project('client', { include: ['client/test/**/*.test.ts'], exclude: leftOut }),
+        isQuick
+          ? project('server', {
+              include: ['server/test/**/*.test.ts'],
+              exclude: leftOut,
+              provide: { databases: ['SQLite'] },
+            })
+          : project('server', {
+              include: ['server/test/**/*.test.ts', 'test/**/*.test.ts'],
+              exclude: [...repository, ...squid, ...browser, ...leftOut],
+              provide: { databases: ['SQLite', 'PostgreSQL'] },
+              globalSetup: ['server/test/postgres.ts'],
+            }),
+        ...(hasBrowser && !isQuick
+          ? [project('browser', { include: browser, globalSetup: ['test/browser.ts'] })]
+          : []),
+        // After all others, and one file at a time: they share ports, namespaces and the kernel's rules.
+        ...(hasSquid && !isQuick
+          ? [
+              project('squid', {
                 include: squid,
-                exclude: ['**/node_modules/**'],
+                exclude: leftOut,
+                globalSetup: ['test/browser.ts'],
                 maxWorkers: 1,
                 sequence: { groupOrder: 1 },
-              },
-            },
-          ]
-        : []),
-    ],
-  },
+              }),
+            ]
+          : []),
+      ],
+    },
+  };
 });
+
+/** A project with what all of them share. */
+function project(name: string, own: object) {
+  const shared = {
+    pool: 'threads',
+    isolate: false,
+    // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
+    maxWorkers: 3,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  } as const;
+  return { test: { ...shared, name, ...own } };
+}
+
+function tellMissing(): void {
+  if (!hasBrowser) {
+    console.error(
+      `There is no ${chromium}: the tests in a browser are left out (EXITWARD_TEST_CHROMIUM names another one).`,
+    );
+  }
+  if (!hasSquid) {
+    console.error('The tests with Squid are left out: they need /usr/sbin/squid, and root.');
+  }
+  if (!hasTerminal) {
+    console.error('The tests in a terminal are left out: they need tmux.');
+  }
+}

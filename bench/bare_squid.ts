@@ -6,15 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig } from '../agent/src/config.ts';
 import type { Listener } from '../agent/src/policy/policy.ts';
-import { squidConf } from '../agent/src/squid/conf.ts';
-import { SquidInstance } from '../agent/src/squid/instance.ts';
-import { findSquidUser } from '../agent/src/squid/unix_user.ts';
+import { SquidInstance } from '../agent/src/squid/agent/instance.ts';
+import { findSquidUser } from '../agent/src/squid/agent/unix_user.ts';
+import { squidConf } from '../agent/src/squid/conf/squid_conf.ts';
 import { hosts, scheme_ports } from './node.ts';
 
 const host = '127.80.3.3';
 const port_shift = 8020;
 
-/** What makes a decision, or tells of one: a plain Squid has none of it. */
+/** The lines that make a decision, or tell of one: a plain Squid has none of them. */
 const decisions =
   /^(external_acl_type|http_access|adapted_http_access|url_rewrite_|deny_info|reply_header_|acl (?!exit_))/;
 
@@ -46,7 +46,12 @@ export class BareSquid {
   }
 
   async start(): Promise<void> {
-    await this.#squid.apply(this.#conf());
+    const inForce = scheme_ports.map((port) => ({
+      port: port + port_shift,
+      exit_ip: hosts.exit,
+      tls: false,
+    }));
+    await this.#squid.apply(this.#conf(), inForce);
     if (this.#squid.findProcess() === undefined) await this.#squid.start();
     while (this.#squid.faults().length > 0) {
       await sleep(100);

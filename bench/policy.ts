@@ -39,7 +39,7 @@ async function measure(what: string, { folder, entries, accounts }: Subject): Pr
   return JSON.parse(stdout) as Measured;
 }
 
-const decider = fileURLToPath(new URL('../agent/src/squid/decider.ts', import.meta.url));
+const decider = fileURLToPath(new URL('../agent/src/squid/decider/main.ts', import.meta.url));
 
 /** Milliseconds from the start of Squid's helper to its first answer, to a request that waits for it. */
 async function startDecider(folder: string): Promise<number> {

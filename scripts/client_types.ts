@@ -99,9 +99,9 @@ function recordText(name: string, schema: Schema): string {
   return `${comment(schema, '')}export interface ${name} ${fieldsText(schema, '')}`;
 }
 
-/** The codes of errors, formatted as Biome would; any text when the document does not enumerate them. */
+/** The codes of errors. No operation refers to them: a header carries them. */
 function errorCodeText({ components }: Document): string {
-  const codes = components.schemas.ErrorCode?.enum?.map(literal) ?? ['string'];
+  const codes = components.schemas.ErrorCode?.enum?.map(literal) ?? [];
   const line = `export type ErrorCode = ${codes.join(' | ')};`;
   const union = codes.map((code) => `\n  | ${code}`).join('');
   return `/** The code of an error, for programs. */\n${line.length <= widest ? line : `export type ErrorCode =${union};`}`;

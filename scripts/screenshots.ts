@@ -3,6 +3,7 @@
 //   npm run screenshots        writes docs/images/console-*.png
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { launchBrowser } from '../test/browser.ts';
 import { Console, everything } from '../test/console/console.ts';
 import type { Visit } from '../test/console/visit.ts';
 
@@ -45,7 +46,7 @@ async function take(visit: Visit, name: string): Promise<void> {
   console.log(`${path}: ${Math.round(size / 1000)} kB`);
 }
 
-const t = await Console.start();
+const t = await Console.start(launchBrowser);
 try {
   await t.passwordFor(everything);
   await addEntries(t);

@@ -15,6 +15,7 @@ import { requireServer } from '../server/src/servers/servers.ts';
 import type { BuiltAccount } from '../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
 import { Relay } from '../server/test/relay.ts';
+import { until } from '../server/test/waiting.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-agent-link-'));
 const log = pino({ level: 'silent' });
@@ -28,14 +29,6 @@ afterAll(async () => {
   await t.stop();
   rmSync(folder, { recursive: true, force: true });
 });
-
-async function until(met: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await met())) {
-    if (performance.now() > deadline) throw new Error(`not met: ${met}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
 
 /** An account on a server of its own, and a machine that has joined as the server's node. */
 async function scene(clock: Clock = { ...systemClock, now: () => t.now() }) {

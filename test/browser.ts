@@ -1,20 +1,43 @@
-// The browser of the tests: Debian's Chromium, kept from talking to anybody by itself.
-import { type Browser, chromium } from 'playwright-core';
+// Vitest's global setup: the browser of the tests, one Chromium for all files, kept from talking to anybody by itself.
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
+import { inject } from 'vitest';
+import type { TestProject } from 'vitest/node';
 
-/** .ci/run installs it. */
-const executablePath = process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium';
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The address at which Playwright reaches the browser. */
+    chromiumUrl: string;
+  }
+}
 
-const quiet = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+const options: LaunchOptions = {
+  // .ci/run installs it.
+  executablePath: process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    // Names of sites that tests put on this machine.
+    '--host-resolver-rules=MAP page.example 127.0.0.1, MAP other.example 127.0.0.1',
+  ],
+};
 
-/** Starts one, with further arguments of its command line. */
-export function startBrowser(...args: string[]): Promise<Browser> {
-  return chromium.launch({ executablePath, args: [...quiet, ...args] });
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await chromium.launchServer(options);
+  project.provide('chromiumUrl', server.wsEndpoint());
+  return () => server.close();
+}
+
+/** Connects to the browser of the run; closing the connection closes the pages that were opened by it. */
+export function connectBrowser(): Promise<Browser> {
+  return chromium.connect(inject('chromiumUrl'));
+}
+
+/** Starts a browser of its own, for a program that is no test. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch(options);
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
-import { startBrowser } from './browser.ts';
+import { connectBrowser } from './browser.ts';
 
 /** A site that holds a page and the built library, and passes /v0 on; as a proxy in front of both would. */
 async function startSite(library: string, api: string): Promise<Server> {
@@ -56,7 +56,7 @@ describe('the client library in a browser', { timeout: 90_000 }, () => {
     await t.server('fra1');
     ({ api_token: token } = await t.account('acme', { servers: ['fra1'] }));
     site = await startSite(folder, t.base_url);
-    browser = await startBrowser('--host-resolver-rules=MAP page.example 127.0.0.1');
+    browser = await connectBrowser();
     page = await browser.newPage();
     page.setDefaultTimeout(10_000);
     // By a name, for browsers take an address of this machine for as secure as TLS.

@@ -22,7 +22,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
   let site: Server;
   let victim: Visit;
   beforeAll(async () => {
-    t = await Console.start('--host-resolver-rules=MAP other.example 127.0.0.1');
+    t = await Console.start();
     site = await startSite();
     victim = await t.visitAs(everything);
     // The browser's own prompt, answered and remembered: from now on it sends these credentials by itself.

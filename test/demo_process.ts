@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
@@ -64,6 +65,8 @@ export class Demo {
         EXITWARD_LISTEN: listen[0],
         EXITWARD_ADMIN_LISTEN: listen[1],
         EXITWARD_METRICS_LISTEN: 'off',
+        // The tests start it a dozen times.
+        NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
       },
     });
     this.child.stdout?.on('data', (text) => {

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BuiltAccount } from '../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
-import { startBrowser } from './browser.ts';
+import { connectBrowser } from './browser.ts';
 
 describe('the page at /docs', { timeout: 90_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-docs-'));
@@ -21,7 +21,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
     t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
     await t.server('fra1');
     account = await t.account('acme', { servers: ['fra1'] });
-    browser = await startBrowser();
+    browser = await connectBrowser();
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     page.setDefaultTimeout(10_000);
     page.on('request', (request) => asked.push(request.url()));

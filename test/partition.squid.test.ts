@@ -1,12 +1,13 @@
 // A network that falls apart: three nodes on machines of their own lose the control plane, each in another way.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../server/test/waiting.ts';
 import { AgentProcess, type EngineName } from './system/agent_process.ts';
 import { ControlPlaneProcess, type Customer, inAnHour } from './system/control_plane.ts';
 import { type Front, startFront } from './system/front.ts';
 import { type Cut, Island, islandNetwork } from './system/island.ts';
 import { Tally } from './system/tally.ts';
 import { ask, type Origin, openTunnel, startOrigin } from './system/traffic.ts';
-import { through, until } from './system/world.ts';
+import { through } from './system/world.ts';
 
 /** Nothing is heard for so long, at most; and a moment to notice. */
 const silence_seconds = 40 + 5;

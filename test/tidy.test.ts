@@ -45,7 +45,9 @@ const httpPackages = /^(fastify|@fastify\/.*|fastify-.*)$/;
 
 /** The agent's engines: they know the agent, not each other, and only these know them. */
 const engines = ['squid', 'embedded'];
-const knowEngines = ['main.ts', 'cli.ts', 'guarding.ts'];
+const knowEngines = ['main.ts', 'firewall.ts'];
+/** The process that a file of the Squid engine runs in; files beside these folders are shared by both. */
+const squidProcesses = { agent: /^squid\/(agent|conf)\//, decider: /^squid\/decider\// };
 
 const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
 const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/now.ts'];
@@ -146,6 +148,11 @@ const engineOf = (path: string) => engines.find((engine) => path.startsWith(`${e
 
 function judgeAgentImport({ file, target }: Import): string | undefined {
   const [from, to] = [engineOf(file), engineOf(target)];
+  if (from === 'squid' && to === 'squid') {
+    for (const folders of Object.values(squidProcesses)) {
+      if (folders.test(target) && !folders.test(file)) return 'it runs in another process';
+    }
+  }
   if (!to || from === to || knowEngines.includes(file)) return undefined;
   return from ? 'engines know nothing of each other' : 'only what starts the engines knows them';
 }
@@ -235,6 +242,9 @@ const rules: Rule[] = [
       agentSource('squid/conf.ts', "import { tunnel } from '../embedded/tunnel.ts';"),
       agentSource('embedded/dial.ts', "import { sockets } from '../squid/sockets.ts';"),
       agentSource('link.ts', "const { start } = await import('./squid/engine.ts');"),
+      agentSource('squid/decider/main.ts', "import { Fleet } from '../agent/fleet.ts';"),
+      agentSource('squid/agent/fleet.ts', "import { connections } from '../decider/main.ts';"),
+      agentSource('squid/sockets.ts', "import { Fleet } from './agent/fleet.ts';"),
     ],
     good: [
       source('main.ts', "import { app } from './app.ts';"),
@@ -246,7 +256,8 @@ const rules: Rule[] = [
       source('users/users.ts', "import * as store from './store.ts';"),
       source('users/admin_tokens.ts', "import { present } from './admin.ts';"),
       agentSource('squid/conf.ts', "import { decide } from '../decide.ts';"),
-      agentSource('squid/engine.ts', "import { conf } from './conf.ts';"),
+      agentSource('squid/agent/engine.ts', "import { conf } from '../conf/squid_conf.ts';"),
+      agentSource('squid/decider/main.ts', "import { sockets } from '../sockets.ts';"),
       agentSource('main.ts', "const { start } = await import('./embedded/engine.ts');"),
     ],
   },

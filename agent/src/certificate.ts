@@ -22,7 +22,7 @@ export class Certificate {
     return this.#current;
   }
 
-  /** What is wrong with the files now. */
+  /** The faults of the files now, a sentence each. */
   get fault(): string | undefined {
     return this.#fault;
   }

@@ -3,13 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { type Config, type Environment, readConfig } from './config.ts';
+import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
 import { type Line, notify, print, type Shown, timeInWords } from './output.ts';
 import { runUntilStopped } from './process.ts';
-import { applyGuard, guardRules, removeGuard } from './squid/guard.ts';
-import { guardOptions } from './squid/guarding.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
 
@@ -238,7 +237,7 @@ function addGuard(program: Command, env: Environment): void {
     .command('show')
     .description('print them, as nft reads them, for the policy on disk')
     .action(async () => {
-      const text = guardRules(await readGuard(readConfig(env)));
+      const text = firewallRules(await readGuard(readConfig(env)));
       print({ value: text, text }, false);
     });
   guard
@@ -246,7 +245,7 @@ function addGuard(program: Command, env: Environment): void {
     .description('put them in force')
     .action(async () => {
       const options = await readGuard(readConfig(env));
-      await applyGuard(options);
+      await applyFirewall(options);
       const sentence = `The guard is in force for ${options.exit_ips.length} exit addresses.`;
       print({ value: options.exit_ips, sentence }, false);
     });
@@ -254,7 +253,7 @@ function addGuard(program: Command, env: Environment): void {
     .command('remove')
     .description('take them away; with EXITWARD_AGENT_GUARD=nftables the agent brings them back')
     .action(async () => {
-      await removeGuard();
+      await removeFirewall();
       print({ value: null, sentence: 'The guard is removed.' }, false);
     });
 }
@@ -264,7 +263,7 @@ async function readGuard(config: Config) {
   try {
     await replica.load();
     if (!replica.position) throw new Error('There is no policy on disk yet; run the agent first.');
-    return guardOptions(config, replica.policy.listeners);
+    return firewallOptions(config, replica.policy.listeners);
   } finally {
     replica.close();
   }

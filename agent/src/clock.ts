@@ -9,7 +9,7 @@ export interface Clock {
   sleep(seconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** What a timer can wait; one that is to wait for longer would fire at once. */
+/** The longest time that a timer can wait; one that is to wait for longer would fire at once. */
 const longest_milliseconds = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

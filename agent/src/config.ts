@@ -25,7 +25,7 @@ export interface Config {
   poll_seconds: number;
   report_seconds: number;
   health_seconds: number;
-  /** Tells the caller's address; undefined: the control plane's own. */
+  /** Tells the client's address; undefined: the control plane's own. */
   echo_url: string | undefined;
   guard: 'off' | 'nftables';
   squid: string;

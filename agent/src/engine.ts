@@ -1,8 +1,8 @@
-// The seam that every proxy engine fits: it judges by the store's policy, and tells what was transferred.
-import type { ProxyRequest, Verdict } from './policy/decide.ts';
+// The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
+import type { Decision, ProxyRequest } from './policy/decide.ts';
+import type { LastUsed } from './policy/last_used.ts';
 import type { Listener } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
-import type { Use } from './policy/uses.ts';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
 export interface Traffic {
@@ -21,37 +21,37 @@ export interface Finished extends Traffic {
 }
 
 export interface Poll {
-  /** What ended since the cursor, each exactly once, billable requests only. */
+  /** The requests and tunnels that ended since the cursor, each exactly once, billable ones only. */
   finished: Finished[];
-  /** What is under way: bytes so far of the request or tunnel that has not ended. Never too many. */
+  /** Bytes so far of each request or tunnel that is under way. Never too many. */
   open: Traffic[];
-  /** Where the next poll goes on. Plain JSON: it is stored together with what was counted. */
+  /** Where the next poll goes on. Plain JSON: it is stored together with the counts. */
   cursor: unknown;
 }
 
 export interface Explanation {
-  verdict: Verdict;
+  decision: Decision;
   position: Position;
 }
 
 export interface Engine {
   readonly name: 'squid' | 'embedded';
   /**
-   * Makes every worker judge by all that the store holds, closes what is no longer allowed, and
-   * listens where the server's record says. Answers what all workers have applied; undefined while
-   * the store holds no policy. A configuration that cannot be put in force leaves the last good one
-   * and is told by `faults`. Errors: when a worker does not answer.
+   * Makes every worker decide by all that the store holds, closes connections that are no longer
+   * allowed, and listens where the server's record says. Returns the position that all workers have
+   * applied; undefined while the store holds no policy. A configuration that cannot be put in force
+   * leaves the last good one and is told by `faults`. Errors: when a worker does not answer.
    */
   catchUp(): Promise<Position | undefined>;
-  /** What was transferred since the cursor (undefined: from the beginning of what is known). */
+  /** The traffic since the cursor (undefined: from the beginning of what the engine remembers). */
   poll(cursor: unknown): Promise<Poll>;
-  /** When authlist entries last let somebody in: those that did since it was last asked, each once or more. */
-  takeUses(): Promise<Use[]>;
-  /** What would happen to this request, by the same policy and code that judges real ones. */
+  /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
+  takeLastUsed(): Promise<LastUsed[]>;
+  /** The decision on this request, by the same policy and code that decides on real ones. */
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
-  /** What is wrong now, a sentence each: a port that is taken, a configuration that was refused. */
+  /** The faults now, a sentence each: a port that is taken, a configuration that was rejected. */
   faults(): string[];
   /** Ends it; an engine of its own processes may leave them running for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;

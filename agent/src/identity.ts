@@ -1,4 +1,4 @@
-// Who this node is: joining with a one-time code, and the file that keeps the token.
+// The identity of this node: joining with a one-time code, and the file that keeps the token.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -6,7 +6,8 @@ import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock } from './clock.ts';
-import { ControlError, joinControl } from './link/control.ts';
+import { joinControl } from './link/control.ts';
+import { ControlError } from './link/control_error.ts';
 import { syncFolder } from './store/generations.ts';
 import { Journal } from './usage/journal.ts';
 import { version } from './version.ts';
@@ -23,15 +24,15 @@ export interface Joining {
   state_dir: string;
   url: string;
   code: string;
-  /** What the operator sees. */
+  /** The name that the operator sees. */
   name: string;
   /** Take another identity in place of the one that is there. */
   again: boolean;
 }
 
-/** Who a machine is by joining. */
+/** The identity that a machine has by joining. */
 export interface Joined extends Identity {
-  /** What the identity before it had counted; none when there was nothing to keep. */
+  /** The usage of the identity before it; none when there was nothing to keep. */
   usage_left?: UsageLeft;
 }
 
@@ -47,7 +48,7 @@ const fileName = 'node.json';
 /** Where the policy of this identity is kept. */
 export const policyFolder = (state_dir: string) => join(state_dir, 'policy');
 
-/** Where what was counted for this identity is kept. */
+/** Where the usage of this identity is kept. */
 export const journalPath = (state_dir: string) => join(state_dir, 'usage.journal');
 
 /** Joins the network and keeps the identity. Errors: one sentence. */
@@ -86,7 +87,7 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
 
 /**
  * Puts the journal of the old identity aside: a batch is known by the node that sends it, so under
- * another one what was taken already could count twice, and at another server.
+ * another one usage that was taken already could count twice, and at another server.
  */
 async function leaveUsage(state_dir: string): Promise<UsageLeft | undefined> {
   const path = journalPath(state_dir);
@@ -128,7 +129,7 @@ export function readIdentity(state_dir: string): Identity {
     const { url, node, server, token } = JSON.parse(text) as Partial<Identity>;
     if (url && node && server && token) return { url, node, server, token };
   } catch {
-    // What is not JSON is no identity either.
+    // Text that is not JSON is no identity either.
   }
   throw new Error(`${path} is damaged; join again with a new code and --again.`);
 }
@@ -166,7 +167,7 @@ function joinFault(url: string, error: unknown): Error {
   return new Error(`url: ${url} cannot be used: ${message}; ${which}.`);
 }
 
-/** A new file beside the one that it will replace, in a folder for nobody else. Errors: one sentence. */
+/** A new file beside the one that it will replace, in a folder of this user alone. Errors: one sentence. */
 async function createPrivate(state_dir: string, path: string) {
   const temporary = `${path}.${randomUUID()}`;
   try {

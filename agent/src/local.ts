@@ -1,4 +1,4 @@
-// The control socket of a running agent, for whoever may read its folder: how does it stand, what would it do?
+// The control socket of a running agent, for users that may read its folder: it tells the status, and explains decisions.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, linkSync, rmSync, statSync } from 'node:fs';
@@ -23,7 +23,7 @@ export interface Status {
   node: number;
   engine: string;
   state: LinkStatus['state'];
-  /** What is stored, and what of it the engine has put in force; null without a policy. */
+  /** The position that is stored, and the one that the engine has put in force; null without a policy. */
   stored: Position | null;
   applied: Position | null;
   /** Epoch seconds, and how long ago; null when the control plane was not heard yet. */
@@ -34,11 +34,11 @@ export interface Status {
   /** Rows of usage that the control plane has not taken yet. */
   usage_waiting: number;
   exits: ExitHealth[];
-  /** What is wrong now, a sentence each. */
+  /** The faults now, a sentence each. */
   faults: string[];
 }
 
-/** What can be asked of a running agent. */
+/** The questions that a running agent answers. */
 export interface Local {
   status(): Status;
   explain(question: QuestionValue): Promise<Answer>;
@@ -60,13 +60,13 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
   }
   const hold = await holdFolder(state_dir);
   if (!hold) throw alreadyRuns(state_dir);
-  const server = createServer((request, response) => void answer(local, request, response));
+  const server = createServer((request, response) => void respond(local, request, response));
   // Under its name from the moment on that it can answer, and is for this user alone.
   const made = join(state_dir, `.${randomBytes(4).toString('hex')}`);
   try {
     await listen(server, made);
     chmodSync(made, 0o600);
-    // Nobody listens there: it was left behind.
+    // No process listens there: it was left behind.
     rmSync(path, { force: true });
     linkSync(made, path);
   } catch (error) {
@@ -131,7 +131,7 @@ function alreadyRuns(state_dir: string): Error {
   return new Error(`Another agent runs on ${state_dir} already.`);
 }
 
-async function answer(
+async function respond(
   local: Local,
   request: IncomingMessage,
   response: ServerResponse,

@@ -4,6 +4,7 @@ import { type Logger, pino } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
+import { applyFirewall, firewallOptions } from './firewall.ts';
 import { destinationOf } from './health/echo.ts';
 import { HealthChecks } from './health/health.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
@@ -13,13 +14,11 @@ import { type Answer, answerOf, requestOf } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import type { Rules } from './policy/decide.ts';
 import type { QuestionValue } from './policy/records.ts';
-import { applyGuard } from './squid/guard.ts';
-import { guardOptions } from './squid/guarding.ts';
-import { findSquidUser } from './squid/unix_user.ts';
+import { findSquidUser } from './squid/agent/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
-import { LastUsed, type UseReports } from './usage/last_used.ts';
+import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -33,16 +32,16 @@ export interface EngineOptions {
   log: Logger;
 }
 
-/** What tests and simulations put in place of the real thing. */
-export interface Overrides {
+/** Put in place of the real parts by tests and simulations. */
+export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
-  control?: ControlPlane & UseReports;
+  control?: ControlPlane & LastUsedReports;
   startEngine?: (options: EngineOptions) => Promise<Engine>;
 }
 
 export interface Running extends Local {
-  /** Counts and sends what was transferred last. */
+  /** Counts and sends the last traffic. */
   stop(options?: { leave_running: boolean }): Promise<void>;
 }
 
@@ -53,8 +52,8 @@ const pause_seconds = 30;
  * Runs the node that this machine has joined as, by what is on disk and whether the control plane is
  * there or not. Errors: one sentence when it cannot start.
  */
-export async function runAgent(config: Config, overrides: Overrides = {}): Promise<Running> {
-  const agent = new Agent(config, overrides);
+export async function runAgent(config: Config, doubles: TestDoubles = {}): Promise<Running> {
+  const agent = new Agent(config, doubles);
   try {
     await agent.start();
   } catch (error) {
@@ -69,7 +68,7 @@ class Agent implements Running {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #control: ControlPlane & UseReports;
+  readonly #control: ControlPlane & LastUsedReports;
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
@@ -86,20 +85,20 @@ class Agent implements Running {
   #engine: Engine | undefined;
   #link: Link | undefined;
   #health: HealthChecks | undefined;
-  #lastUsed: LastUsed | undefined;
+  #lastUsed: LastUsedReporter | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
-  #guarded = '';
+  #firewall_exits = '';
   #stopped: Promise<void> | undefined;
 
-  constructor(config: Config, overrides: Overrides) {
+  constructor(config: Config, doubles: TestDoubles) {
     this.#config = config;
     this.#identity = readIdentity(config.state_dir);
-    this.#clock = overrides.clock ?? systemClock;
-    this.#log = overrides.log ?? openLog(config);
+    this.#clock = doubles.clock ?? systemClock;
+    this.#log = doubles.log ?? openLog(config);
     const { url, token } = this.#identity;
-    this.#control = overrides.control ?? new HttpControl({ url, token, signal: this.#over.signal });
-    this.#startEngine = overrides.startEngine ?? startEngine;
+    this.#control = doubles.control ?? new HttpControl({ url, token, signal: this.#over.signal });
+    this.#startEngine = doubles.startEngine ?? startEngine;
     this.#echo_url = config.echo_url ?? `${url}/node/echo`;
   }
 
@@ -148,7 +147,7 @@ class Agent implements Running {
       port_shift,
       health_seconds,
     });
-    const lastUsed = new LastUsed({ engine, control, clock, log });
+    const lastUsed = new LastUsedReporter({ engine, control, clock, log });
     this.#lastUsed = lastUsed;
     this.#link = link;
     this.#health = health;
@@ -159,7 +158,7 @@ class Agent implements Running {
       await health.run(signal);
     });
     this.#keep('usage', (signal) => this.#count(engine, signal));
-    this.#keep('last uses', (signal) => lastUsed.run(signal));
+    this.#keep('last used', (signal) => lastUsed.run(signal));
   }
 
   /** Runs a part until the agent stops. One that fails begins again, and the others go on. */
@@ -183,18 +182,18 @@ class Agent implements Running {
 
   async #catchUp(engine: Engine) {
     const applied = await engine.catchUp();
-    await this.#guard(engine);
+    await this.#applyFirewall(engine);
     return applied;
   }
 
-  /** Keeps the kernel's rules to the exits there are. The engine refuses by itself what they refuse. */
-  async #guard(engine: Engine): Promise<void> {
+  /** Keeps the kernel's rules to the exits there are. The engine denies by itself all that they reject. */
+  async #applyFirewall(engine: Engine): Promise<void> {
     if (this.#config.guard === 'off') return;
-    const options = guardOptions(this.#config, engine.listeners());
+    const options = firewallOptions(this.#config, engine.listeners());
     const exits = options.exit_ips.join();
-    if (exits === this.#guarded) return;
-    await applyGuard(options);
-    this.#guarded = exits;
+    if (exits === this.#firewall_exits) return;
+    await applyFirewall(options);
+    this.#firewall_exits = exits;
   }
 
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
@@ -262,7 +261,7 @@ class Agent implements Running {
   async #stop(leave_running: boolean): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#parts);
-    // Each is done whatever became of the others: above all, what was counted is to be kept.
+    // Each is done whatever became of the others: above all, the counts are to be kept.
     const steps = [
       async () => this.#lastUsed?.collect(),
       async () => this.#engine?.stop({ leave_running }),
@@ -313,7 +312,7 @@ async function startEngine(options: EngineOptions): Promise<Engine> {
     const { startEmbedded } = await import('./embedded/engine.ts');
     return startEmbedded(options);
   }
-  const { startSquid } = await import('./squid/engine.ts');
+  const { startSquid } = await import('./squid/agent/engine.ts');
   return startSquid(options);
 }
 

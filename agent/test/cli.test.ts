@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   state_dir = join(parent, `${++folders}`);
-  control.refusals.clear();
+  control.rejections.clear();
 });
 
 function start(args: string[], env: Record<string, string> = {}): ChildProcess {
@@ -172,7 +172,7 @@ describe('join', () => {
     [{ status: 404, body: '<html>' }, 'answered 404; expected the URL'],
     [{ status: 200, body: '<html>' }, 'the answer is not one of a control plane'],
   ])('says what is wrong when the answer is %j', async (refusal, says) => {
-    control.refusals.set('POST /join', refusal);
+    control.rejections.set('POST /join', refusal);
     const { code, stderr } = await run('join', control.url, 'ewi_x');
     expect([code, stderr]).toEqual([1, expect.stringContaining(says)]);
     expect(existsSync(join(state_dir, 'node.json'))).toBe(false);

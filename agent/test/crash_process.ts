@@ -35,7 +35,7 @@ const change = (revision: number): Told => ({
   ],
 });
 
-/** What it is told, and what it does by itself in between. */
+/** The calls that it is told, and its own work in between. */
 export const story: Array<Told | 'compact' | 'reopen'> = [
   { replaced: { epoch, revision: 10 }, heard_at: noon, records: known },
   change(11),

@@ -1,18 +1,18 @@
-// Decisions: by every history of records the verdict is the oracle's, and no odd spelling of an address gets out.
+// Decisions: by every history of records the decision is the oracle's, and no odd spelling of an address gets out.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import {
+  type Decision,
   decide,
-  explainVerdict,
+  explainDecision,
   mayReach,
   type Rules,
   readCredentials,
-  type Verdict,
 } from '../src/policy/decide.ts';
+import { allReasons, sentenceOf, statusOf } from '../src/policy/denials.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { ServerValue } from '../src/policy/records.ts';
-import { allReasons, sentenceOf, statusOf } from '../src/policy/refusals.ts';
 import {
   hear,
   history,
@@ -28,10 +28,10 @@ import {
 import type { Judgement } from './oracle.ts';
 import { isOnTheInternet } from './special_networks.ts';
 
-/** A verdict in the oracle's words. */
-function inWords(verdict: Verdict): Judgement {
-  if (verdict.verdict !== 'allow') return { reason: verdict.reason };
-  const { authority, contract, user: name, exit_ip, dial, override } = verdict;
+/** A decision in the oracle's words. */
+function inWords(decision: Decision): Judgement {
+  if (decision.verdict !== 'allow') return { reason: decision.reason };
+  const { authority, contract, user: name, exit_ip, dial, override } = decision;
   const { account, user } =
     authority.by === 'probe' ? { account: undefined, user: undefined } : authority;
   return { by: authority.by, account, user, name, contract, exit_ip, dial, override };
@@ -65,13 +65,13 @@ const { policy } = tell(usual);
 policy.heard_at = noon;
 const alice = { source: sourceOfAlice, port: 10_001, method: 'CONNECT', credentials: undefined };
 
-function reach(host: string, destination_port = 443): Verdict['verdict'] | string {
+function reach(host: string, destination_port = 443): Decision['verdict'] | string {
   const verdict = decide(policy, rules, { ...alice, host, destination_port }, noon);
   return verdict.verdict === 'allow' ? 'allow' : verdict.reason;
 }
 
 /**
- * What C libraries read as an IPv4 address (inet_aton): one to four numbers, decimal, octal or
+ * The spellings that C libraries read as an IPv4 address (inet_aton): one to four numbers, decimal, octal or
  * hexadecimal, of which the last fills what is left.
  */
 function inetAton(text: string): boolean {
@@ -86,7 +86,7 @@ function inetAton(text: string): boolean {
   return numbers.slice(0, -1).every((number) => number <= 255) && last < 256 ** (5 - parts.length);
 }
 
-/** What browsers read as an address. */
+/** The address as browsers read it. */
 function whatwg(text: string): boolean {
   const { hostname = '' } = URL.parse(`http://${text}/`) ?? {};
   return /^[\d.]+$|^\[/.test(hostname);
@@ -138,7 +138,7 @@ describe('a destination', () => {
       '127.0.0.1\u00ad',
     ],
     ...['1\u200b27.0.0.1', 'ⓛⓞⓒⓐⓛⓗⓞⓢⓣ', 'bücher.example'],
-    // What belongs to other parts of a URL.
+    // Characters of other parts of a URL.
     ...['a@127.0.0.1', '8.8.8.8@127.0.0.1', '127.0.0.1:80', '127.0.0.1#.example', '127.0.0.1/8'],
     ...['127.0.0.1?.example', '127.0.0.1\\.example', '%31%32%37.0.0.1', '127%2e0.0.1', '[::1]:80'],
     ...['127.0.0.1%00.example', '127.0.0.1\0.example', '127.0.0.1 ', ' 127.0.0.1', '127.0.0.1\n'],
@@ -165,7 +165,7 @@ describe('a destination', () => {
       '*',
     ],
     ...['a b.example', `${'a'.repeat(64)}.example`, `${'a.'.repeat(126)}aa`, 'a.example\r\nX: y'],
-  ])('%j is refused', (host) => {
+  ])('%j is denied', (host) => {
     expect(reach(host)).toBe('destination_refused');
   });
 
@@ -269,10 +269,10 @@ describe('the credentials of a header', () => {
   test('win over the address, though they are of no use', () => {
     const asked = { ...alice, host: 'a.example', destination_port: 443 };
     expect(decide(policy, rules, asked, noon).verdict).toBe('allow');
-    const refused = { verdict: 'challenge', reason: 'bad_token' };
-    expect(decide(policy, rules, { ...asked, credentials: null }, noon)).toEqual(refused);
+    const denied = { verdict: 'challenge', reason: 'bad_token' };
+    expect(decide(policy, rules, { ...asked, credentials: null }, noon)).toEqual(denied);
     const wrong = { user: 'alice', password: 'secret' };
-    expect(decide(policy, rules, { ...asked, credentials: wrong }, noon)).toEqual(refused);
+    expect(decide(policy, rules, { ...asked, credentials: wrong }, noon)).toEqual(denied);
   });
 });
 
@@ -302,10 +302,10 @@ test('what the node has itself is no destination, neither by interface nor by ex
   expect(mayReach(told, { ...rules, allowed: parseNetworks('8.8.4.5') }, '8.8.4.5')).toBe(true);
 });
 
-test('a verdict is explained by its reason, and by what it rests on', () => {
+test('a decision is explained by its reason, and by what it rests on', () => {
   const asked = { ...alice, host: 'a.example', destination_port: 443 };
   const allowed = decide(policy, rules, asked, noon);
-  expect(explainVerdict(allowed)).toEqual({
+  expect(explainDecision(allowed)).toEqual({
     status: 200,
     reason: 'authlist',
     message: 'the connection is allowed',
@@ -314,6 +314,6 @@ test('a verdict is explained by its reason, and by what it rests on', () => {
     const status = statusOf(reason);
     const verdict = status === 407 ? 'challenge' : 'deny';
     const message = sentenceOf(reason);
-    expect(explainVerdict({ verdict, reason })).toEqual({ status, reason, message });
+    expect(explainDecision({ verdict, reason })).toEqual({ status, reason, message });
   }
 });

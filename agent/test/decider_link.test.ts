@@ -1,12 +1,13 @@
-// The agent's end of the line to deciders, with deciders that a test plays: how it asks what authlist entries let in.
+// The agent's end of the line to deciders, with deciders that a test plays: how it asks which authlist entries let somebody in.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { type Use, Uses } from '../src/policy/uses.ts';
-import { DeciderLink, readLines } from '../src/squid/decider_link.ts';
+import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
+import { DeciderLink } from '../src/squid/agent/decider_link.ts';
+import { readLines } from '../src/squid/protocol.ts';
 
 const cleaners: Array<() => unknown> = [];
 afterEach(async () => {
@@ -14,18 +15,23 @@ afterEach(async () => {
 });
 
 const at = 1_800_000_000;
-const useOf = (entry: number): Use => ({ account: 1, entry, at });
+const useOf = (entry: number): LastUsed => ({ account: 1, entry, at });
 
 async function listen(): Promise<DeciderLink> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-decider-'));
   cleaners.push(() => rmSync(dir, { recursive: true, force: true }));
-  const link = new DeciderLink(join(dir, 'agent.sock'), { onRevoked: () => {}, onLost: () => {} });
+  const link = new DeciderLink(join(dir, 'agent.sock'), {
+    onRevoked: () => {},
+    onOpened: () => {},
+    onLost: () => {},
+    opened: () => [],
+  });
   await link.listen(undefined);
   cleaners.push(() => link.close());
   return link;
 }
 
-/** A decider that answers every question by what the test says. */
+/** A decider that responds to every question as the test says. */
 async function decider(link: DeciderLink, answer: (question: number) => unknown) {
   const socket = connect(link.path);
   readLines(socket, (line) => {
@@ -39,7 +45,7 @@ async function decider(link: DeciderLink, answer: (question: number) => unknown)
 
 test('what a decider notes is taken whole, a part at a time', async () => {
   const link = await listen();
-  const uses = new Uses();
+  const uses = new LastUsedTimes();
   uses.add(Array.from({ length: 12_000 }, (_, index) => useOf(index + 1)));
   const parts: number[] = [];
   await decider(link, (most) => {
@@ -47,10 +53,10 @@ test('what a decider notes is taken whole, a part at a time', async () => {
     parts.push(part.length);
     return part;
   });
-  const taken = await link.takeUses();
+  const taken = await link.takeLastUsed();
   expect(new Set(taken.map(({ entry }) => entry)).size).toBe(12_000);
   expect(parts).toEqual([5000, 5000, 2000]);
-  expect(await link.takeUses()).toEqual([]);
+  expect(await link.takeLastUsed()).toEqual([]);
 });
 
 test('a decider that leaves tells what it noted, and it is known without any', async () => {
@@ -58,13 +64,13 @@ test('a decider that leaves tells what it noted, and it is known without any', a
   const socket = await decider(link, () => []);
   socket.end(`${JSON.stringify({ opened: [], uses: [useOf(1)] })}\n`);
   await once(socket, 'close');
-  expect(await link.takeUses()).toEqual([useOf(1)]);
-  expect(await link.takeUses()).toEqual([]);
+  expect(await link.takeLastUsed()).toEqual([useOf(1)]);
+  expect(await link.takeLastUsed()).toEqual([]);
 });
 
 test('a decider of an earlier version, which does not know the question, does no harm', async () => {
   const link = await listen();
   await decider(link, () => ({ verdict: { verdict: 'deny', reason: 'wrong_port' } }));
-  expect(await link.takeUses()).toEqual([]);
+  expect(await link.takeLastUsed()).toEqual([]);
   expect(link.isConnected).toBe(true);
 });

@@ -1,10 +1,10 @@
-// An engine without a proxy: it follows the policy on disk as real ones do, and judges what a test asks.
+// An engine without a proxy: it follows the policy on disk as real ones do, and decides the requests of a test.
 
 import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
-import { decide, type ProxyRequest, type Rules, type Verdict } from '../src/policy/decide.ts';
+import { type Decision, decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
+import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
-import { type Use, Uses } from '../src/policy/uses.ts';
 import { Replica } from '../src/store/replica.ts';
 
 export const openRules: Rules = {
@@ -17,14 +17,14 @@ export const openRules: Rules = {
 export class FakeEngine implements Engine {
   readonly name = 'embedded';
   readonly replica: Replica;
-  readonly uses = new Uses();
+  readonly uses = new LastUsedTimes();
   readonly #now: () => number;
   readonly #rules: Rules;
   catchUps = 0;
-  /** What catching up fails with, or waits for, while it is set. */
+  /** While it is set, catching up fails with it, or waits for it. */
   fault: Error | undefined;
   gate: Promise<void> | undefined;
-  /** What the next poll tells. */
+  /** The response of the next poll. */
   finished: Finished[] = [];
   open: Traffic[] = [];
   stopped: { leave_running: boolean } | undefined;
@@ -43,8 +43,8 @@ export class FakeEngine implements Engine {
     return this.replica.position;
   }
 
-  /** What happens to a client's CONNECT. */
-  connect(more: Partial<ProxyRequest> = {}): Verdict {
+  /** The decision about a client's CONNECT. */
+  connect(more: Partial<ProxyRequest> = {}): Decision {
     const now = this.#now();
     const verdict = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
     if (verdict.verdict === 'allow') this.uses.note(verdict.authority, now);
@@ -54,14 +54,14 @@ export class FakeEngine implements Engine {
   async explain(request: ProxyRequest): Promise<Explanation> {
     const { policy, position } = this.replica;
     if (!position) throw new Error('there is no policy yet');
-    return { verdict: decide(policy, this.#rules, request, this.#now()), position };
+    return { decision: decide(policy, this.#rules, request, this.#now()), position };
   }
 
   async poll(): Promise<Poll> {
     return { finished: this.finished.splice(0), open: this.open, cursor: null };
   }
 
-  async takeUses(): Promise<Use[]> {
+  async takeLastUsed(): Promise<LastUsed[]> {
     return this.uses.take();
   }
 

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Clock, systemClock } from '../src/clock.ts';
 
-/** Who sleeps the shortest wakes up a moment later, and so much time has passed for everybody. */
+/** The shortest sleep ends a moment later, and so much time has then passed for all. */
 export class HastyClock implements Clock {
   seconds = 1_800_000_000;
   #slept = 0;

@@ -12,9 +12,9 @@ import { type Clock, systemClock } from '../src/clock.ts';
 import { destinationOf } from '../src/health/echo.ts';
 import {
   type ExitHealth,
+  evaluate,
   HealthChecks,
   type HealthOptions,
-  judge,
   type Outcome,
 } from '../src/health/health.ts';
 import { probeUser } from '../src/policy/decide.ts';
@@ -43,7 +43,7 @@ describe('the status of an exit', () => {
     ['frrrrr', 'ok', 'a failure before the last five'],
     ['fffrrrrr', 'ok', 'well again'],
   ])('after %j is %s: %s', (letters, status) => {
-    expect(judge([...letters].map((letter) => outcomes[letter] as Outcome))).toBe(status);
+    expect(evaluate([...letters].map((letter) => outcomes[letter] as Outcome))).toBe(status);
   });
 });
 
@@ -321,7 +321,7 @@ describe('a check', () => {
 });
 
 describe('a round of checks', () => {
-  test('does not blame the exits when the echo is down, and judges them as before when it is back', async () => {
+  test('does not blame the exits when the echo is down, and evaluates them as before when it is back', async () => {
     await start(2);
     const checks = checksOf();
     await checks.checkAll(never);

@@ -26,7 +26,7 @@ export function createSigningKey(kid: string): SigningKey {
   return { public: { kid, public_key }, private: pair.privateKey };
 }
 
-/** What the control plane does: `[format, kid, account, user, token_version, expiry]`, signed. */
+/** Signs as the control plane does: `[format, kid, account, user, token_version, expiry]`. */
 export function signToken(
   key: SigningKey,
   values: readonly unknown[] = [1, key.public.kid, 1, 1, 1, noon + 60],
@@ -261,7 +261,7 @@ const record: fc.Arbitrary<NodeRecord> = fc.oneof(
   { weight: 2, arbitrary: whole },
 );
 
-/** What a snapshot may begin with: then most requests have something to be judged by. */
+/** The beginning of a snapshot: with it most requests meet some records. */
 export const usual: NodeRecord[] = [
   { kind: 'server', value: server },
   { kind: 'keys', value: keys },

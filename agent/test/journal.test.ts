@@ -15,7 +15,7 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch, Tick, UsageRow } from '../src/usage/ledger.ts';
+import type { Batch, Tick, UsageRow } from '../src/usage/journal_state.ts';
 
 const log = pino({ level: 'silent' });
 const noon = 1_800_014_400;
@@ -153,7 +153,7 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
       if (!isAppended) rewritten += 1;
       if (kept === undefined) return { result };
       await journal.close();
-      // What was there before a rewriting ends with the last line but one.
+      // The lines that were there before a rewriting end with the last but one.
       const safe = isAppended ? before.length : after.lastIndexOf(10, -2) + 1;
       truncateSync(path, safe + Math.round(((after.length - safe) * kept) / 1000));
       if (!isAppended && kept < 300) writeFileSync(path, before);

@@ -1,9 +1,9 @@
 // When authlist entries last let somebody in: what is noted of decisions, and how it is reported.
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { keptLog } from '../../server/test/harness.ts';
 import type { Authority } from '../src/policy/decide.ts';
-import { type Use, Uses } from '../src/policy/uses.ts';
-import { LastUsed } from '../src/usage/last_used.ts';
+import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
+import { LastUsedReporter } from '../src/usage/last_used_reporter.ts';
 import { HastyClock } from './hasty_clock.ts';
 
 const minute = 1_800_000_000;
@@ -17,7 +17,7 @@ const by = (account: number, entry: number): Authority => ({
 
 describe('what is noted', () => {
   test('is the latest minute of each entry, and is told once', () => {
-    const uses = new Uses();
+    const uses = new LastUsedTimes();
     for (const at of [minute + 59, minute + 121, minute + 60]) uses.note(by(1, 1), at);
     uses.note(by(2, 1), minute + 5);
     uses.note(by(1, 2), minute);
@@ -32,7 +32,7 @@ describe('what is noted', () => {
   });
 
   test('is nothing of tokens and of the checks of the node itself', () => {
-    const uses = new Uses();
+    const uses = new LastUsedTimes();
     uses.note({ by: 'probe' }, minute);
     const claims = { kid: 'k', account: 1, user: 1, token_version: 1, expiry: minute };
     uses.note({ by: 'token', ...claims }, minute);
@@ -40,7 +40,7 @@ describe('what is noted', () => {
   });
 
   test('is handed out in parts, each use in one of them', () => {
-    const uses = new Uses();
+    const uses = new LastUsedTimes();
     for (let at = 0; at < 10; at += 1) uses.note(by(at % 3, at), minute);
     const parts = [uses.take(4), uses.take(4), uses.take(4), uses.take(4)];
     expect(parts.map(({ length }) => length)).toEqual([4, 4, 2, 0]);
@@ -50,15 +50,15 @@ describe('what is noted', () => {
 
 /** A reporter with an engine that notes what the test says, and a control plane that answers as it says. */
 function scene() {
-  const engine = new Uses();
-  const told: Use[][] = [];
+  const engine = new LastUsedTimes();
+  const told: LastUsed[][] = [];
   const answers: Error[] = [];
   const { log, lines } = keptLog();
   const clock = new HastyClock();
-  const lastUsed = new LastUsed({
-    engine: { takeUses: async () => engine.take() },
+  const lastUsed = new LastUsedReporter({
+    engine: { takeLastUsed: async () => engine.take() },
     control: {
-      async reportUses(uses) {
+      async reportLastUsed(uses) {
         const error = answers.shift();
         if (error) throw error;
         told.push(uses);
@@ -82,7 +82,7 @@ describe('the report', () => {
     const running = lastUsed.run(stop.signal);
     for (let reports = 1; reports <= 3; reports += 1) {
       engine.note(by(1, 1), clock.now());
-      while (told.length < reports) await new Promise((resolve) => setTimeout(resolve, 1));
+      await vi.waitFor(() => expect(told).toHaveLength(reports), { timeout: 5000, interval: 1 });
     }
     stop.abort();
     await running;

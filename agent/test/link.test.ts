@@ -200,13 +200,13 @@ describe('a node', () => {
     await first.stop();
     const second = await scene({ dir: first.dir });
     for (const path of ['GET /snapshot', 'GET /changes']) {
-      second.control.refusals.set(path, { status: 503 });
+      second.control.rejections.set(path, { status: 503 });
     }
     second.run();
     await second.control.until(() => second.engine.connect().verdict === 'allow');
     expect(second.link.status().state).toBe('connecting');
     await second.control.until(() => second.link.faults().length === 1);
-    second.control.refusals.clear();
+    second.control.rejections.clear();
     await second.follow();
     expect(second.control.asked).not.toContain('GET /snapshot');
   });
@@ -235,11 +235,11 @@ describe('a new snapshot is taken', () => {
     control.revision = 100;
     control.records = [...listed(later), alice(false)];
     const half = control.snapshot().slice(0, -20);
-    control.refusals.set('GET /snapshot', { status: 200, body: half });
+    control.rejections.set('GET /snapshot', { status: 200, body: half });
     cause(made);
     await control.until(() => control.asked.filter((one) => one === 'GET /snapshot').length > 2);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
-    control.refusals.clear();
+    control.rejections.clear();
     const before = control.resumed.length;
     await control.until(() => control.acknowledged.at(-1)?.epoch === 'e2');
     expect(engine.connect()).toMatchObject({ reason: 'inactive_user' });
@@ -250,7 +250,7 @@ describe('a new snapshot is taken', () => {
 
   test('when the log no longer reaches back', () =>
     replaced(({ control }) => {
-      control.refusals.set('GET /changes', { status: 409 });
+      control.rejections.set('GET /changes', { status: 409 });
       control.cut();
     }));
 
@@ -258,7 +258,7 @@ describe('a new snapshot is taken', () => {
 
   test('when an acknowledgement is refused as of another history', () =>
     replaced(({ control }) => {
-      control.refusals.set('POST /acks', { status: 409 });
+      control.rejections.set('POST /acks', { status: 409 });
       control.write('id: e1:2\nevent: position\ndata: 2\n\n');
     }));
 
@@ -286,7 +286,7 @@ describe('a new snapshot is taken', () => {
     await follow();
     const { catchUps } = engine;
     const [changes = ''] = readdirSync(dir).filter((name) => name.endsWith('.changes'));
-    // What the agent wrote is gone, and it does not know.
+    // The agent's last lines are gone, and it does not know.
     const path = join(dir, changes);
     const { size } = statSync(path);
     engine.gate = control.until(() => statSync(path).size > size).then(() => truncateSync(path, 0));
@@ -309,7 +309,7 @@ describe('a record that cannot be applied', () => {
   test('in the stream leads to one new snapshot, and is not stored', async () => {
     const { control, engine, follow, link, store } = await scene({ clock: new HastyClock() });
     await follow();
-    control.refusals.set('GET /snapshot', { status: 503 });
+    control.rejections.set('GET /snapshot', { status: 503 });
     const faults: string[] = [];
     control.change(alice(false), useless);
     await control.until(() => {
@@ -320,7 +320,7 @@ describe('a record that cannot be applied', () => {
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
     expect(store.position?.revision).toBe(1);
     control.records.push(alice(false));
-    control.refusals.clear();
+    control.rejections.clear();
     await control.until(() => control.acknowledged.at(-1)?.revision === 2);
     const taken = snapshots(control);
     control.position();
@@ -365,7 +365,7 @@ test('a node that is told when to come back comes later than that, not at once w
   };
   const { control, run } = await scene({ clock: { ...systemClock, sleep } });
   const headers = { 'retry-after': '3600' };
-  control.refusals.set('GET /snapshot', { status: 503, headers });
+  control.rejections.set('GET /snapshot', { status: 503, headers });
   run();
   await control.until(() => pauses.length > 10);
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(30);
@@ -378,7 +378,7 @@ describe('a node whose token is refused', () => {
   const body = { message: 'The node token is not known or was revoked.' };
   const refused = { status: 401, headers, body };
 
-  test('lets nobody in after three refusals over half a minute, also after a restart', async () => {
+  test('lets nobody in after three rejections over half a minute, also after a restart', async () => {
     const clock = new HastyClock();
     const { control, dir, engine, follow, link, store } = await scene({ clock });
     await follow();
@@ -389,8 +389,8 @@ describe('a node whose token is refused', () => {
       forgot_after ||= clock.steady() - start;
       return replace(received, heard_at);
     };
-    control.refusals.set('GET /changes', refused);
-    control.refusals.set('GET /snapshot', refused);
+    control.rejections.set('GET /changes', refused);
+    control.rejections.set('GET /snapshot', refused);
     control.cut();
     await control.until(() => engine.connect().verdict === 'deny');
     expect(forgot_after).toBeGreaterThan(30);
@@ -403,10 +403,10 @@ describe('a node whose token is refused', () => {
     restarted.replica.close();
 
     // The token is good after all: the node starts over.
-    control.refusals.delete('GET /snapshot');
-    control.refusals.set('GET /changes', { status: 409 });
+    control.rejections.delete('GET /snapshot');
+    control.rejections.set('GET /changes', { status: 409 });
     await control.until(() => store.position?.epoch === 'e1');
-    control.refusals.clear();
+    control.rejections.clear();
     await control.until(() => engine.connect().verdict === 'allow');
     await control.until(() => link.status().state === 'following');
   });
@@ -421,7 +421,7 @@ describe('a node whose token is refused', () => {
       if (isFull()) throw new Error('ENOSPC: no space left on device');
       await replace(received, heard_at);
     };
-    for (const path of ['GET /changes', 'GET /snapshot']) control.refusals.set(path, refused);
+    for (const path of ['GET /changes', 'GET /snapshot']) control.rejections.set(path, refused);
     control.cut();
     await control.until(() => engine.connect().verdict === 'deny');
     expect(engine.connect()).toMatchObject({ reason: 'not_ready' });
@@ -436,13 +436,13 @@ describe('a node whose token is refused', () => {
     const clock = new HastyClock();
     const { control, engine, follow, link } = await scene({ clock });
     await follow();
-    control.refusals.set('GET /changes', refusal);
+    control.rejections.set('GET /changes', refusal);
     const before = control.asked.length;
     control.cut();
     const changes = () => control.asked.slice(before).filter((one) => one === 'GET /changes');
     await control.until(() => changes().length >= times);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
-    control.refusals.clear();
+    control.rejections.clear();
     await control.until(() => link.status().state === 'following');
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
   });

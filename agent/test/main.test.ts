@@ -229,12 +229,12 @@ describe('a running agent', () => {
     const policy = join(state_dir, 'policy');
     const snapshot = readdirSync(policy).find((name) => name.endsWith('.snapshot')) ?? '';
     writeFileSync(join(policy, snapshot), 'no snapshot\n');
-    control.refusals.set('GET /snapshot', { status: 503 });
+    control.rejections.set('GET /snapshot', { status: 503 });
     const running = await start();
     const storeFaults = () =>
       running.status().faults.filter((fault) => fault.startsWith('The policy on disk: '));
     expect(storeFaults()).toHaveLength(1);
-    control.refusals.clear();
+    control.rejections.clear();
     await control.until(() => running.engine.connect().verdict === 'allow');
     expect(storeFaults()).toEqual([]);
   });
@@ -297,19 +297,19 @@ describe('a running agent', () => {
     expect(running.engine.connect({ source: '192.0.2.11' }).verdict).not.toBe('allow');
     await running.stop();
     const at = expect.any(Number);
-    expect(control.uses).toEqual([{ uses: [{ account: 1, entry: 1, at }] }]);
+    expect(control.lastUsed).toEqual([{ uses: [{ account: 1, entry: 1, at }] }]);
   });
 
   test('keeps what it cannot send when it stops, and sends it after the next start', async () => {
     const { control, start } = await machine();
     const running = await start();
     await control.until(() => control.acknowledged.length > 0);
-    control.refusals.set('POST /usage', { status: 503 });
+    control.rejections.set('POST /usage', { status: 503 });
     const at = control.revision + 1_700_000_000;
     running.engine.finished.push({ connection: 'c1', account: 1, user: 1, up: 1, down: 2, at });
     await running.stop();
     expect(control.usage).toEqual([]);
-    control.refusals.clear();
+    control.rejections.clear();
     await start();
     await control.until(() => control.usage.length === 1);
   });

@@ -1,7 +1,7 @@
 // Judges requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
 import type { Allowed, ProxyRequest, Rules } from '../src/policy/decide.ts';
+import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
-import type { Reason } from '../src/policy/refusals.ts';
 import { isOnTheInternet, numberOf } from './special_networks.ts';
 
 /** A token that the control plane issued, and by which key. */
@@ -13,11 +13,11 @@ export interface Issued {
   expiry: number;
 }
 
-/** What the oracle is told of the world, instead of working it out. */
+/** Facts of the world that the oracle is told, instead of working them out. */
 export interface World {
   /** Every genuine token. */
   issued: ReadonlyMap<string, Issued>;
-  /** What a destination stands for: a hostname, an address, or nothing that may be reached. */
+  /** The meaning of a destination: a hostname, an address, or nothing that may be reached. */
   destinations: ReadonlyMap<string, { hostname: string } | { ip: string } | undefined>;
   /** The addresses that the operator allows, first and last. */
   allowed: ReadonlyArray<readonly [string, string]>;
@@ -109,14 +109,14 @@ export class Oracle {
     return this.#objectionTo(person, contract.port_scheme, now);
   }
 
-  /** Who asks, or why that is not known. */
+  /** The user who asks, or why that is not known. */
   #identify(request: ProxyRequest, scheme: string, now: number): Person | Reason {
     return request.credentials === undefined
       ? this.#byAddress(request.source, scheme, now)
       : this.#byToken(request.credentials, now);
   }
 
-  /** What speaks against a known person on a port of this scheme. */
+  /** The objection to a known person on a port of this scheme. */
   #objectionTo(person: Person, scheme: string, now: number): Reason | undefined {
     const contract = this.#contract(person.account);
     const user = this.#list('user').find(
@@ -247,7 +247,7 @@ function compare(one: number[], other: number[]): number {
   return at < 0 ? 0 : (one[at] as number) - (other[at] as number);
 }
 
-/** What each port of the server means: base + port_base, and 500 more for the override port. */
+/** The meaning of each port of the server: base + port_base, and 500 more for the override port. */
 function portsOf(server: ServerValue): Map<number, Port> {
   const ports = server.port_schemes.flatMap(({ name: scheme, bases }) =>
     bases

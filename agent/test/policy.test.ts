@@ -1,4 +1,4 @@
-// What a node knows: a matter of its records alone, never of how often and on which way they came.
+// The policy of a node depends on its records alone, never on how often and in which way they came.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../src/policy/decide.ts';

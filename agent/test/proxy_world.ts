@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import { vi } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Engine, Traffic } from '../src/engine.ts';
@@ -28,7 +29,7 @@ export const otherOriginIp = '127.78.2.2';
 /** The origin is there, too; it must never be reached there. */
 export const privateIp = '127.78.3.1';
 export const nameServerIp = '127.78.2.53';
-/** Clients: accounts 1 and 2 have their addresses on authlists, the third has nobody's. */
+/** Clients: accounts 1 and 2 have their addresses on authlists, the third is on none. */
 export const sources = ['127.78.4.1', '127.78.4.2', '127.78.4.3'] as const;
 
 /** Tests that run at once listen on different ports. */
@@ -43,7 +44,7 @@ export const overridePort = base + 501;
 
 const key = createSigningKey('k1');
 
-/** What an operator of the node allows, in these tests. */
+/** The rules of the node's operator, in these tests. */
 export const rules = {
   connect_ports: [{ first: 81, last: 65_535 }],
   http_ports: [{ first: 81, last: 65_535 }],
@@ -172,7 +173,7 @@ export function createCertificate(name: string): KeyPair {
 
 // ---- The origin ---------------------------------------------------------------------------
 
-/** What the origin saw of a request. */
+/** A request, as the origin saw it. */
 export interface Seen {
   /** The address that was dialled, and the one it came from. */
   at: string;
@@ -193,7 +194,7 @@ export interface Origin {
   stop(): Promise<void>;
 }
 
-/** Answers what it saw; `/bytes/N` as many bytes. At every address of the machine. */
+/** Responds with the request as it saw it; to `/bytes/N` with as many bytes. At every address of the machine. */
 export async function startOrigin(): Promise<Origin> {
   const pair = createCertificate('www.example');
   const dialled = new Set<string>();
@@ -420,12 +421,12 @@ export async function ask(through: Through, method: string, target: string): Pro
   }
 }
 
-/** What the origin saw of a plain request. */
+/** A plain request, as the origin saw it. */
 export async function see(through: Through, url: string): Promise<Seen> {
   return read(await ask(through, 'GET', url));
 }
 
-/** What the origin says in an answer that it saw. Errors: it was not the origin. */
+/** The request that the origin saw, by its response. Errors: the response is not the origin's. */
 export function read({ status, body }: Answer): Seen {
   if (status !== 200) throw new Error(`${status}: ${body}`);
   return JSON.parse(body) as Seen;
@@ -453,7 +454,7 @@ export class Usage {
     this.#engine = engine;
   }
 
-  /** From now on: what was under way before is over. */
+  /** From now on: the requests that were under way before are over. */
   static async from(engine: Engine): Promise<Usage> {
     const usage = new Usage(engine);
     await until(async () => {
@@ -492,8 +493,8 @@ export class Usage {
 
 /** Waits until something holds, for ten seconds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 200; !(await holds()); left--) {
-    if (left === 0) throw new Error('it did not come to hold');
-    await sleep(50);
-  }
+  const check = async () => {
+    if (!(await holds())) throw new Error('it did not come to hold');
+  };
+  await vi.waitFor(check, { timeout: 10_000 });
 }

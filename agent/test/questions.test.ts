@@ -1,4 +1,4 @@
-// What an operator is told of a connection: the verdict, and whose request by which record it would be.
+// Explanations for an operator: the decision, and the user and the record that it rests on.
 import { expect, test } from 'vitest';
 import { answerOf, requestOf } from '../src/link/questions.ts';
 import { decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
@@ -57,8 +57,8 @@ function ask(more: Partial<ProxyRequest>, change: NodeRecord[] = []) {
     destination_port: 443,
   };
   const request = { ...requestOf(question), ...more };
-  const verdict = decide(policy, rules, request, 1000);
-  return answerOf({ verdict, position: { epoch: 'e', revision: 14 } });
+  const decision = decide(policy, rules, request, 1000);
+  return answerOf({ decision, position: { epoch: 'e', revision: 14 } });
 }
 
 test('an allowed connection is told with the records that decided, exit and address', () => {

@@ -153,7 +153,7 @@ test('it loads again when the store took another snapshot', async () => {
   append([entry(2, 8)]);
   expect(await replica.catchUp()).toBe('all');
   expectAll();
-  // Who still judges by the old one is not disturbed.
+  // A worker that still decides by the old one is not disturbed.
   expect(policy.findEntry('default', '192.0.2.7')).toBeDefined();
 });
 

@@ -1,18 +1,18 @@
-// What every engine must do for clients: the same scenarios, with real sockets, for each.
+// The scenarios that every engine must pass: the same for each, with real sockets.
 import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../src/engine.ts';
 import type { Rules } from '../src/policy/decide.ts';
+import { bodyOf, type Reason, statusOf } from '../src/policy/denials.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
-import { bodyOf, type Reason, statusOf } from '../src/policy/refusals.ts';
 import { seed } from './histories.ts';
 import * as t from './proxy_world.ts';
 
 export interface NodeOptions {
   records: NodeRecord[];
-  /** What its name server knows. */
+  /** The names that its name server knows. */
   names?: t.Names;
   rules?: Partial<Rules>;
   settings?: Record<string, string>;
@@ -31,7 +31,7 @@ export interface ProxyNode {
 
 export type StartNode = (options: NodeOptions) => Promise<ProxyNode>;
 
-/** Addresses as nobody writes them who means well; each leads to a private one, if it leads anywhere. */
+/** Addresses in spellings that only an attacker uses; each leads to a private one, if it leads anywhere. */
 const oddHosts = [
   ...['127.1', '127.78.769', '2135818497', '0x7f4e0301', '0x7f.0x4e.3.1', '0177.0116.3.1'],
   ...['127.078.3.1', '127.78.3.1.', '127.78.3.01', '127.78.3.1%00', '127.78.3.1%2e'],
@@ -114,7 +114,7 @@ export function engineScenarios(name: string, start: StartNode): void {
 
       test('an authlist entry is used by what it lets in, and by nothing else', async () => {
         const { engine } = node;
-        await engine.takeUses();
+        await engine.takeLastUsed();
         for (const answer of await askBoth(tokened(2))) expect(answer.status).toBe(200);
         const refused = await t.ask({ ...normal, from: second }, 'GET', `http://${t.privateIp}/`);
         expect(refused.status).toBe(403);
@@ -122,16 +122,16 @@ export function engineScenarios(name: string, start: StartNode): void {
           ...{ source: second, port: t.normalPort, method: 'GET', host: t.originIp },
           ...{ destination_port: origin.port, credentials: undefined },
         });
-        expect(explained.verdict.verdict).toBe('allow');
-        expect(await engine.takeUses()).toEqual([]);
+        expect(explained.decision.verdict).toBe('allow');
+        expect(await engine.takeLastUsed()).toEqual([]);
 
         const minute = () => t.now() - (t.now() % 60);
         const begin = minute();
         for (const answer of await askBoth(normal)) expect(answer.status).toBe(200);
-        const uses = await engine.takeUses();
+        const uses = await engine.takeLastUsed();
         expect(uses).toEqual([{ account: 1, entry: 1, at: expect.any(Number) }]);
         expect([begin, minute()]).toContain(uses[0]?.at);
-        expect(await engine.takeUses()).toEqual([]);
+        expect(await engine.takeLastUsed()).toEqual([]);
       });
 
       test('a TLS port takes both kinds of requests', async () => {
@@ -173,11 +173,11 @@ export function engineScenarios(name: string, start: StartNode): void {
       test('what would happen is told by the same policy', async () => {
         const question = { source: '127.78.4.1', port: t.normalPort, method: 'CONNECT' };
         const asked = { ...question, host: t.originIp, destination_port: 443 };
-        const { verdict, position } = await node.engine.explain({
+        const { decision, position } = await node.engine.explain({
           ...asked,
           credentials: undefined,
         });
-        expect(verdict).toMatchObject({ verdict: 'allow', exit_ip: t.exits[0] });
+        expect(decision).toMatchObject({ verdict: 'allow', exit_ip: t.exits[0] });
         expect(position.epoch).toBe('e1');
       });
     });

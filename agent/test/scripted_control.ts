@@ -1,10 +1,11 @@
 // A control plane that says what a test tells it to, over real HTTP, and remembers what it was told.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { vi } from 'vitest';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
 
-/** What a request is answered with in place of the usual. */
-export interface Refusal {
+/** A response in place of the usual one. */
+export interface Rejection {
   status: number;
   /** JSON, unless it is a text. */
   body?: object | string;
@@ -19,13 +20,12 @@ interface Answered {
 export class ScriptedControl {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #streams = new Set<ServerResponse>();
-  readonly #watchers = new Set<() => void>();
   url = '';
   epoch = 'e1';
   revision = 1;
   records: NodeRecord[] = [];
   /** By `METHOD /path` below /node; removed by the test. */
-  readonly refusals = new Map<string, Refusal>();
+  readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
   /** Everything that was asked: `GET /snapshot`. */
@@ -34,7 +34,7 @@ export class ScriptedControl {
   readonly resumed: string[] = [];
   readonly acknowledged: Position[] = [];
   readonly usage: unknown[] = [];
-  readonly uses: unknown[] = [];
+  readonly lastUsed: unknown[] = [];
   readonly health: unknown[] = [];
   readonly answers: Answered[] = [];
 
@@ -86,42 +86,28 @@ export class ScriptedControl {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Resolves when this holds after a request. Errors: after five seconds. */
+  /** Resolves when this holds. Errors: after five seconds, with the last requests. */
   async until(met: () => boolean): Promise<void> {
-    const deadline = performance.now() + 5000;
-    while (!met()) {
-      if (performance.now() > deadline) {
-        throw new Error(
-          `not met; asked: ${this.asked.slice(-20)}; acknowledged: ${JSON.stringify(this.acknowledged.slice(-5))}`,
-        );
-      }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 5);
-        this.#watchers.add(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
-    }
+    const check = () => {
+      if (met()) return;
+      const acknowledged = JSON.stringify(this.acknowledged.slice(-5));
+      throw new Error(`not met; asked: ${this.asked.slice(-20)}; acknowledged: ${acknowledged}`);
+    };
+    await vi.waitFor(check, { timeout: 5000, interval: 5 });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
     const text = await readText(request);
     this.asked.push(asked);
-    try {
-      const refusal = this.refusals.get(asked);
-      if (refusal) {
-        const { status, body = { message: `${status}` }, headers = {} } = refusal;
-        response.writeHead(status, headers);
-        response.end(typeof body === 'string' ? body : JSON.stringify(body));
-      } else if (asked === 'GET /snapshot') response.end(this.snapshot());
-      else if (asked === 'GET /changes') this.#open(request, response);
-      else await this.#take(asked, JSON.parse(text), response);
-    } finally {
-      for (const tell of this.#watchers) tell();
-      this.#watchers.clear();
-    }
+    const rejection = this.rejections.get(asked);
+    if (rejection) {
+      const { status, body = { message: `${status}` }, headers = {} } = rejection;
+      response.writeHead(status, headers);
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    } else if (asked === 'GET /snapshot') response.end(this.snapshot());
+    else if (asked === 'GET /changes') this.#open(request, response);
+    else await this.#take(asked, JSON.parse(text || '{}'), response);
   }
 
   #open(request: IncomingMessage, response: ServerResponse): void {
@@ -153,8 +139,8 @@ export class ScriptedControl {
     } else if (asked === 'POST /usage') {
       this.usage.push(body);
       send(200, { counted: true, left_out: [] });
-    } else if (asked === 'POST /uses') {
-      this.uses.push(body);
+    } else if (asked === 'POST /last-used') {
+      this.lastUsed.push(body);
       send(204);
     } else if (asked === 'POST /health') {
       this.health.push(body);

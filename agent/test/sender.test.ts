@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keptLog, startTestApp } from '../../server/test/harness.ts';
 import type { Clock } from '../src/clock.ts';
+import { ControlError } from '../src/link/control_error.ts';
 import { Journal } from '../src/usage/journal.ts';
-import type { Batch, UsageRow } from '../src/usage/ledger.ts';
+import type { Batch, UsageRow } from '../src/usage/journal_state.ts';
 import { Sender } from '../src/usage/sender.ts';
 
 const noon = 1_800_014_400;
@@ -26,9 +27,18 @@ const rowOf = (account: number, up: number, at = noon): UsageRow => ({
   down: 0,
 });
 
-function refusal(status: number, message: string): Error {
-  return Object.assign(new Error(message), { status });
+function rejection(status: number, message: string, about: object = {}): Error {
+  return new ControlError(message, { status, ...about });
 }
+
+/** The rejection of the first row for its age, by a control plane that names the field and by one of before codes. */
+const tooOldBy = {
+  'names the field': (about: object = {}) =>
+    rejection(400, 'Too old.', { code: 'invalid_field', field: 'rows.0.at', ...about }),
+  'sends no codes': (about: object = {}) => rejection(400, 'Too old.', about),
+};
+const tooOlds = Object.entries(tooOldBy);
+const tooOld = tooOldBy['names the field'];
 
 /** Answers as it is told to, in turn, then counts everything. */
 class ScriptedControl {
@@ -53,10 +63,12 @@ const newSender = () => new Sender({ journal, control, clock, log: kept.log, rep
 const messages = () => kept.lines.map(({ msg }) => msg);
 const add = (rows: UsageRow[]) =>
   journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
+const untilSent = () =>
+  vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 5000, interval: 1 });
 /** Until everything is acknowledged. */
 async function runUntilSent(sender = newSender()): Promise<void> {
   const running = sender.run(stop.signal);
-  while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await untilSent();
   stop.abort();
   await running;
 }
@@ -81,7 +93,7 @@ test('rows are sent as soon as there are any, one batch after another, with a re
   const running = newSender().run(stop.signal);
   for (const account of [1, 2]) {
     await add([rowOf(account, 10)]);
-    while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    await untilSent();
   }
   stop.abort();
   await running;
@@ -100,7 +112,7 @@ test('what comes while it rests is one batch, and a stop ends the rest', async (
   await add([rowOf(1, 10)]);
   const sender = newSender();
   const running = sender.run(stop.signal);
-  while (journal.pending().length > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await untilSent();
   await add([rowOf(1, 20)]);
   await add([rowOf(1, 30)]);
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -119,7 +131,7 @@ test('numbers rise in a journal, also past what was too old and over a restart',
   for (const at of [noon, noon - 41 * day, noon]) {
     journal = await Journal.open(path, { log: kept.log });
     await add([rowOf(1, 10, at)]);
-    if (at < noon) control.script.push(refusal(400, 'rows.0.at: older than 40 days'));
+    if (at < noon) control.script.push(tooOld());
     await newSender().send();
     const { boot, seq } = control.sent.at(-1) as Batch;
     numbers.push([boot, seq]);
@@ -130,10 +142,11 @@ test('numbers rise in a journal, also past what was too old and over a restart',
 
 test.each([
   ['the network', new Error('connect ECONNREFUSED')],
-  ['a revoked token', refusal(401, 'The token is not known.')],
-  ['a conflict', refusal(409, 'Take a new snapshot.')],
-  ['a refusal', refusal(400, 'rows.0.user: 0 is less than 1.')],
-  ['an overload', refusal(503, 'Try again later. rows.0.at: older than you think.')],
+  ['a revoked token', rejection(401, 'The token is not known.')],
+  ['a conflict', rejection(409, 'Take a new snapshot.')],
+  ['a fault', rejection(400, 'rows.0.user: 0 is less than 1.')],
+  ['a field', rejection(400, 'Not valid.', { code: 'invalid_field', field: 'rows.0.user' })],
+  ['an overload', rejection(503, 'Try again later. rows.0.at: older than you think.')],
 ])(
   'a batch that fails for %s is kept and sent again under its name, after a growing, random delay',
   async (_, failure) => {
@@ -162,35 +175,33 @@ test.each([
   },
 );
 
-test('rows that are too old are dropped with a cry, and the rest of the batch is sent', async () => {
-  const old = [rowOf(1, 10, noon - 50 * day), rowOf(3, 30, noon - 60 * day)];
-  await add([old[0] as UsageRow, rowOf(2, 20), old[1] as UsageRow]);
-  control.script.push(
-    refusal(400, 'rows.0.at: older than 40 days; usage that old is not counted any more.'),
-  );
-  await runUntilSent();
-  expect(control.sent[1]).toEqual({ boot: journal.boot, seq: 1, rows: [rowOf(2, 20)] });
-  expect(kept.lines).toMatchObject([{ level: 50, rows: 2, bytes: 40, first: old }]);
-  expect(slept).toEqual([3]);
-});
+test.each(tooOlds)(
+  'rows too old for one that %s are dropped with a cry, and the rest is sent',
+  async (_, tooOld) => {
+    const old = [rowOf(1, 10, noon - 50 * day), rowOf(3, 30, noon - 60 * day)];
+    await add([old[0] as UsageRow, rowOf(2, 20), old[1] as UsageRow]);
+    control.script.push(tooOld());
+    await runUntilSent();
+    expect(control.sent[1]).toEqual({ boot: journal.boot, seq: 1, rows: [rowOf(2, 20)] });
+    expect(kept.lines).toMatchObject([{ level: 50, rows: 2, bytes: 40, first: old }]);
+    expect(slept).toEqual([3]);
+  },
+);
 
 test('a batch of which all is too old is over', async () => {
   await add([rowOf(1, 10, 1)]);
-  control.script.push(refusal(400, 'rows.0.at: older than 40 days'));
+  control.script.push(tooOld());
   await runUntilSent();
   expect(control.sent).toHaveLength(1);
 });
 
-describe('rows that are too old by the clock of the control plane alone', () => {
-  const tooOld = (more: object) =>
-    Object.assign(refusal(400, 'rows.0.at: older than 40 days'), more);
-
+describe.each(tooOlds)('rows too old by the clock alone of one that %s', (_, tooOld) => {
   test('are sent with as much added as our clock is behind, which is a fault', async () => {
     const sender = newSender();
     const days = 100.5;
-    const sendFrom = async (rows: UsageRow[], refusals: number) => {
+    const sendFrom = async (rows: UsageRow[], rejections: number) => {
       await add(rows);
-      for (let left = refusals; left > 0; left--) {
+      for (let left = rejections; left > 0; left--) {
         control.script.push(tooOld({ answered_at: noon + days * day }));
       }
       await sender.send();
@@ -214,8 +225,8 @@ describe('rows that are too old by the clock of the control plane alone', () => 
 
   test('but for those that are too old by ours, too', async () => {
     await add([rowOf(1, 10, noon - 41 * day), rowOf(2, 20)]);
-    const refused = tooOld({ answered_at: noon + 50 * day });
-    control.script.push(refused, refused);
+    const rejected = tooOld({ answered_at: noon + 50 * day });
+    control.script.push(rejected, rejected);
     await newSender().send();
     expect(control.sent.at(-1)?.rows).toEqual([rowOf(2, 20, noon + 50 * day)]);
     expect(kept.lines).toMatchObject([{ rows: 1, bytes: 10 }, { level: 50 }]);
@@ -250,8 +261,10 @@ test('the control plane itself: old rows are refused as the sender expects, the 
   const real = {
     async reportUsage(batch: Batch) {
       const response = await node.send('POST', '/usage', batch);
-      const body = (await response.json()) as { message: string };
-      if (response.status !== 200) throw refusal(response.status, body.message);
+      const body = (await response.json()) as { message: string; code?: string; field?: string };
+      if (response.status !== 200) {
+        throw rejection(response.status, body.message, { ...body, answered_at: t.now() });
+      }
       // The first answer gets lost on the way.
       if (lost-- > 0) throw new Error('socket hang up');
       return body as unknown as { counted: boolean; left_out: number[] };

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Authority, decide, type ProxyRequest } from '../src/policy/decide.ts';
-import type { Reason } from '../src/policy/refusals.ts';
+import type { Reason } from '../src/policy/denials.ts';
 import { Sessions } from '../src/policy/sessions.ts';
 import { hear, history, moment, noon, request, rules, seed, tell, usual } from './histories.ts';
 

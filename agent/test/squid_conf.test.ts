@@ -1,4 +1,4 @@
-// What Squid is told, as text; and the parts that a real Squid is not needed for.
+// The configuration of Squid, as text; its file of listeners; and the parts that a real Squid is not needed for.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,19 +6,17 @@ import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
 import { mayDial, parseNetworks, refusedIpv4, refusedIpv6 } from '../src/address.ts';
-import type { Authority } from '../src/policy/decide.ts';
+import { allReasons, bodyOf } from '../src/policy/denials.ts';
 import type { Listener } from '../src/policy/policy.ts';
-import { allReasons, bodyOf } from '../src/policy/refusals.ts';
-import { Sessions } from '../src/policy/sessions.ts';
-import { Census } from '../src/squid/census.ts';
+import { dialScript } from '../src/squid/conf/destinations.ts';
+import { listenersFile, readListeners } from '../src/squid/conf/listeners_file.ts';
+import { errorPages } from '../src/squid/conf/pages.ts';
 import {
   type ConfOptions,
-  dialScript,
   divideListeners,
-  errorPages,
   squidConf,
   squidPaths,
-} from '../src/squid/conf.ts';
+} from '../src/squid/conf/squid_conf.ts';
 
 const listener = (port: number, exit_ip: string, tls = false): Listener => ({
   port,
@@ -69,7 +67,7 @@ test('a connection leaves from the exit of its port, and from nowhere in the oth
     'tcp_outgoing_address 198.51.100.1 exit_0',
     'acl exit_1 myportname p10002',
     'tcp_outgoing_address 2600::2 exit_1',
-    // Of nobody: to bind them fails.
+    // No machine has these: to bind them fails.
     'tcp_outgoing_address 100::1',
     'tcp_outgoing_address 240.0.0.1',
   ]);
@@ -173,23 +171,45 @@ test.each([
   }
 });
 
-test('a connection is forgotten when a list misses it that began after it was let in', () => {
-  const sessions = new Sessions();
-  const census = new Census(sessions);
-  const authority: Authority = { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' };
-  const none = { added: [], removed: [] };
-  census.admit('short', authority);
-  census.admit('long', authority);
-  // The list may have been made before they were let in.
-  expect(census.take(none)).toEqual([]);
-  expect(sessions.size).toBe(2);
-  expect(census.take({ added: ['long'], removed: [] })).toEqual([['long', authority]]);
-  expect([...sessions.all()]).toEqual([['long', authority]]);
-  expect(census.take(none)).toEqual([]);
-  expect(sessions.size).toBe(1);
-  const other = { ...authority, user: 2 };
-  census.admit('long', other);
-  expect(census.take(none)).toEqual([['long', other]]);
-  census.take({ added: [], removed: ['long'] });
-  expect(sessions.size).toBe(0);
+test('the file of listeners tells what the squid.conf beside it listens on, at whatever step an agent ends', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-listeners-'));
+  try {
+    const paths = squidPaths(dir);
+    const at = (port: number) => [{ port, exit_ip: '198.51.100.1', tls: false }];
+    expect(readListeners(paths)).toEqual([]);
+    writeFileSync(paths.listeners, listenersFile(paths, 'first', at(10_001)));
+    expect(readListeners(paths)).toEqual([]);
+    writeFileSync(paths.conf, 'first');
+    expect(readListeners(paths)).toEqual(at(10_001));
+    // Twice in vain: the configuration that they were to go with never took its place.
+    for (const proposed of ['second', 'third']) {
+      writeFileSync(paths.listeners, listenersFile(paths, proposed, at(10_002)));
+      expect(readListeners(paths)).toEqual(at(10_001));
+    }
+    writeFileSync(paths.conf, 'third');
+    expect(readListeners(paths)).toEqual(at(10_002));
+    // A configuration that is not in force any more is forgotten.
+    const text = listenersFile(paths, 'fourth', at(10_003));
+    expect(Object.keys(JSON.parse(text))).toHaveLength(2);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test('without its listeners, or with others\u2019, it is not known what a squid.conf listens on', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-listeners-'));
+  try {
+    const paths = squidPaths(dir);
+    writeFileSync(paths.conf, 'of an earlier agent');
+    expect(readListeners(paths)).toBeUndefined();
+    for (const text of ['', 'null', '{"half', listenersFile(paths, 'another', [])]) {
+      writeFileSync(paths.listeners, text);
+      expect([text, readListeners(paths)]).toEqual([text, undefined]);
+    }
+    const listeners = [{ port: 10_001, exit_ip: '198.51.100.1', tls: true }];
+    writeFileSync(paths.listeners, listenersFile(paths, 'of an earlier agent', listeners));
+    expect(readListeners(paths)).toEqual(listeners);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
 });

@@ -1,4 +1,4 @@
-// The Squid engine when something in or around it fails: nobody gets further than they may, and Squid lives on.
+// The Squid engine when something in or around it fails: no client gets further than it may, and Squid lives on.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -40,7 +40,7 @@ test('a custom DNS entry whose address cannot be put in place is refused, not pa
   const target = `www.example:${origin.port}`;
   const [squid] = node.squids();
   for (const method of ['GET', 'CONNECT']) {
-    // A Squid whose helper dies before it ever answered gives up itself.
+    // A Squid whose helper dies before it ever responded gives up itself.
     const { at } = await t.see({ port: t.overridePort }, `http://${target}/`);
     expect(at).toBe(t.otherOriginIp);
     origin.dialled.clear();

@@ -1,4 +1,4 @@
-// What the Squid engine let in can be ended, whatever became of Squid, its decider or the agent meanwhile.
+// Connections that the Squid engine let in can be ended, whatever became of Squid, its decider or the agent meanwhile.
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -84,6 +84,28 @@ test('a tunnel of before an agent with other settings is revoked by it', async (
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   await apply(inactive);
   await tunnel.ended();
+});
+
+test('a tunnel of before an agent that finds no file of listeners lives on, and is revoked by it', async () => {
+  const one = await start();
+  const tunnel = await t.openTunnel(byToken, to);
+  await poll(one, 3);
+  const old = deciderOf(one.squids()[0]);
+  await one.engine.stop({ leave_running: true });
+  // As an agent of before this file left it.
+  rmSync(join(one.dir, 'squid/0/listeners.json'));
+  await one.restart();
+  await poll(one, 3);
+  await one.engine.catchUp();
+  await untilReplaced(one, old);
+  await poll(one, 6);
+  expect(one.engine.faults()).toEqual([]);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  expect((await one.engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
+  await one.apply(inactive);
+  await tunnel.ended();
+  await one.apply(oneExit());
+  await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
 });
 
 test('what a killed decider had let in and not told is closed, and nothing else', async () => {
@@ -191,8 +213,8 @@ test('without an exit no Squid is started at changes, and what would happen is e
   for (let left = 3; left > 0; left--) await apply(inactive);
   expect(performance.now() - begun).toBeLessThan(1500);
   expect(squids()).toEqual([]);
-  const { verdict, position } = await engine.explain(request);
-  expect(verdict).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
+  const { decision, position } = await engine.explain(request);
+  expect(decision).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
   expect(position.revision).toBe(5);
   await apply(t.serverRecord());
   expect((await t.ask(normal, 'GET', url)).status).toBe(200);

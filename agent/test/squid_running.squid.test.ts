@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { startSquid } from '../src/squid/engine.ts';
-import { findSquidUser, findUnreadable } from '../src/squid/unix_user.ts';
+import { startSquid } from '../src/squid/agent/engine.ts';
+import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
 import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
 
@@ -129,7 +129,7 @@ test('what authlist entries let in is not forgotten when a decider is replaced, 
   const { apply, squids, restart } = await start();
   let told: unknown[] = [];
   const areTold = async () => {
-    told = (await node?.engine.takeUses()) ?? [];
+    told = (await node?.engine.takeLastUsed()) ?? [];
     return told.length > 0;
   };
   const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];
@@ -168,7 +168,7 @@ test('a decider that dies is replaced, and knows what the dead one had let in', 
 
 test('a decider that hangs is found out and replaced', async () => {
   const { squids, engine } = await start();
-  // A Squid whose first decider dies young, and before it ever answered, gives up itself.
+  // A Squid whose first decider dies young, and before it ever responded, gives up itself.
   expect(await reasonFor(normal)).toBe('let in');
   const hung = deciderOf(squids()[0]) ?? 0;
   process.kill(hung, 'SIGSTOP');

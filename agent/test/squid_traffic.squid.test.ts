@@ -1,4 +1,4 @@
-// Usage from a real Squid and a real kernel, to the byte, against what a raw client counts on its own socket.
+// Usage from a real Squid and a real kernel, to the byte, against the counts of a raw client on its own socket.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,24 +7,35 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { MeterLog, meterFormat } from '../src/squid/meter_log.ts';
-import { DestroyedSockets, killSockets, listSockets } from '../src/squid/sockets.ts';
-import { SquidTraffic } from '../src/squid/traffic.ts';
+import type { Authority } from '../src/policy/decide.ts';
+import { Connections, type TrackedSquid } from '../src/squid/agent/connections.ts';
+import { DestroyedSockets } from '../src/squid/agent/destroyed_sockets.ts';
+import { MeterLog, meterFormat } from '../src/squid/agent/meter_log.ts';
+import { killSockets, listSockets } from '../src/squid/sockets.ts';
 
 const port = 18_431;
 let dir: string;
 let squid: ChildProcess;
 let origin: Server;
 let origin_port: number;
-let traffic: SquidTraffic;
+let connections: Connections;
 let destroyed: DestroyedSockets;
 let cursor: unknown;
 /** Deciders know of connections that are open, or were a moment ago. */
 let isOurs: (connection: string) => boolean;
 
-const metered = () => [
-  { log: new MeterLog(join(dir, 'access.log')), ports: [port], tls_ports: new Set<number>() },
-];
+const authority: Authority = { by: 'authlist', account: 1, user: 2, entry: 1, ip: '127.0.0.1' };
+
+const tracked = (): TrackedSquid => ({
+  number: 0,
+  log: new MeterLog(join(dir, 'access.log')),
+  ports: [port],
+  tls_ports: new Set<number>(),
+  async tellDeciders(listed, take) {
+    take(listed.filter((one) => isOurs(one)).map((one) => [one, authority]));
+    return true;
+  },
+});
 
 /** Starts Squid with one port, where everybody is user 2 of account 1. */
 async function startSquid(): Promise<void> {
@@ -126,7 +137,7 @@ class Client {
 }
 
 const poll = async () => {
-  const answer = await traffic.poll(cursor, metered(), 1);
+  const answer = await connections.poll(cursor, [tracked()], 1);
   cursor = JSON.parse(JSON.stringify(answer.cursor));
   return answer;
 };
@@ -136,10 +147,7 @@ const sumOf = (rows: Array<{ up: number; down: number }>) => ({
 });
 const start = () => {
   isOurs = () => true;
-  traffic = new SquidTraffic({
-    listSockets,
-    ownerOf: (connection) => (isOurs(connection) ? { account: 1, user: 2 } : undefined),
-  });
+  connections = new Connections({ listSockets, closeSuspects: () => {} });
 };
 
 beforeAll(async () => {
@@ -171,14 +179,16 @@ beforeEach(async () => {
 test('plain requests on a kept-alive connection count to the byte, each once', async () => {
   const client = new Client();
   for (const bytes of [0, 1, 1000, 300_000]) await client.get(bytes);
+  const name = `127.0.0.1:${client.socket.localPort}>${port}`;
   const first = await poll();
+  const between = connections.stateOf(name);
   await client.get(77);
   await client.close();
   const second = await poll();
   const counted = sumOf([...first.finished, ...second.finished]);
   expect(counted).toEqual({ up: client.sent, down: client.received });
   expect(first.open).toEqual([]);
-  expect(second.ended.size).toBe(1);
+  expect([between, connections.stateOf(name)]).toEqual(['open', undefined]);
 });
 
 test('a tunnel counts while it is open, and to the byte when it is over', async () => {
@@ -269,7 +279,7 @@ test('of a Squid that is killed the last bytes come from the kernel', async () =
   const { finished, open } = await poll();
   expect(finished).toEqual([]);
   expect(open).toEqual([]);
-  const last = traffic.died([port], destroyed.recent(), new Set(), 1);
+  const last = connections.died(tracked(), destroyed.recent(), 1);
   expect(last.length).toBe(20);
   const sum = sumOf(last);
   const truth = {

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Store, type StoreOptions } from '../src/store/store.ts';
 import { noon, usual } from './histories.ts';
@@ -233,10 +233,6 @@ test('two snapshots at a time do not mix', async () => {
 
 // ---- Compaction ---------------------------------------------------------------------------
 
-const until = async (condition: () => boolean) => {
-  while (!condition()) await sleep(5);
-};
-
 test('many changes become a new snapshot by themselves, and the old files go', async () => {
   const { dir, store } = await filled({ compact_bytes: 10_000 });
   const told: Told[] = [first];
@@ -251,8 +247,11 @@ test('many changes become a new snapshot by themselves, and the old files go', a
   while (told.length < 50) grow();
   expect(snapshots()).toEqual(before);
   while (told.length < 150) grow();
-  await until(() => readdirSync(dir).length === 2 && snapshots()[0] !== before[0]);
-  // What was appended while the snapshot was made is in the file after it.
+  await vi.waitFor(
+    () => expect([readdirSync(dir).length, snapshots()[0] !== before[0]]).toEqual([2, true]),
+    { timeout: 60_000, interval: 5 },
+  );
+  // Changes that were appended while the snapshot was made are in the file after it.
   expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(told) });
 });
 
@@ -299,7 +298,7 @@ test('a compaction that is given up while it writes leaves nothing behind', asyn
   const given = store.compact();
   given.catch(() => undefined);
   const partials = () => readdirSync(dir).filter((name) => name.endsWith('.partial'));
-  await until(() => partials().length > 0);
+  await vi.waitFor(() => expect(partials()).not.toEqual([]), { timeout: 60_000, interval: 5 });
   await store.close();
   await expect(given).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
   expect(partials()).toEqual([]);

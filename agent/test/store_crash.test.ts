@@ -56,7 +56,7 @@ function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; ca
   });
 }
 
-/** What is on disk is what was told up to some call, not before the last one acknowledged. */
+/** Expects on disk all that was told up to some call, not before the last one acknowledged. */
 async function expectPrefix(dir: string, acknowledged: number, death: string): Promise<number> {
   const found = await readStored(dir);
   const length = [...told.keys(), told.length].findLast(
@@ -76,7 +76,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
     expect(acknowledged).toBe(told.length);
     expect(calls.length).toBeGreaterThan(3);
     for (const [at, call] of [...calls].entries()) {
-      // What is synced matters to a loss of power; what is killed has it in the system's memory.
+      // A sync matters to a loss of power; after a kill the system's memory still holds the bytes.
       if (call !== 's') deaths.push(`${thread}:${at + 1}:before`);
       if (call === 'w' || call === 'a') deaths.push(`${thread}:${at + 1}:half`);
     }

@@ -1,4 +1,4 @@
-// What the tests of the policy on disk share: snapshots as the control plane sends them, and what a policy must then be.
+// Shared by the tests of the policy on disk: snapshots as the control plane sends them, and the policy that must come of them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { Replica } from '../src/store/replica.ts';
 
 export const epoch = '618e5642-1011-4b80-a662-5093b4533f07';
 
-/** What one call told the store. */
+/** The content of one call of the store. */
 export type Told =
   | { replaced: Position; heard_at: number; records: NodeRecord[] }
   | { revision: number; heard_at: number; records: NodeRecord[] };
@@ -29,7 +29,7 @@ export async function* inPieces(text: string, length = 1000): AsyncGenerator<Uin
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
 
-/** What the policy must be, by the simplest means: everything told since the last snapshot, in memory. */
+/** The policy as it must be, by the simplest means: everything told since the last snapshot, in memory. */
 export function stateAfter(told: readonly Told[]): unknown {
   const policy = new Policy();
   for (const one of told.slice(told.findLastIndex((one) => 'replaced' in one))) {
@@ -60,7 +60,7 @@ export function stateOf(policy: Policy): unknown {
   };
 }
 
-/** What a process that starts now finds on disk. */
+/** The policy that a process finds on disk when it starts now. */
 export async function readStored(
   dir: string,
 ): Promise<{ position: Position | undefined; state: unknown }> {

@@ -25,7 +25,7 @@ function signedText(text: string): string {
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** What decodes to the same bytes: the last character of 64 bytes has four bits that carry nothing. */
+/** A spelling that decodes to the same bytes: the last character of 64 bytes has four bits that carry nothing. */
 const otherSpellings = [...alphabet]
   .map((last) => signature.slice(0, -1) + last)
   .filter((text) => text !== signature)
@@ -134,7 +134,7 @@ describe('a token', () => {
   });
 });
 
-describe('a verdict on a signature', () => {
+describe('the result of checking a signature', () => {
   test('is remembered until the keys are replaced, were it by the same', () => {
     const reader = readerOf(key);
     const first = reader.read(genuine);

@@ -56,21 +56,6 @@ export interface AccountChanges {
   token_lifetime_seconds?: number;
 }
 
-export interface AccountServer {
-  /** Server short name. */
-  server: string;
-  /** Fully-qualified domain name. */
-  hostname: string;
-  /** Own limit of the server on this contract; null: the network limit. */
-  limit_bytes: number | null;
-  /** Bytes in the running billing period. */
-  usage: number;
-  /** Whether its own limit is used up. */
-  over_limit: boolean;
-  /** When it was added to the contract. */
-  added_at: number;
-}
-
 export interface AccountServerSettings {
   /** Own limit of the server on this contract; null: the network limit. */
   limit_bytes?: number | null;
@@ -140,7 +125,7 @@ export interface AnyServer {
   location: Location;
   /** Whether it is on the contract. */
   on_contract: boolean;
-  /** Whether an admin can add it: it is not on the contract, it listens on the account's port scheme, and the operator leaves that to accounts. */
+  /** Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's). */
   can_add: boolean;
 }
 
@@ -407,12 +392,12 @@ export interface EntryNode {
   id: number;
   /** What the machine calls itself. */
   name: string;
-  /** Whether it acknowledged lately. The live nodes count; where none is, all do. */
+  /** Whether it was heard of lately. The live nodes count; where none is, all do. */
   live: boolean;
-  /** Every change up to it is applied. */
-  applied_revision: number;
   /** Whether it has applied the entry's last change. */
   applied: boolean;
+  /** Every change up to it is applied. */
+  applied_revision: number;
 }
 
 export interface ExitIpSettings {
@@ -734,7 +719,7 @@ export interface Node {
 export interface NodeOfEntry {
   /** What the machine calls itself. */
   name: string;
-  /** Whether it was heard of lately. */
+  /** Whether it was heard of lately. The live nodes count; where none is, all do. */
   live: boolean;
   /** Whether it has applied the entry's last change. */
   applied: boolean;
@@ -769,21 +754,6 @@ export interface OperatorAuthlistEntry {
   last_used_at: number | null;
 }
 
-export interface OperatorOverride {
-  /** Id of the entry on this account. */
-  id: number;
-  /** Short name of the server where the entry is active. */
-  server: string;
-  /** Hostname that is overridden. */
-  hostname: string;
-  /** IP address the hostname resolves to. */
-  ip: string;
-  /** When the entry expires. */
-  expiry: number;
-  /** Its state. */
-  status: 'pending' | 'active' | 'expiring' | 'expired';
-}
-
 export interface OperatorToken {
   /** Names it in paths. */
   id: number;
@@ -798,7 +768,7 @@ export interface OperatorToken {
 export interface OverrideOnNodes {
   /** Id of the entry on this account. */
   id: number;
-  /** Short name of its server. */
+  /** Short name of the server where the entry is active. */
   server: string;
   /** Hostname that is overridden. */
   hostname: string;
@@ -861,6 +831,12 @@ export interface OwnServer {
   services: string[];
   location: Location;
   usage: Usage;
+  /** Own limit of the server on this contract; null: the network limit. */
+  limit_bytes: number | null;
+  /** Whether its own limit is used up. */
+  over_limit: boolean;
+  /** When it was added to the contract. */
+  added_at: number;
   nodes: {
     /** Nodes that serve it. */
     all: number;
@@ -1185,25 +1161,6 @@ export interface UsageReport {
   total: number;
 }
 
-export interface User {
-  /** Numeric user id. */
-  id: number;
-  /** Username the user authenticates with. */
-  name: string;
-  /** Descriptive name. */
-  display_name: string;
-  /** Whether the user is enabled. */
-  active: boolean;
-  /** Permissions. */
-  flags: {
-    proxy: boolean;
-    billing: boolean;
-    admin: boolean;
-  };
-  /** Increasing it invalidates all earlier tokens of that user. */
-  token_version: number;
-}
-
 export interface UserSigningIn {
   /** Numeric user id. */
   id: number;
@@ -1255,7 +1212,65 @@ export interface ViewedToken {
 }
 
 /** The code of an error, for programs. */
-export type ErrorCode = string;
+export type ErrorCode =
+  | 'bad_request'
+  | 'invalid_field'
+  | 'body_too_large'
+  | 'headers_too_large'
+  | 'request_timeout'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'precondition_failed'
+  | 'too_many_requests'
+  | 'internal_error'
+  | 'unavailable'
+  | 'other_session'
+  | 'session_ended'
+  | 'wrong_password'
+  | 'wrong_code'
+  | 'code_used_up'
+  | 'second_factor_required'
+  | 'password_needed'
+  | 'throttled'
+  | 'origin_rejected'
+  | 'flag_needed'
+  | 'contract_suspended'
+  | 'contract_expired'
+  | 'address_taken'
+  | 'hostname_taken'
+  | 'list_full'
+  | 'unknown_user'
+  | 'server_not_on_contract'
+  | 'removal_gone'
+  | 'name_taken'
+  | 'last_admin'
+  | 'port_taken'
+  | 'unknown_port_scheme'
+  | 'port_scheme_in_use'
+  | 'port_scheme_missing'
+  | 'unknown_server'
+  | 'server_in_use'
+  | 'not_viewable'
+  | 'last_token'
+  | 'inventory_invalid'
+  | 'inventory_conflict'
+  | 'invite_unknown'
+  | 'node_token_unknown'
+  | 'snapshot_needed'
+  | 'row_invalid'
+  | 'question_over'
+  | 'no_live_node'
+  | 'token_missing'
+  | 'token_unknown'
+  | 'token_expired'
+  | 'token_read_only'
+  | 'other_variant'
+  | 'rate_limited'
+  | 'maintenance'
+  | 'idempotency_mismatch';
 
 /** Method and path of each operation. */
 export const operations = {
@@ -1277,6 +1292,7 @@ export const operations = {
   console_create_override: { method: 'POST', path: '/console/overrides' },
   console_remove_all_overrides: { method: 'DELETE', path: '/console/overrides' },
   console_restore_overrides: { method: 'POST', path: '/console/overrides/restore' },
+  console_get_override: { method: 'GET', path: '/console/overrides/{id}' },
   console_change_override: { method: 'PATCH', path: '/console/overrides/{id}' },
   console_remove_override: { method: 'DELETE', path: '/console/overrides/{id}' },
   console_change_password: { method: 'PUT', path: '/console/password' },
@@ -1302,6 +1318,7 @@ export const operations = {
   console_get_usage: { method: 'GET', path: '/console/usage' },
   console_list_users: { method: 'GET', path: '/console/users' },
   console_create_user: { method: 'POST', path: '/console/users' },
+  console_get_user: { method: 'GET', path: '/console/users/{user}' },
   console_change_user: { method: 'PATCH', path: '/console/users/{user}' },
   console_invite_user: { method: 'POST', path: '/console/users/{user}/invite' },
   console_end_user_sessions: { method: 'DELETE', path: '/console/users/{user}/sessions' },
@@ -1311,7 +1328,12 @@ export const operations = {
   admin_create_account: { method: 'POST', path: '/admin/accounts' },
   admin_get_account: { method: 'GET', path: '/admin/accounts/{account}' },
   admin_change_account: { method: 'PATCH', path: '/admin/accounts/{account}' },
+  admin_list_account_audit: { method: 'GET', path: '/admin/accounts/{account}/audit' },
   admin_list_account_authlist: { method: 'GET', path: '/admin/accounts/{account}/authlist' },
+  admin_create_account_authlist_entry: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/authlist',
+  },
   admin_remove_all_account_authlist_entries: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist',
@@ -1320,11 +1342,18 @@ export const operations = {
     method: 'POST',
     path: '/admin/accounts/{account}/authlist/restore',
   },
+  admin_change_account_authlist_entry: {
+    method: 'PATCH',
+    path: '/admin/accounts/{account}/authlist/{id}',
+  },
   admin_remove_account_authlist_entry: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist/{id}',
   },
+  admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
+  admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
   admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
+  admin_create_account_override: { method: 'POST', path: '/admin/accounts/{account}/overrides' },
   admin_remove_all_account_overrides: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/overrides',
@@ -1334,6 +1363,10 @@ export const operations = {
     path: '/admin/accounts/{account}/overrides/restore',
   },
   admin_get_account_override: { method: 'GET', path: '/admin/accounts/{account}/overrides/{id}' },
+  admin_change_account_override: {
+    method: 'PATCH',
+    path: '/admin/accounts/{account}/overrides/{id}',
+  },
   admin_remove_account_override: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/overrides/{id}',
@@ -1355,6 +1388,10 @@ export const operations = {
   admin_get_account_user: { method: 'GET', path: '/admin/accounts/{account}/users/{user}' },
   admin_change_account_user: { method: 'PATCH', path: '/admin/accounts/{account}/users/{user}' },
   admin_invite_user: { method: 'POST', path: '/admin/accounts/{account}/users/{user}/invite' },
+  admin_end_user_sessions: {
+    method: 'DELETE',
+    path: '/admin/accounts/{account}/users/{user}/sessions',
+  },
   admin_reset_user_sign_in: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/users/{user}/sign-in',
@@ -1472,6 +1509,10 @@ export interface Operations {
     given: { body: Restore };
     response: OverridesRestoreOutcome;
   };
+  console_get_override: {
+    given: { path: { id: number } };
+    response: OverrideOnNodes;
+  };
   console_change_override: {
     given: { path: { id: number }; body: ConsoleOverrideChanges };
     response: ConsoleOverride;
@@ -1510,7 +1551,7 @@ export interface Operations {
   };
   console_add_server: {
     given: { path: { server: string } };
-    response: undefined;
+    response: OwnServer;
   };
   console_remove_server: {
     given: { path: { server: string } };
@@ -1580,6 +1621,10 @@ export interface Operations {
     given: { body: NewAccountUser };
     response: UserSigningIn;
   };
+  console_get_user: {
+    given: { path: { user: string } };
+    response: UserSigningIn;
+  };
   console_change_user: {
     given: { path: { user: string }; body: AccountUserChanges };
     response: UserSigningIn;
@@ -1616,29 +1661,53 @@ export interface Operations {
     given: { path: { account: string }; body: AccountChanges };
     response: Account;
   };
+  admin_list_account_audit: {
+    given: { path: { account: string }; query: { before?: number; limit?: number } };
+    response: AuditEntry[];
+  };
   admin_list_account_authlist: {
     given: { path: { account: string } };
     response: OperatorAuthlistEntry[];
   };
+  admin_create_account_authlist_entry: {
+    given: { path: { account: string }; body: NewAuthlistEntry };
+    response: OperatorAuthlistEntry;
+  };
   admin_remove_all_account_authlist_entries: {
     given: { path: { account: string } };
-    response: undefined;
+    response: RemovedEntries;
   };
   admin_restore_account_authlist: {
     given: { path: { account: string }; body: Restore };
     response: RestoreOutcome;
   };
+  admin_change_account_authlist_entry: {
+    given: { path: { account: string; id: number }; body: ConsoleAuthlistEntryChanges };
+    response: OperatorAuthlistEntry;
+  };
   admin_remove_account_authlist_entry: {
     given: { path: { account: string; id: number } };
     response: undefined;
   };
+  admin_get_account_contract: {
+    given: { path: { account: string } };
+    response: ConsoleContract;
+  };
+  admin_list_account_network: {
+    given: { path: { account: string } };
+    response: AnyServer[];
+  };
   admin_list_account_overrides: {
     given: { path: { account: string } };
-    response: OperatorOverride[];
+    response: ConsoleOverride[];
+  };
+  admin_create_account_override: {
+    given: { path: { account: string }; body: NewOverride };
+    response: ConsoleOverride;
   };
   admin_remove_all_account_overrides: {
     given: { path: { account: string } };
-    response: undefined;
+    response: RemovedEntries;
   };
   admin_restore_account_overrides: {
     given: { path: { account: string }; body: Restore };
@@ -1647,6 +1716,10 @@ export interface Operations {
   admin_get_account_override: {
     given: { path: { account: string; id: number } };
     response: OverrideOnNodes;
+  };
+  admin_change_account_override: {
+    given: { path: { account: string; id: number }; body: ConsoleOverrideChanges };
+    response: ConsoleOverride;
   };
   admin_remove_account_override: {
     given: { path: { account: string; id: number } };
@@ -1658,11 +1731,11 @@ export interface Operations {
   };
   admin_list_account_servers: {
     given: { path: { account: string } };
-    response: AccountServer[];
+    response: OwnServer[];
   };
   admin_set_account_server: {
     given: { path: { account: string; server: string }; body: AccountServerSettings };
-    response: AccountServer;
+    response: OwnServer;
   };
   admin_remove_account_server: {
     given: { path: { account: string; server: string } };
@@ -1699,23 +1772,27 @@ export interface Operations {
   };
   admin_list_account_users: {
     given: { path: { account: string } };
-    response: User[];
+    response: UserSigningIn[];
   };
   admin_create_account_user: {
     given: { path: { account: string }; body: NewAccountUser };
-    response: User;
+    response: UserSigningIn;
   };
   admin_get_account_user: {
     given: { path: { account: string; user: string } };
-    response: User;
+    response: UserSigningIn;
   };
   admin_change_account_user: {
     given: { path: { account: string; user: string }; body: AccountUserChanges };
-    response: User;
+    response: UserSigningIn;
   };
   admin_invite_user: {
     given: { path: { account: string; user: string } };
     response: HandedCode;
+  };
+  admin_end_user_sessions: {
+    given: { path: { account: string; user: string } };
+    response: undefined;
   };
   admin_reset_user_sign_in: {
     given: { path: { account: string; user: string } };
@@ -1727,7 +1804,7 @@ export interface Operations {
   };
   admin_raise_token_version: {
     given: { path: { account: string; user: string } };
-    response: User;
+    response: UserSigningIn;
   };
   admin_list_audit: {
     given: { query: { account?: string; before?: number; limit?: number } };

@@ -29,7 +29,7 @@ export const description = `Exitward runs a proxy or VPN network. This document 
 One server speaks both at once, from the same data. The half of the Basic pair that holds the API token decides: as the **password** with an empty username the request speaks the *current* variant, as the **username** with an empty password the *earlier* one. A path of the other variant answers 404 and names the right one.
 
 ## Errors
-Every error body is exactly \`{"message": "…"}\`, for a person to read. Checks run in this order, and the first that fails answers: 401 unknown token, 404 no such path or record for this account, 405 wrong method, 403 not allowed, 400 the request itself, 409 it does not fit the records. A request that is no valid HTTP is answered 400, 408 or 431, and the connection is closed.
+An error has a \`message\`, for a person to read, and a code, for programs to decide by: sentences may be improved on any day, codes stay. Under \`/v0\` the body is exactly \`{"message": "…"}\` and the code is in the header \`exitward-error\`; everywhere else it is \`{"message", "code", "field"?}\`, where \`field\` names the field of the request at fault. Checks run in this order, and the first that fails answers: 401 unknown token, 404 no such path or record for this account, 405 wrong method, 403 not allowed, 400 the request itself, 409 it does not fit the records. A request that is no valid HTTP is answered 400, 408 or 431, and the connection is closed.
 
 ## Reading
 HEAD works wherever GET does. Every GET under \`/v0\` carries an \`ETag\`: send it back as \`If-None-Match\` to get 304 while nothing has changed, or as \`If-Match\` on PATCH and DELETE to change only what you have seen (else 412).

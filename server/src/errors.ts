@@ -5,6 +5,8 @@ export const errorCodes = [
   'bad_request',
   'invalid_field',
   'body_too_large',
+  'headers_too_large',
+  'request_timeout',
   'unauthorized',
   'forbidden',
   'not_found',
@@ -36,6 +38,33 @@ export const errorCodes = [
   'removal_gone',
   'name_taken',
   'last_admin',
+  // Accounts, servers, inventory, nodes.
+  'port_taken',
+  'unknown_port_scheme',
+  'port_scheme_in_use',
+  'port_scheme_missing',
+  'unknown_server',
+  'server_in_use',
+  'not_viewable',
+  'last_token',
+  'inventory_invalid',
+  'inventory_conflict',
+  'invite_unknown',
+  'node_token_unknown',
+  'snapshot_needed',
+  'row_invalid',
+  'question_over',
+  'no_live_node',
+  // API tokens, and the state of the service.
+  'token_missing',
+  'token_unknown',
+  'token_expired',
+  'token_read_only',
+  'other_variant',
+  'rate_limited',
+  'maintenance',
+  'idempotency_mismatch',
+  // Nodes.
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

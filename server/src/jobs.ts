@@ -1,16 +1,17 @@
-// What happens by itself: expiries, purges, new billing periods, lost nodes, token use written down.
-import { markTokenUsed, sweepLimits } from './accounts/accounts.ts';
+// Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
+import { sweepLimits } from './accounts/accounts.ts';
 import { removeOldAudit } from './audit.ts';
 import { sweepEntries } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
+import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
-import { removeOldAnswers } from './http/idempotency.ts';
+import { GeoWatch } from './geo/geo.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
-import { GeoWatch, sweepServerLimits } from './servers/servers.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
+import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals } from './usage/usage.ts';
 
 interface Job {
@@ -20,7 +21,7 @@ interface Job {
   purges: boolean;
   /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
   after_seconds?: (config: Config) => number;
-  /** Does one batch; answers how many records it took. */
+  /** Does one batch; returns how many records it took. */
   run: (tx: Transaction, ctx: Context) => Promise<number>;
 }
 
@@ -39,7 +40,7 @@ export const jobs: readonly Job[] = [
     name: 'lost nodes',
     every_seconds: 5,
     purges: false,
-    // A node could not acknowledge while nobody was there to hear it.
+    // A node could not acknowledge while no server was there to hear it.
     after_seconds: (config) => config.node_lost_seconds,
     run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds, batch),
   },
@@ -99,10 +100,10 @@ export const jobs: readonly Job[] = [
     run: (tx) => purgeRemoved(tx, batch),
   },
   {
-    name: 'purge kept answers',
+    name: 'purge stored responses',
     every_seconds: 600,
     purges: true,
-    run: (tx) => removeOldAnswers(tx, batch),
+    run: (tx) => purgeStoredResponses(tx, batch),
   },
   {
     name: 'purge usage journals',
@@ -132,7 +133,7 @@ const settling_seconds = 3600;
 /**
  * Tells whether the wall clock can be trusted to destroy by. When it jumps against the steady clock, or
  * is far from the newest write in the database at the start (after a long rest, or because it is wrong:
- * nobody can tell), nothing is destroyed until it has gone evenly for an hour. Nor is anything while
+ * that cannot be told), nothing is destroyed until it has gone evenly for an hour. Nor is anything while
  * the database holds writes of its future.
  */
 export class ClockGuard {
@@ -184,7 +185,7 @@ async function newestTime(ctx: Context): Promise<number> {
 }
 
 /**
- * Runs a job to its end, or until `stopped` says so, a batch at a time; resumable at any point. Answers
+ * Runs a job to its end, or until `stopped` says so, a batch at a time; resumable at any point. Returns
  * how many records it took.
  */
 async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<number> {
@@ -200,6 +201,7 @@ async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<nu
 
 /** Runs every job once; tests drive time with it. */
 export async function runAllJobs(ctx: Context): Promise<void> {
+  await ctx.lastUsed.write(ctx);
   for (const job of jobs) await runJob(ctx, job);
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
@@ -207,8 +209,8 @@ export async function runAllJobs(ctx: Context): Promise<void> {
 /** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
 const geo_seconds = 5;
 
-/** Starts the jobs, and the writing down of token use; answers what stops them. */
-export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() => Promise<void>> {
+/** Starts the jobs, and the writing of last uses; answers the function that stops them. */
+export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   const guard = await ClockGuard.watch(ctx);
   let stopped = false;
   /** Since when each job has not failed, in steady seconds. */
@@ -240,13 +242,13 @@ export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() =>
       ctx.log.warn({ job: name, err: error }, 'a sweep failed and will be tried again');
     }
   };
-  const sweeps = new Lane();
+  const sweeps = new SerialQueue();
   const timers = jobs.map((job) =>
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
-  timers.push(sweeps.every(60, () => tokenUse.writeDown(ctx)));
+  timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   // A check of a large network takes seconds, and no sweep is to wait for it.
-  const geoChecks = new Lane();
+  const geoChecks = new SerialQueue();
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
   const lookAtGeo = () => due({ name: 'geo status', purges: false }, () => geo.look(() => stopped));
   if (ctx.config.geoip.length > 0) {
@@ -258,12 +260,12 @@ export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() =>
     stopped = true;
     for (const timer of timers) clearInterval(timer);
     await Promise.all([sweeps.end(), geoChecks.end()]);
-    await tokenUse.writeDown(ctx);
+    await ctx.lastUsed.write(ctx);
   };
 }
 
 /** Work that is done one after another; each waits once only: a slow disk must not pile it up. */
-class Lane {
+class SerialQueue {
   #running: Promise<void> = Promise.resolve();
 
   add(work: () => Promise<void>): Promise<void> {
@@ -283,37 +285,5 @@ class Lane {
   /** Resolves when all that was added is done. */
   end(): Promise<void> {
     return this.#running;
-  }
-}
-
-/** Ids of API tokens count per account and stay below this. */
-const tokensPerAccount = 2 ** 20;
-
-/** Remembers when API tokens were used, in memory, and writes it down once a minute. */
-export class TokenUse {
-  // One number per token: this runs for every request, and must not grow with anything but tokens.
-  #used = new Map<number, number>();
-
-  note({ account_id, token_id }: { account_id: number; token_id: number }, now: number): void {
-    this.#used.set(account_id * tokensPerAccount + token_id, now);
-  }
-  async writeDown(ctx: Context): Promise<void> {
-    const used = Array.from(this.#used);
-    this.#used = new Map();
-    try {
-      // Small transactions, as with sweeps: nobody waits long behind them.
-      for (let from = 0; from < used.length; from += batch) {
-        await ctx.db.write(system, async (tx) => {
-          const some = used.slice(from, from + batch);
-          await Promise.all(
-            some.map(([key, at]) =>
-              markTokenUsed(tx, Math.floor(key / tokensPerAccount), key % tokensPerAccount, at),
-            ),
-          );
-        });
-      }
-    } catch (error) {
-      ctx.log.warn({ err: error }, 'the use of API tokens could not be written down');
-    }
   }
 }

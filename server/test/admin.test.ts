@@ -1,6 +1,7 @@
 // The operator's side over HTTP: who may call, what each noun takes and refuses, and what the audit log keeps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { heldCount } from '../src/changes.ts';
+import { errorCodes } from '../src/errors.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -33,10 +34,11 @@ eachDatabase((database) => {
     ...more,
   });
   const expectRefusal = (answer: Answer, status: number, says: RegExp) => {
-    expect([answer.status, answer.body]).toEqual([
-      status,
-      { message: expect.stringMatching(says) },
-    ]);
+    const { message, code, field, ...rest } = answer.body;
+    expect([answer.status, message, rest]).toEqual([status, expect.stringMatching(says), {}]);
+    // An error of /v0 has one member; its code is a header.
+    expect(errorCodes).toContain(code ?? answer.headers.get('exitward-error'));
+    if (field !== undefined) expect(message).toMatch(`${field}: `);
     expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
   };
   const newest = async () => (await t.operator.get('/audit?limit=1')).body[0];
@@ -671,6 +673,7 @@ eachDatabase((database) => {
     });
 
     test('the last operator token cannot be revoked, nor one that is not there', async () => {
+      await t.running.ctx.lastUsed.write(t.running.ctx);
       const tokens = (await t.operator.get('/tokens')).body;
       expect(tokens).toEqual([
         { id: expect.any(Number), name: 'first', created_at: t.now(), last_used_at: t.now() },
@@ -869,13 +872,15 @@ eachDatabase((database) => {
           expectRefusal(await t.operator.delete(`${path}/1`), 404, /no such/);
           expectRefusal(await t.operator.delete(`${path}/x`), 404, /no such/);
           expect((await t.operator.get(path)).body).toEqual([second]);
-          expect((await t.operator.delete(path)).status).toBe(204);
+          const cleared = await t.operator.delete(path);
+          expect([cleared.status, cleared.body.entries]).toEqual([200, 1]);
           expect(await newest()).toMatchObject({
             action: `${action}.remove_all`,
             actor_kind: 'operator',
           });
           expect((await t.operator.get(path)).body).toEqual([]);
           const [{ removal_id }] = (await t.operator.get(`/accounts/${name}/removals`)).body;
+          expect(cleared.body.removal_id).toBe(removal_id);
           expect((await t.operator.post(`${path}/restore`, { removal_id })).body).toEqual({
             restored: 1,
             left_out: 0,

@@ -1,8 +1,8 @@
 // The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the caller.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPortScheme } from '../src/accounts/accounts.ts';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
 import type { Reader } from '../src/db/database.ts';
+import { createPortScheme } from '../src/port_schemes/port_schemes.ts';
 import { listRemovals } from '../src/removals.ts';
 import { changeUser, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';

@@ -489,9 +489,9 @@ describe('backup and restore', () => {
   });
 });
 
-eachDatabase(({ name, url }) => {
+eachDatabase(({ name, url, emptyUrl }) => {
   test('migrate says what ran, then that there is nothing to do', async () => {
-    const cli = new CommandLine({ EXITWARD_DATABASE_URL: await url() });
+    const cli = new CommandLine({ EXITWARD_DATABASE_URL: await emptyUrl() });
     const first = await cli.run('migrate', '--json');
     expect([first.code, JSON.parse(first.stdout)]).toEqual([
       0,

@@ -60,6 +60,9 @@ eachDatabase((database) => {
         services: ['proxy', 'proxy-https', 'vpn-ikev2'],
         location: { city: 'Frankfurt', country: 'DE', latitude: 50.1155, longitude: 8.6842 },
         usage: { limit: 1_000_000_000_000, current: 15, last_30_days: 15 },
+        limit_bytes: null,
+        over_limit: false,
+        added_at: t.now() - 70,
         nodes: { all: 2, live: 1 },
         ips: [
           {
@@ -98,12 +101,16 @@ eachDatabase((database) => {
   });
 
   test('an admin adds a server and takes it off; what is there already stays as it is', async () => {
-    expect((await alice.put('/servers/ams1', undefined)).status).toBe(204);
+    const added = await alice.put('/servers/ams1', undefined);
+    expect([added.status, added.body.server]).toEqual([201, 'ams1']);
+    expect(added.headers.get('location')).toBe('/console/servers/ams1');
     const names = async () =>
       (await t.as(acme).get('/contract/servers')).body.map((one: { server: string }) => one.server);
     expect(await names()).toEqual(['ams1', 'fra1']);
     await t.operator.put('/accounts/acme/servers/ams1', { limit_bytes: 5 });
-    expect((await alice.put('/servers/ams1', undefined)).status).toBe(204);
+    // A person sets no limits, whatever the body says.
+    const again = await alice.put('/servers/ams1', { limit_bytes: 7 });
+    expect([again.status, again.body]).toMatchObject([200, { server: 'ams1', limit_bytes: 5 }]);
     const { body } = await t.operator.get('/accounts/acme/servers');
     expect(body[0]).toMatchObject({ server: 'ams1', limit_bytes: 5 });
     expect((await alice.delete('/servers/ams1')).status).toBe(204);

@@ -1,9 +1,8 @@
-// Clients that write at once and remember what was acknowledged, to be asked for after a crash.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
 import { basic, Caller } from './harness.ts';
 import type { Random } from './random.ts';
 import type { ServerProcess } from './server_process.ts';
+import { until } from './waiting.ts';
 
 const expiry = () => Math.floor(Date.now() / 1000) + 86_400;
 const most_entries = 40;
@@ -301,11 +300,8 @@ export class Crowd {
   /** Resolves when so many more writes were acknowledged. Errors: after ten seconds. */
   async acknowledges(more: number): Promise<void> {
     const enough = this.verdict.acknowledged + more;
-    const deadline = performance.now() + 10_000;
-    while (this.verdict.acknowledged < enough) {
-      if (performance.now() > deadline) throw new Error('the server acknowledges too little');
-      await sleep(2);
-    }
+    const otherwise = () => 'the server acknowledges too little';
+    await until(() => this.verdict.acknowledged >= enough, 10, otherwise);
   }
 
   /** Looks what is there after a crash, by the API and in the audit log. */

@@ -1,4 +1,5 @@
 // A page that listens: opens a stream of server-sent events and keeps what it hears.
+import { until } from './waiting.ts';
 
 export class EventStream {
   /** The data of the `change` events, in order. */
@@ -43,15 +44,10 @@ export class EventStream {
     if (data !== undefined) this.heard.push(JSON.parse(data));
   }
 
-  /** Resolves when `met` holds. Errors: after five seconds, with what was heard. */
+  /** Resolves when `met` holds. Errors: after ten seconds, with what was heard. */
   async until(met: (stream: EventStream) => boolean): Promise<void> {
-    const deadline = performance.now() + 5000;
-    while (!met(this)) {
-      if (performance.now() > deadline) {
-        throw new Error(`not heard in time; heard ${JSON.stringify(this.heard)}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    const otherwise = () => `not heard in time; heard ${JSON.stringify(this.heard)}`;
+    await until(() => met(this), 10, otherwise);
   }
 
   /** Resolves with the next event after those heard so far, once `action` has been done. */

@@ -13,6 +13,7 @@ import { eachDatabase } from './databases.ts';
 import { type Answer, basic, Caller, startTestApp, type TestApp } from './harness.ts';
 import { Relay } from './relay.ts';
 import { ServerProcess } from './server_process.ts';
+import { until } from './waiting.ts';
 
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
 
@@ -42,15 +43,6 @@ function expectUnavailable(answer: Answer): void {
   expect([answer.status, answer.text]).toEqual([503, expect.any(String)]);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(answer.body).toEqual({ message: expect.stringMatching(/database|whether/i) });
-}
-
-/** Repeats until it holds. Errors: after ten seconds. */
-async function eventually(met: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await met())) {
-    if (performance.now() > deadline) throw new Error('it did not come to pass in time');
-    await sleep(20);
-  }
 }
 
 describe('SQLite', () => {
@@ -223,8 +215,8 @@ describe('PostgreSQL', () => {
       for (const answer of await Promise.all([read(), write()])) expectUnavailable(answer);
       expect(performance.now() - started).toBeLessThan(12_000);
       await relay.heal();
-      await eventually(async () => (await read()).status === 200);
-      await eventually(async () => (await write()).status === 201);
+      await until(async () => (await read()).status === 200);
+      await until(async () => (await write()).status === 201);
     });
 
     test('a change that another process made meanwhile is never answered over with kept bytes', async () => {
@@ -308,7 +300,7 @@ describe('PostgreSQL', () => {
       expect(good.length).toBeGreaterThan(10);
       expect(good.length).toBeLessThan(answered.length);
       for (const { body } of good) expect(kept).toContain(body.ip);
-      await eventually(async () => (await write()).status === 201);
+      await until(async () => (await write()).status === 201);
       expect(await contradictions(t.running.ctx.db)).toEqual([]);
     });
 

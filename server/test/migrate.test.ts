@@ -13,7 +13,7 @@ eachDatabase((database) => {
   afterAll(() => Promise.all(open.map((db) => db.close())));
 
   test('of each journal the last batch that was counted stays known', async () => {
-    const db = await openDatabase(await database.url(), { clock: systemClock });
+    const db = await openDatabase(await database.emptyUrl(), { clock: systemClock });
     open.push(db);
     // A database as the program before the third migration left it.
     await db.script([
@@ -32,5 +32,19 @@ eachDatabase((database) => {
       { node_id: 2, boot: 'a', seq: 4, at: 40 },
     ]);
     await expect(db.all('select * from usage_batches')).rejects.toThrow();
+  });
+
+  test('processes that start together on an empty database migrate it once', async () => {
+    const url = await database.emptyUrl();
+    const starting = await Promise.all(
+      [1, 2, 3].map(() => openDatabase(url, { clock: systemClock })),
+    );
+    open.push(...starting);
+    const ran = (await Promise.all(starting.map(migrate))).flat();
+    expect(ran).toHaveLength(new Set(ran).size);
+    const [db] = starting as [Database];
+    const rows = await db.all<{ name: string }>('select name from migrations');
+    expect(rows.map(({ name }) => name).sort()).toEqual(ran.sort());
+    expect(await db.all('select id from network')).toEqual([{ id: 1 }]);
   });
 });

@@ -4,6 +4,7 @@ import type { Running } from '../src/main.ts';
 import { createInvite } from '../src/nodes/nodes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import { requireServer } from '../src/servers/servers.ts';
+import { until } from './waiting.ts';
 
 export interface StreamEvent {
   id: string;
@@ -21,7 +22,6 @@ export class TestNode {
   revision = 0;
   readonly events: StreamEvent[] = [];
   #stream: AbortController | undefined;
-  #heard: Array<() => void> = [];
   /** Set when the server ended the stream. */
   ended = false;
 
@@ -99,7 +99,6 @@ export class TestNode {
       throw new Error(`follow: ${response.status} ${await response.text()}`);
     void this.#read(response).catch(() => {
       this.ended = true;
-      this.#tell();
     });
   }
 
@@ -113,7 +112,6 @@ export class TestNode {
       }
     }
     this.ended = true;
-    this.#tell();
   }
 
   #take(block: string): void {
@@ -128,25 +126,12 @@ export class TestNode {
     this.revision = Math.max(this.revision, revision);
     const records = event === 'change' ? (JSON.parse(field('data')) as NodeRecord[]) : [];
     this.events.push({ id, revision, event, records });
-    this.#tell();
   }
 
-  #tell(): void {
-    for (const heard of this.#heard.splice(0)) heard();
-  }
-
-  /** Resolves when `met` holds of what was heard so far. Errors: after five seconds, with the events. */
+  /** Resolves when `met` holds of what was heard so far. Errors: after ten seconds, with the events. */
   async until(met: (node: TestNode) => boolean): Promise<void> {
-    const deadline = performance.now() + 5000;
-    while (!met(this)) {
-      if (performance.now() > deadline) {
-        throw new Error(`not heard in time; heard ${JSON.stringify(this.events)}`);
-      }
-      await new Promise<void>((resolve) => {
-        this.#heard.push(resolve);
-        setTimeout(resolve, 50);
-      });
-    }
+    const otherwise = () => `not heard in time; heard ${JSON.stringify(this.events)}`;
+    await until(() => met(this), 10, otherwise);
   }
 
   /** All records heard by stream of one kind, in order. */

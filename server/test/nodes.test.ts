@@ -3,15 +3,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { removeEntry } from '../src/authlist/authlist.ts';
+import {
+  removeContractServer,
+  setContractServer,
+} from '../src/contract_servers/contract_servers.ts';
 import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
-import {
-  changeServer,
-  listServers,
-  removeContractServer,
-  requireServer,
-  setContractServer,
-} from '../src/servers/servers.ts';
+import { changeServer, listServers, requireServer } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -603,6 +601,9 @@ eachDatabase((database) => {
       await t.pass(4 * day);
       node.revision = old;
       await expect(node.follow()).rejects.toThrow(/409/);
+      const headers = { 'last-event-id': `${node.epoch}:${old}` };
+      const refused = await node.send('GET', '/changes', undefined, headers);
+      expect(await refused.json()).toMatchObject({ code: 'snapshot_needed' });
       node.revision = newer;
       await node.follow();
       await caller.post('/contract/ip-authlist', {

@@ -1,15 +1,14 @@
 // Custom DNS entries: four states from two facts, driven by scripted nodes; uniqueness, revival, waiting.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  removeContractServer,
+  setContractServer,
+} from '../src/contract_servers/contract_servers.ts';
 import type { Reader } from '../src/db/database.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
 import { createOverride, listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
 import { listRemovals } from '../src/removals.ts';
-import {
-  removeContractServer,
-  removeServer,
-  requireServer,
-  setContractServer,
-} from '../src/servers/servers.ts';
+import { removeServer, requireServer } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Caller, startTestApp, type TestApp } from './harness.ts';

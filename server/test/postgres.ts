@@ -1,14 +1,20 @@
 // Vitest's global setup: one real PostgreSQL for the whole run, our own or the one that TEST_DATABASE_URL names.
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { systemClock } from '../src/clock.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { openDatabase } from '../src/db/open.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** A PostgreSQL user who may create databases, and a database to connect to for that. */
     postgresUrl: string;
+    /** The name of a database with the current schema, which the tests copy and never connect to. */
+    postgresTemplate: string;
   }
 }
 
@@ -18,7 +24,8 @@ interface Server {
 }
 
 /**
- * Starts PostgreSQL, tells the tests its address, and returns what stops it.
+ * Starts PostgreSQL, migrates the template of the tests' databases, tells the tests of both, and
+ * returns what removes them.
  * Errors: one Error that names TEST_DATABASE_URL. It fails the run: nothing is skipped for want of a database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<unknown>> {
@@ -26,8 +33,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   try {
     const server = given ? { url: given, stop: async () => {} } : await startServer();
     await requireAnswer(server);
+    const template = `exitward_template_${randomBytes(8).toString('hex')}`;
+    await makeTemplate(server.url, template);
     project.provide('postgresUrl', server.url);
-    return server.stop;
+    project.provide('postgresTemplate', template);
+    return async () => {
+      await runStatement(server.url, `drop database ${template}`);
+      await server.stop();
+    };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(
@@ -71,6 +84,34 @@ async function startServer(): Promise<Server> {
       await ended;
     },
   };
+}
+
+async function makeTemplate(administrator: string, name: string): Promise<void> {
+  await runStatement(administrator, `create database ${name} template template0`);
+  const db = await openDatabase(databaseUrl(administrator, name), { clock: systemClock });
+  try {
+    await migrate(db);
+  } finally {
+    await db.close();
+  }
+}
+
+/** The URL of another database on the same server. */
+export function databaseUrl(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Runs one statement on a connection of its own. */
+export async function runStatement(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Connects once, so that an unusable server is told once and not by every test. */

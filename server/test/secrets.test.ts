@@ -11,6 +11,7 @@ import { eachDatabase } from './databases.ts';
 import { prepareSubject } from './durability.ts';
 import { type Answer, basic, Caller, startTestApp } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
+import { until } from './waiting.ts';
 
 /** The ways in which a secret could be written down. */
 function spellings(secret: string): string[] {
@@ -46,7 +47,7 @@ eachDatabase((database) => {
     let url: string;
 
     beforeAll(async () => {
-      url = await database.url();
+      url = await database.emptyUrl();
       settings = ServerProcess.settings({
         EXITWARD_DATABASE_URL: url,
         EXITWARD_LOG_LEVEL: 'trace',
@@ -214,7 +215,7 @@ eachDatabase((database) => {
       const asked = server.operator.post(path, { ...connection, user: 'alice' });
       const allowed = { verdict: 'allow', status: 200, reason: 'token', message: 'ok', revision };
       const answer = () => node.post('/answers', { id: 1, answer: allowed });
-      while ((await answer()).status === 404) await new Promise((again) => setTimeout(again, 20));
+      await until(async () => (await answer()).status !== 404);
       expect((await asked).body).toMatchObject({ verdict: 'allow', node: 'fra1-node' });
     }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../src/config.ts';
 import { Caller } from './harness.ts';
+import { until } from './waiting.ts';
 
 const program = fileURLToPath(new URL('serve.ts', import.meta.url));
 const start_milliseconds = 20_000;
@@ -98,14 +99,9 @@ export class ServerProcess {
   }
 
   /** Resolves with the first line of the log that `met` holds of. Errors: after the time is over. */
-  async logged(met: (line: LogLine) => boolean, milliseconds = 5000): Promise<LogLine> {
-    const deadline = performance.now() + milliseconds;
-    for (;;) {
-      const line = this.log.find(met);
-      if (line) return line;
-      if (performance.now() > deadline) throw new Error(`not logged in time: ${this.stdout}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+  logged(met: (line: LogLine) => boolean, milliseconds = 5000): Promise<LogLine> {
+    const otherwise = () => `not logged in time: ${this.stdout}`;
+    return until(() => this.log.find(met), milliseconds / 1000, otherwise);
   }
 
   /** Calls as the operator; paths are those below `/admin`. */

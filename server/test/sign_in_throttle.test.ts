@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../src/errors.ts';
-import { atBench } from '../src/sign_in/passwords.ts';
+import { inHashQueue } from '../src/sign_in/passwords.ts';
 import { addressPrefix } from '../src/sign_in/throttle.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { until } from './waiting.ts';
 
 const right = passwordOf('alice');
 
@@ -129,7 +130,7 @@ eachDatabase((database) => {
   test('attempts that find no place to be looked at are counted until then, and given back', async () => {
     const { name } = await alice();
     const places = Array.from({ length: 32 }, () => Promise.withResolvers<void>());
-    const busy = places.map(({ promise }, at) => atBench(`place ${at}`, () => promise));
+    const busy = places.map(({ promise }, at) => inHashQueue(`place ${at}`, () => promise));
     for (let times = 0; times < 8; times++) {
       expect((await attempt(name, 'not the password')).status).toBe(503);
     }
@@ -141,7 +142,7 @@ eachDatabase((database) => {
   test('attempts are counted while they wait to be looked at', async () => {
     const { name } = await alice();
     const places = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
-    const busy = places.map(({ promise }, at) => atBench(`place ${at}`, () => promise));
+    const busy = places.map(({ promise }, at) => inHashQueue(`place ${at}`, () => promise));
     const guesses = Array.from({ length: 4 }, () => attempt(name, 'not the password'));
     const failures = async () => {
       const rows = await t.running.ctx.db.all<{ failures: number; at: number }>(
@@ -150,8 +151,7 @@ eachDatabase((database) => {
       );
       return rows.length;
     };
-    const until = performance.now() + 5000;
-    while ((await failures()) < 2 && performance.now() < until) await sleep(10);
+    await until(async () => (await failures()) >= 2);
     expect(await failures()).toBe(2);
     for (const { resolve } of places) resolve();
     await Promise.all(busy);
@@ -285,7 +285,7 @@ describe('addressPrefix', () => {
 test('two passwords are hashed at a time, thirty wait, and the next one is sent away', async () => {
   let [now, most, done, places] = [0, 0, 0, 0];
   const work = (from = `place ${++places}`) =>
-    atBench(from, async () => {
+    inHashQueue(from, async () => {
       now += 1;
       most = Math.max(most, now);
       await sleep(2);
@@ -299,7 +299,9 @@ test('two passwords are hashed at a time, thirty wait, and the next one is sent 
   await Promise.all(taken);
   expect([most, done]).toEqual([2, 32]);
   // A failure leaves its place as well.
-  await expect(atBench('', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+  await expect(inHashQueue('', () => Promise.reject(new Error('broken')))).rejects.toThrow(
+    'broken',
+  );
   await Promise.all([work(), work(), work()]);
   expect([most, now]).toEqual([2, 0]);
   // Of one place four wait, beside others.

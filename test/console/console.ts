@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { Caller } from '../../server/test/caller.ts';
 import { TestNode } from '../../server/test/node.ts';
-import { startBrowser } from '../browser.ts';
+import { connectBrowser } from '../browser.ts';
 import { Demo, type Facts, freeBase, givenPort } from '../demo_process.ts';
 import { Visit } from './visit.ts';
 
@@ -55,8 +55,7 @@ export class Console {
     this.browser = browser;
   }
 
-  /** `args`: of the browser's command line. */
-  static async start(...args: string[]): Promise<Console> {
+  static async start(open = connectBrowser): Promise<Console> {
     buildConsole();
     const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
     const port_base = await freeBase();
@@ -64,7 +63,7 @@ export class Console {
     const ports = [await givenPort(0), await givenPort(0)];
     const listen = ports.map((port) => `127.0.0.1:${port}`) as [string, string];
     const demo = new Demo(data_dir, String(port_base), listen);
-    const [facts, browser] = await Promise.all([demo.ready(), startBrowser(...args)]);
+    const [facts, browser] = await Promise.all([demo.ready(), open()]);
     return new Console(data_dir, port_base, demo, facts, browser);
   }
 

@@ -3,8 +3,12 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Position } from '../../agent/src/policy/records.ts';
+<<<<<<< HEAD
 import type { Batch } from '../../agent/src/usage/ledger.ts';
+=======
+import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import { createPortScheme } from '../../server/src/accounts/accounts.ts';
+>>>>>>> agent
 import type { Clock } from '../../server/src/clock.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
@@ -25,6 +29,7 @@ import {
   reportUsage,
 } from '../../server/src/nodes/nodes.ts';
 import { Snapshots } from '../../server/src/nodes/snapshot.ts';
+import { createPortScheme } from '../../server/src/port_schemes/port_schemes.ts';
 import { requireServer } from '../../server/src/servers/servers.ts';
 import { changeUser, createUser, requireUserNamed } from '../../server/src/users/users.ts';
 import { builders } from '../../server/test/builders.ts';
@@ -71,7 +76,7 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
   const overrides = { clock, log: pino({ level: 'silent' }) };
   const db = await openStorage(config, overrides);
   const never = new AbortController().signal;
-  const { ctx } = await createContext(config, db, overrides, new Metrics(), never);
+  const ctx = await createContext(config, db, overrides, new Metrics(), never);
   await ensureNetwork(ctx);
   const write = <T>(action: (tx: Transaction) => Promise<T>) => db.write(actor, action);
   const build = builders(ctx, write);

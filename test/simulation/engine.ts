@@ -2,10 +2,10 @@
 
 import type { Finished, Poll } from '../../agent/src/engine.ts';
 import {
+  type Decision,
   decide,
   type ProxyRequest,
   type Rules,
-  type Verdict,
 } from '../../agent/src/policy/decide.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import { Sessions } from '../../agent/src/policy/sessions.ts';
@@ -138,14 +138,14 @@ export class SimulatedEngine {
 
   // ---- What clients do ----------------------------------------------------------------------
 
-  judge(request: ProxyRequest): Verdict | undefined {
+  judge(request: ProxyRequest): Decision | undefined {
     const { rules, scheduler } = this.#options;
     if (!this.#replica) return undefined;
     return decide(this.#replica.policy, rules, request, scheduler.now());
   }
 
   /** Opens a connection, or begins another request on one that is open. */
-  open(request: ProxyRequest, verdict: Verdict, connection = this.#newName()): void {
+  open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
     if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
     this.finish(connection);
     const { account, user } = verdict.authority;

@@ -1,9 +1,10 @@
 // The simulated network between one machine and the control plane: it delays, loses and breaks off.
 import { EventEmitter } from 'node:events';
-import { ControlError, type ControlPlane, type StreamEvent } from '../../agent/src/link/control.ts';
+import type { ControlPlane, StreamEvent } from '../../agent/src/link/control.ts';
+import { ControlError } from '../../agent/src/link/control_error.ts';
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
-import type { Batch } from '../../agent/src/usage/ledger.ts';
+import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
@@ -440,7 +441,7 @@ function refusalOf(error: Error): ControlError | undefined {
   return new ControlError(error.message, { status, isOurs: true });
 }
 
-function stepOf({ id, event, data }: ServerEvent): StreamEvent {
+function stepOf({ id = '', event, data }: ServerEvent): StreamEvent {
   const [epoch = '', revision = ''] = id.split(':');
   const records = event === 'change' ? (JSON.parse(data) as NodeRecord[]) : [];
   return { position: { epoch, revision: Number(revision) }, records };

@@ -1,7 +1,7 @@
 // One simulation: a control plane and five machines live through a few minutes that one seed decides, and then all is healed.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ProxyRequest, Rules, Verdict } from '../../agent/src/policy/decide.ts';
+import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decide.ts';
 import { requireAccountNamed } from '../../server/src/accounts/accounts.ts';
 import { ApiError } from '../../server/src/errors.ts';
 import { createProxyToken, requireUserNamed } from '../../server/src/users/users.ts';
@@ -254,7 +254,7 @@ export class Simulation {
     if (verdict) machine.engine.open(request, verdict, again);
   }
 
-  #ask(machine: Machine, asked: Partial<ProxyRequest>): Verdict | undefined {
+  #ask(machine: Machine, asked: Partial<ProxyRequest>): Decision | undefined {
     const request = requestOf(asked);
     const verdict = machine.engine.judge(request);
     if (!verdict) return undefined;

@@ -1,5 +1,5 @@
 // What the control plane has said at each revision, as its tables had it; and whether a node abides by it.
-import type { ProxyRequest, Rules, Verdict } from '../../agent/src/policy/decide.ts';
+import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decide.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import { type Issued, Oracle, type World } from '../../agent/test/oracle.ts';
@@ -170,7 +170,7 @@ export class Truth {
 }
 
 /** A verdict in the words of `judgements`. */
-export function saidOf(verdict: Verdict): string {
+export function saidOf(verdict: Decision): string {
   if (verdict.verdict !== 'allow') return JSON.stringify({ reason: verdict.reason });
   const { authority, exit_ip, dial, override } = verdict;
   if (authority.by === 'probe') throw new Error('nobody probes in the simulation');

@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { askStatus, type Status } from '../../agent/src/local.ts';
+import { until } from '../../server/test/waiting.ts';
 import type { ControlPlaneProcess } from './control_plane.ts';
 import { type NodePlace, originNetwork } from './places.ts';
 
 export type EngineName = 'embedded' | 'squid';
 
-const program = fileURLToPath(new URL('../../agent/bin/exitward-agent.js', import.meta.url));
+const thisProgram = fileURLToPath(new URL('../../agent/bin/exitward-agent.js', import.meta.url));
 
 export interface AgentOptions {
   engine: EngineName;
@@ -24,6 +24,8 @@ export interface AgentOptions {
   namespace?: string;
   /** Where the control plane is; behind its relay when nothing is said. */
   url?: string;
+  /** The command line of another version of the agent, in place of this one's. */
+  program?: string;
 }
 
 export class AgentProcess {
@@ -36,7 +38,8 @@ export class AgentProcess {
   #child: ChildProcess | undefined;
   #said = '';
 
-  private constructor({ engine, name, place, namespace, settings = {} }: AgentOptions) {
+  private constructor(options: AgentOptions) {
+    const { engine, name, place, namespace, program = thisProgram, settings = {} } = options;
     this.name = name;
     this.place = place;
     this.#engine = engine;
@@ -73,15 +76,14 @@ export class AgentProcess {
 
   /** Waits until its status is such. Errors: it is not in time, or the agent ended. */
   async until(met: (status: Status) => boolean, seconds = 20): Promise<void> {
-    const deadline = performance.now() + seconds * 1000;
-    for (;;) {
-      const status = await this.status().catch((error) => error as Error);
-      if (!(status instanceof Error) && met(status)) return;
-      if (!this.isRunning || performance.now() > deadline) {
-        throw new Error(`${this.name}: ${JSON.stringify(status)} ${met}\n${this.#said}`);
-      }
-      await sleep(20);
-    }
+    let status: Status | undefined;
+    const otherwise = () => `${this.name}: ${JSON.stringify(status)} ${met}\n${this.#said}`;
+    const holds = async () => {
+      status = await this.status().catch(() => undefined);
+      return !this.isRunning || (status !== undefined && met(status));
+    };
+    await until(holds, seconds, otherwise);
+    if (!status || !met(status)) throw new Error(otherwise());
   }
 
   get isRunning(): boolean {
@@ -127,7 +129,7 @@ export class AgentProcess {
     this.signal('SIGCONT');
     await this.end('SIGKILL');
     this.killSquids();
-    while (this.squids().length > 0) await sleep(20);
+    await until(() => this.squids().length === 0);
     rmSync(this.state_dir, { recursive: true, force: true, maxRetries: 5 });
   }
 

@@ -7,11 +7,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newCertificate } from '../../server/test/certificate.ts';
-import { startBrowser } from '../browser.ts';
+import { until } from '../../server/test/waiting.ts';
+import { connectBrowser } from '../browser.ts';
 import type { EngineName } from './agent_process.ts';
 import { type Customer, inAnHour } from './control_plane.ts';
 import { nextClientIp, otherOriginIp } from './places.ts';
-import { type Node, through, until, World } from './world.ts';
+import { type Node, through, World } from './world.ts';
 
 const shop = 'shop.example.com';
 
@@ -87,7 +88,7 @@ export function browsingTests(engine: EngineName): void {
       await node.agent.follow();
       const own = through(node.place, nextClientIp(), { credentials });
       await until(async () => (await world.judged(own)) === '200');
-      browser = await startBrowser();
+      browser = await connectBrowser();
     }, 90_000);
     afterAll(async () => {
       await browser?.close();

@@ -2,11 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
+import { until } from '../../server/test/waiting.ts';
 import type { EngineName } from './agent_process.ts';
 import type { Customer } from './control_plane.ts';
 import { type Sum, Tally } from './tally.ts';
 import { openTunnel, type Through, Traffic } from './traffic.ts';
-import { through, until, type World } from './world.ts';
+import { through, type World } from './world.ts';
 
 const passes = process.env.CI === undefined ? 1 : 2;
 const clients = 4;

@@ -1,9 +1,10 @@
 // A right that ends while a connection that rests on it is open: the connection ends, and no other one begins.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../server/test/waiting.ts';
 import type { ControlPlaneProcess, Customer } from './control_plane.ts';
 import { openTunnel, type ProxyConnection, type Through } from './traffic.ts';
-import { type Node, through, until, type World } from './world.ts';
+import { type Node, through, type World } from './world.ts';
 
 const closing_seconds = 3;
 /** Usage is polled each second and reported each three. */

@@ -1,9 +1,10 @@
 // A node without its control plane, and a change on its way to the next connection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { until } from '../../server/test/waiting.ts';
 import { inAnHour } from './control_plane.ts';
 import { ask, openTunnel } from './traffic.ts';
-import { schemePorts, through, until, type World } from './world.ts';
+import { schemePorts, through, type World } from './world.ts';
 
 /** The least that the agent takes. */
 const leastStaleness_seconds = 20;

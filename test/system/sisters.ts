@@ -1,11 +1,12 @@
 // Two nodes of one server: what counts as done is what both have done, and what both have carried is billed.
 import { expect, test } from 'vitest';
+import { until } from '../../server/test/waiting.ts';
 import type { EngineName } from './agent_process.ts';
 import { inAnHour } from './control_plane.ts';
 import { nextNodePlace } from './places.ts';
 import { Tally } from './tally.ts';
 import { openTunnel } from './traffic.ts';
-import { through, until, type World } from './world.ts';
+import { through, type World } from './world.ts';
 
 /** Twice what the control plane takes, in these tests, to call a node lost. */
 const losing_seconds = 60;
@@ -75,8 +76,7 @@ export function sistersTests(world: () => World, engines: [EngineName, EngineNam
     for (const { place } of [first, second]) {
       // A refusal costs nothing.
       const open = () => openTunnel(through(place, ip), world().tunnel).catch(() => undefined);
-      let tunnel = await open();
-      while (!tunnel) tunnel = await open();
+      const tunnel = await until(open);
       await tunnel.transfer(100_000, 200_000);
       await tunnel.close();
       tally.addWhole({ up: tunnel.sent, down: tunnel.received });

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../server/test/random.ts';
+import { until } from '../../server/test/waiting.ts';
 import { originIp } from './places.ts';
 import type { Tally } from './tally.ts';
 
@@ -181,8 +182,7 @@ export class ProxyConnection {
 
   /** Whether the proxy ends it in this time. */
   async endsWithin(seconds: number): Promise<boolean> {
-    const deadline = performance.now() + seconds * 1000;
-    while (!this.isClosed && performance.now() < deadline) await sleep(10);
+    await until(() => this.isClosed, seconds).catch(() => undefined);
     return this.isClosed;
   }
 
@@ -241,7 +241,7 @@ export class Traffic {
   /** Transfers nothing, and keeps what is open; resolves when nothing is under way. */
   async pause(): Promise<void> {
     this.#pauses = true;
-    while (!this.#isIdle) await sleep(5);
+    await until(() => this.#isIdle, 60);
   }
 
   resume(): void {

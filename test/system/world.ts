@@ -117,12 +117,3 @@ export function through(
 
 /** By the port scheme, as explain asks. */
 export const schemePorts = { normal: port, override: port + override_offset };
-
-/** Waits until something holds. Errors: it does not, in time. */
-export async function until(holds: () => boolean | Promise<boolean>, seconds = 10): Promise<void> {
-  const deadline = performance.now() + seconds * 1000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`it did not come to hold: ${holds}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

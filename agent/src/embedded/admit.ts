@@ -1,20 +1,21 @@
-// From a request to a connection to its destination: judged, resolved, dialled. Or to why not.
+// From a request to a connection to its destination: decided, resolved, dialled. Or to the reason why not.
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
+import type { LastUsedTimes } from '../policy/last_used.ts';
 import type { Sessions } from '../policy/sessions.ts';
-import type { Uses } from '../policy/uses.ts';
 import type { Replica } from '../store/replica.ts';
-import { type Answer, isRefusal } from './answers.ts';
+
 import type { Connection, Connections, Exchange } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
+import { isDenial, type Rejection } from './rejections.ts';
 import type { Resolver } from './resolver.ts';
 
-/** What every request is handled with. */
+/** The parts that every request is handled with. */
 export interface Context {
   replica: Replica;
   rules: Rules;
@@ -22,7 +23,7 @@ export interface Context {
   log: Logger;
   resolver: Resolver;
   sessions: Sessions;
-  uses: Uses;
+  uses: LastUsedTimes;
   connections: Connections;
 }
 
@@ -36,7 +37,7 @@ export async function admit(
   exchange: Exchange,
   request: IncomingMessage,
   destination: Destination,
-): Promise<Socket | Answer> {
+): Promise<Socket | Rejection> {
   const now = ctx.clock.now();
   const verdict = decide(
     ctx.replica.policy,
@@ -57,14 +58,14 @@ export async function admit(
   ctx.sessions.open(connection.name, authority);
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
-  if (authority.by !== 'probe' && !(typeof addresses === 'string' && isRefusal(addresses))) {
+  if (authority.by !== 'probe' && !(typeof addresses === 'string' && isDenial(addresses))) {
     exchange.payer = authority;
   }
   if (typeof addresses === 'string') return addresses;
   return await dial(addresses, destination.port, exit_ip);
 }
 
-/** As sent: with two of them nobody can tell which one was meant. */
+/** As sent: of two it cannot be told which one was meant. */
 function credentialsOf({ rawHeaders }: IncomingMessage) {
   const values = rawHeaders.filter(
     (_, index) => index % 2 === 1 && /^proxy-authorization$/i.test(rawHeaders[index - 1] ?? ''),
@@ -72,12 +73,12 @@ function credentialsOf({ rawHeaders }: IncomingMessage) {
   return values.length > 1 ? null : readCredentials(values[0]);
 }
 
-/** What may be dialled for this host. */
+/** The addresses that may be dialled for this host. */
 async function addressesOf(
   { resolver, replica, rules }: Context,
   { authority, dial, exit_ip }: Allowed,
   host: string,
-): Promise<string[] | Answer> {
+): Promise<string[] | Rejection> {
   // The decision has checked these.
   const known = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
   if (known !== undefined) return [known];

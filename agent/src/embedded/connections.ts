@@ -1,4 +1,4 @@
-// The clients' connections, and what each transfers on whose account: every byte once, as the client counts it.
+// The clients' connections, and the bytes that each transfers for each account: every byte once, as the client counts it.
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Clock } from '../clock.ts';
@@ -22,10 +22,10 @@ export class Connection {
   readonly port: number;
   readonly #onFinished: (traffic: Traffic) => void;
   #current: Exchange | undefined;
-  /** Requests that came before the answers to those ahead of them. */
+  /** Requests that came before the responses to those ahead of them. */
   readonly #waiting: Array<(exchange: Exchange) => void> = [];
   #takesMore = true;
-  /** What was transferred before the current exchange. */
+  /** Bytes that were transferred before the current exchange. */
   #before = { up: 0, down: 0 };
 
   constructor(name: string, socket: Socket, port: number, onFinished: (traffic: Traffic) => void) {
@@ -64,7 +64,7 @@ export class Connection {
     this.#takesMore = false;
   }
 
-  /** The exchange is over, here and now; nothing happens if it was. What comes belongs to the next. */
+  /** The exchange is over, here and now; nothing happens if it was. The next bytes belong to the next exchange. */
   end(exchange: Exchange): void {
     if (exchange !== this.#current) return;
     const traffic = this.open();
@@ -74,7 +74,7 @@ export class Connection {
     this.#beginNext();
   }
 
-  /** What is under way and billed. */
+  /** The bytes that are under way and billed. */
   open(): Traffic | undefined {
     const payer = this.#current?.payer;
     if (!payer) return undefined;
@@ -96,7 +96,7 @@ export class Connection {
     begin(this.#current);
   }
 
-  /** Over TLS these are the bytes inside. What the system has not taken yet is not transferred. */
+  /** Over TLS these are the bytes inside. Bytes that the system has not taken yet are not transferred. */
   #transferred() {
     const { bytesRead, bytesWritten, writableLength } = this.socket;
     return { up: bytesRead, down: bytesWritten - writableLength };
@@ -115,7 +115,7 @@ export class Connections {
   readonly #byName = new Map<string, Connection>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   #count = 0;
-  /** What no poll has acknowledged yet; of all that finished, the last ones. */
+  /** Exchanges that no poll has acknowledged yet; of all that finished, the last ones. */
   #finished: Finished[] = [];
   #finishedCount = 0;
 

@@ -1,10 +1,10 @@
-// Where a request wants to go, read strictly: what cannot be understood in one way alone is not understood.
+// The destination of a request, read strictly: a target that can be understood in two ways is not understood.
 
 export interface Destination {
   /** As written; brackets around IPv6. Whether it is sane is for the decision to say. */
   host: string;
   port: number;
-  /** What a plain request asks the destination for, and the Host header that goes with it. */
+  /** The path that a plain request asks the destination for, and the Host header that goes with it. */
   path: string;
   authority: string;
 }

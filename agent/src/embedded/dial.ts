@@ -1,10 +1,10 @@
 // Opens the connection to a destination: from the exit address and no other, to an address that was checked.
 import { connect, type Socket } from 'node:net';
-import type { Failure } from './answers.ts';
+import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */
 const dial_ms = 30_000;
-/** A peer that is gone is found by this; an idle tunnel is otherwise nobody's business. */
+/** A peer that is gone is found by this; an idle tunnel otherwise stays. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
 /** Tries one address after another, as they stand. */

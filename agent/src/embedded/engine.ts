@@ -7,16 +7,17 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Engine, Explanation, Poll } from '../engine.ts';
 import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
-import { type Use, Uses } from '../policy/uses.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Context } from './admit.ts';
-import { answerRaw, type Failure } from './answers.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
 import { Listeners } from './listeners.ts';
+import { type Failure, rejectRaw } from './rejections.ts';
 import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
 
@@ -30,15 +31,15 @@ export interface EmbeddedOptions {
 }
 
 /**
- * How often connections are judged by the clock; and how often ports are tried that could not be
+ * How often connections are evaluated by the clock; and how often ports are tried that could not be
  * opened, and the machine's own addresses are looked at.
  */
-const judge_seconds = 1;
+const evaluate_seconds = 1;
 const retry_seconds = 5;
 
 /**
  * Starts it by the policy that is on disk; without one it listens nowhere until `catchUp` finds one.
- * What fails now is tried again by whoever asks it to catch up, and is told then.
+ * A failure now is tried again by the next call of `catchUp`, and is told then.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   const engine = new EmbeddedEngine(options);
@@ -49,7 +50,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   return engine;
 }
 
-/** What kept the server from reading a request. */
+/** Failures that keep the server from reading a request. */
 const unparsed: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'long_header',
   ERR_HTTP_REQUEST_TIMEOUT: 'slow_request',
@@ -61,7 +62,7 @@ class EmbeddedEngine implements Engine {
   readonly #listeners: Listeners;
   readonly #on_revoke: Config['on_revoke'];
   readonly #stopping = new AbortController();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor({ config, rules, dir, clock, log }: EmbeddedOptions) {
     this.#ctx = {
@@ -71,7 +72,7 @@ class EmbeddedEngine implements Engine {
       log,
       resolver: new Resolver(config.dns_servers, clock),
       sessions: new Sessions(),
-      uses: new Uses(),
+      uses: new LastUsedTimes(),
       connections: new Connections(clock),
     };
     this.#on_revoke = config.on_revoke;
@@ -82,7 +83,7 @@ class EmbeddedEngine implements Engine {
     );
   }
 
-  /** Expiries pass and ports become free without anybody telling. */
+  /** Expiries pass and ports become free without a message. */
   run(): void {
     const { clock } = this.#ctx;
     const { signal } = this.#stopping;
@@ -93,7 +94,7 @@ class EmbeddedEngine implements Engine {
         await work();
       }
     };
-    void every(judge_seconds, () => this.#closeRevoked());
+    void every(evaluate_seconds, () => this.#closeRevoked());
     void every(retry_seconds, () => {
       this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses() };
       return this.#listen();
@@ -112,7 +113,7 @@ class EmbeddedEngine implements Engine {
     return this.#ctx.connections.poll(cursor);
   }
 
-  async takeUses(): Promise<Use[]> {
+  async takeLastUsed(): Promise<LastUsed[]> {
     return this.#ctx.uses.take();
   }
 
@@ -121,7 +122,7 @@ class EmbeddedEngine implements Engine {
     const { replica, rules, clock } = this.#ctx;
     const { policy, position } = replica;
     if (!position) throw new Error('This node has no policy yet.');
-    return { verdict: decide(policy, rules, request, clock.now()), position };
+    return { decision: decide(policy, rules, request, clock.now()), position };
   }
 
   listeners(): ReadonlyMap<number, Listener> {
@@ -132,15 +133,15 @@ class EmbeddedEngine implements Engine {
     return this.#listeners.faults();
   }
 
-  /** Ends every connection; what they transferred can still be polled. */
+  /** Ends every connection; the bytes that they transferred can still be polled. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#alone(() => this.#listeners.closeAll());
+    await this.#queue.run(() => this.#listeners.closeAll());
     this.#ctx.replica.close();
   }
 
   #listen(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       if (this.#stopping.signal.aborted) return;
       await this.#listeners.follow(this.#ctx.replica.policy.listeners);
     });
@@ -176,20 +177,14 @@ class EmbeddedEngine implements Engine {
       );
     }
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // It is answered, and what still comes is thrown away.
+      // It is rejected, and the bytes that still come are thrown away.
       if (socket.writableEnded) return;
-      // Into an answer that is under way nothing can be said.
+      // Into a response that is under way nothing can be said.
       if (!socket.writable || ctx.connections.of(socket).isBusy) socket.destroy();
-      else answerRaw(socket, unparsed[error.code ?? ''] ?? 'bad_request');
+      else rejectRaw(socket, unparsed[error.code ?? ''] ?? 'bad_request');
     });
     server.on('connect', (request, socket: Socket, head) =>
       handle(tunnel(ctx, request, socket, head), socket),
     );
-  }
-
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }

@@ -1,4 +1,4 @@
-// Plain HTTP: a request is sent on over a connection of its own, and its answer comes back as it is.
+// Plain HTTP: a request is sent on over a connection of its own, and its response comes back as it is.
 import {
   type ClientRequest,
   request as createRequest,
@@ -8,9 +8,9 @@ import {
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { admit, type Context } from './admit.ts';
-import { type Answer, answerRequest, isRefusal } from './answers.ts';
 import type { Connection } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
+import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
 /** A destination that says nothing for so long. */
 const silence_ms = 15 * 60_000;
@@ -26,13 +26,13 @@ export async function forward(
   endWith(request, response, () => connection.end(exchange));
 
   const destination = readDestination(request.method ?? '', request.url ?? '');
-  let target: Socket | Answer = 'bad_request';
+  let target: Socket | Rejection = 'bad_request';
   if (!isExpectationKnown(request)) target = 'bad_expectation';
   else if (destination && isReadable(request)) {
     target = await admit(ctx, connection, exchange, request, destination);
   }
   if (typeof target === 'string') {
-    answerInstead(connection, request, response, target);
+    rejectInstead(connection, request, response, target);
   } else if (response.destroyed) {
     target.destroy();
   } else {
@@ -40,7 +40,7 @@ export async function forward(
   }
 }
 
-/** The exchange is over when the request has come and the answer has gone. */
+/** The exchange is over when the request has come and the response has gone. */
 function endWith(request: IncomingMessage, response: ServerResponse, end: () => void): void {
   response.once('finish', () => {
     if (request.complete) end();
@@ -63,18 +63,18 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * After a refusal the connection goes on if nothing has come on it that would have to be paid for,
+ * After a denial the connection goes on if nothing has come on it that would have to be paid for,
  * after a failure never.
  */
-function answerInstead(
+function rejectInstead(
   connection: Connection,
   request: IncomingMessage,
   response: ServerResponse,
-  answer: Answer,
+  rejection: Rejection,
 ): void {
-  const close = !isRefusal(answer) || hasBody(request) || connection.hasWaiting;
+  const close = !isDenial(rejection) || hasBody(request) || connection.hasWaiting;
   if (close) connection.takeNoMore();
-  answerRequest(response, answer, close);
+  rejectRequest(response, rejection, close);
 }
 
 function send(
@@ -84,9 +84,9 @@ function send(
   target: Socket,
   { path, authority }: Destination,
 ): void {
-  const fail = (failure: Answer) => {
+  const fail = (failure: Rejection) => {
     if (response.headersSent) response.destroy();
-    else answerInstead(connection, request, response, failure);
+    else rejectInstead(connection, request, response, failure);
   };
   let outgoing: ClientRequest;
   try {
@@ -107,17 +107,17 @@ function send(
     fail('timed_out');
     outgoing.destroy();
   });
-  outgoing.once('response', (answer) => {
-    if (!copyHead(answer, response)) outgoing.destroy();
-    else pipeline(answer, response, () => undefined);
+  outgoing.once('response', (incoming) => {
+    if (!copyHead(incoming, response)) outgoing.destroy();
+    else pipeline(incoming, response, () => undefined);
   });
-  // What breaks a response in its middle breaks the client's, too; this is what comes before.
+  // A fault in the middle of a response breaks the client's, too; this is one before it.
   outgoing.on('error', () => undefined);
   outgoing.once('close', () => {
     if (!response.headersSent && !response.destroyed) fail('broken_answer');
   });
   response.once('close', () => {
-    // Of a body that nobody wants any more the rest is thrown away.
+    // The rest of a body that is not wanted any more is thrown away.
     request.unpipe(outgoing).resume();
     outgoing.destroy();
   });
@@ -125,13 +125,13 @@ function send(
   request.pipe(outgoing);
 }
 
-/** Answers whether it can be: not every status and header that is sent is one. */
-function copyHead(answer: IncomingMessage, response: ServerResponse): boolean {
-  if (!isReadable(answer)) return false;
+/** False when it cannot be: not every status and header that is sent is one. */
+function copyHead(incoming: IncomingMessage, response: ServerResponse): boolean {
+  if (!isReadable(incoming)) return false;
   try {
     response.sendDate = false;
-    const headers = endToEnd(answer.rawHeaders);
-    response.writeHead(answer.statusCode as number, answer.statusMessage, headers);
+    const headers = endToEnd(incoming.rawHeaders);
+    response.writeHead(incoming.statusCode as number, incoming.statusMessage, headers);
     return true;
   } catch {
     return false;

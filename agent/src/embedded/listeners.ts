@@ -21,7 +21,7 @@ const options = {
 };
 const handshake_ms = 20_000;
 
-/** Gives a new server what it does with requests; `port` is by the port scheme. */
+/** Gives a new server its handlers of requests; `port` is by the port scheme. */
 export type Equip = (server: Server, port: number, tls: boolean) => void;
 
 interface Running {
@@ -46,7 +46,7 @@ export class Listeners {
     this.#certificate = new Certificate(config.tls);
   }
 
-  /** What keeps ports from being listened on, a sentence each. */
+  /** Faults that keep ports from being listened on, a sentence each. */
   faults(): string[] {
     return this.#faults;
   }
@@ -125,7 +125,7 @@ export class Listeners {
       server.once('error', reject);
       server.listen(actual, this.#config.listen_host, () => {
         server.off('error', reject);
-        // What fails while it runs is one connection that could not be taken.
+        // An error while it runs is of one connection that could not be taken.
         server.on('error', (error) => this.#log.error({ err: error, port }, 'a port has trouble'));
         resolve();
       });

@@ -2,7 +2,7 @@
 import { promises as dns } from 'node:dns';
 import type { Clock } from '../clock.ts';
 
-interface Answer {
+interface Resolved {
   addresses: string[];
   /** Steady seconds. */
   until: number;
@@ -10,9 +10,9 @@ interface Answer {
 
 const timeout_ms = 3000;
 const tries = 2;
-/** An answer is kept for as long as it says, and no longer than this: names follow their owners. */
+/** A response is cached for as long as it says, and no longer than this: names follow their owners. */
 const longest_seconds = 60;
-const mostKept = 10_000;
+const most_cached = 10_000;
 
 export class Resolver {
   /**
@@ -22,7 +22,7 @@ export class Resolver {
   readonly #dns = new dns.Resolver({ timeout: timeout_ms, tries });
   readonly #clock: Clock;
   /** Oldest first. Names that were not found are asked again. */
-  readonly #kept = new Map<string, Answer>();
+  readonly #cached = new Map<string, Resolved>();
 
   /** `servers`: as in `1.1.1.1,[2620:fe::fe]:53`, in their order; none are those of the machine. */
   constructor(servers: string[], clock: Clock) {
@@ -31,14 +31,14 @@ export class Resolver {
   }
 
   /**
-   * The addresses of a name, of one family; none when it has none, or nobody answers. They are not
-   * checked. What is checked of them must be what is dialled: the next answer may be another one.
+   * The addresses of a name, of one family; none when it has none, or no server responds. They
+   * are not checked. Exactly the addresses that are checked must be dialled: the next response may be another one.
    */
   async resolve(name: string, family: 4 | 6): Promise<string[]> {
     const key = `${family} ${name.toLowerCase()}`;
-    const kept = this.#kept.get(key);
-    if (kept && this.#clock.steady() < kept.until) return kept.addresses;
-    this.#kept.delete(key);
+    const cached = this.#cached.get(key);
+    if (cached && this.#clock.steady() < cached.until) return cached.addresses;
+    this.#cached.delete(key);
     try {
       const records =
         family === 4
@@ -46,15 +46,16 @@ export class Resolver {
           : await this.#dns.resolve6(name, { ttl: true });
       const ttl = Math.min(...records.map((record) => record.ttl), longest_seconds);
       const addresses = records.map(({ address }) => address);
-      if (ttl > 0) this.#keep(key, { addresses, until: this.#clock.steady() + ttl });
+      if (ttl > 0) this.#cache(key, { addresses, until: this.#clock.steady() + ttl });
       return addresses;
     } catch {
       return [];
     }
   }
 
-  #keep(key: string, answer: Answer): void {
-    this.#kept.set(key, answer);
-    if (this.#kept.size > mostKept) this.#kept.delete(this.#kept.keys().next().value as string);
+  #cache(key: string, resolved: Resolved): void {
+    this.#cached.set(key, resolved);
+    if (this.#cached.size > most_cached)
+      this.#cached.delete(this.#cached.keys().next().value as string);
   }
 }

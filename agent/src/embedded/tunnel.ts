@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { admit, type Context } from './admit.ts';
-import { answerRaw } from './answers.ts';
 import { readDestination } from './destination.ts';
+import { rejectRaw } from './rejections.ts';
 
-/** `head`: what the client sent after its request without waiting. */
+/** `head`: the bytes that the client sent after its request without waiting. */
 export async function tunnel(
   ctx: Context,
   request: IncomingMessage,
@@ -25,7 +25,7 @@ export async function tunnel(
     ? await admit(ctx, connection, exchange, request, destination)
     : 'bad_request';
   if (typeof target === 'string') {
-    answerRaw(client, target);
+    rejectRaw(client, target);
     return;
   }
   if (client.destroyed) {

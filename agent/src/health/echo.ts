@@ -5,7 +5,7 @@ import { isIP, type Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { canonicalAddress } from '../address.ts';
 
-/** A port of the proxy on this machine, and who asks there. */
+/** A port of the proxy on this machine, and the credentials to ask with. */
 export interface ProxyPort {
   host: string;
   port: number;

@@ -15,10 +15,10 @@ export interface ExitHealth {
   checked_at: number;
 }
 
-/** What one check came to: the right address, in time or not; another address; none. */
+/** The outcome of one check: the right address, in time or not; another address; none. */
 export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
 
-/** What is needed of the control plane. */
+/** The part of the control plane that is needed. */
 export interface HealthReports {
   reportHealth(report: { exit_ips: ExitHealth[] }): Promise<unknown>;
 }
@@ -29,7 +29,7 @@ export interface HealthOptions {
   control: HealthReports;
   clock: Clock;
   log: Logger;
-  /** Answers the address of its caller. */
+  /** Answers the address of its client. */
   echo_url: string;
   /** Of the node's own user, who is not billed. */
   probe_password: string;
@@ -50,7 +50,7 @@ const mostRemembered = 5;
 const isBroken = 3;
 
 /** The status that the last outcomes come to, newest last. */
-export function judge(outcomes: readonly Outcome[]): HealthStatus {
+export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
   const last = outcomes.slice(-mostRemembered);
   const isGood = (outcome: Outcome) => outcome === 'right' || outcome === 'slow';
   const bad = last.slice(last.findLastIndex(isGood) + 1);
@@ -77,7 +77,7 @@ export class HealthChecks {
     this.#options = options;
   }
 
-  /** What is known of each exit that was checked. */
+  /** The health of each exit that was checked. */
   exits(): ExitHealth[] {
     return Array.from(this.#exits, ([ip, { status, checked_at }]) => ({ ip, status, checked_at }));
   }
@@ -190,7 +190,7 @@ export class HealthChecks {
   #note(ip: string, outcome: Outcome | undefined): void {
     const exit = this.#exits.get(ip) ?? { outcomes: [], status: 'unknown', checked_at: 0 };
     const outcomes = outcome ? [...exit.outcomes, outcome].slice(-mostRemembered) : exit.outcomes;
-    const status = outcome ? judge(outcomes) : 'unknown';
+    const status = outcome ? evaluate(outcomes) : 'unknown';
     if (status !== exit.status || exit.checked_at === 0) {
       this.#isNews = true;
       this.#options.log.info({ exit_ip: ip, before: exit.status, status }, 'health of an exit');

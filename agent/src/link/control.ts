@@ -2,11 +2,12 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { ExitHealth } from '../health/health.ts';
+import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
-import type { Use } from '../policy/uses.ts';
-import type { UseReports } from '../usage/last_used.ts';
-import type { Batch } from '../usage/ledger.ts';
-import { EventReader, LineTooLong, type ServerEvent } from './events.ts';
+import type { Batch } from '../usage/journal_state.ts';
+import type { LastUsedReports } from '../usage/last_used_reporter.ts';
+import { ControlError } from './control_error.ts';
+import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { Answer } from './questions.ts';
 
 /** One step of the history. */
@@ -16,11 +17,11 @@ export interface StreamEvent {
   records: NodeRecord[];
 }
 
-/** What all requests fail with: a ControlError. */
+/** All requests fail with a ControlError. */
 export interface ControlPlane {
-  /** What GET /node/snapshot answers, in pieces of any size. */
+  /** The response of GET /node/snapshot, in pieces of any size. */
   snapshot(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** What came after this position, until the stream breaks; asking acknowledges the position. */
+  /** The changes after this position, until the stream breaks; asking acknowledges the position. */
   changes(after: Position, signal: AbortSignal): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
   reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
@@ -29,63 +30,36 @@ export interface ControlPlane {
   answer(id: number, answer: Answer): Promise<void>;
 }
 
-/** Why a request failed. */
-export class ControlError extends Error {
-  /** Of the answer; undefined when there was none, or it broke off. */
-  readonly status: number | undefined;
-  /** Whether the answer was one of a control plane, and not of something between. */
-  readonly isOurs: boolean;
-  readonly retry_after_seconds: number | undefined;
-  /** Epoch seconds, by the clock of who answered; undefined when it did not tell. */
-  readonly answered_at: number | undefined;
-
-  constructor(
-    message: string,
-    about: {
-      status?: number;
-      isOurs?: boolean;
-      retry_after_seconds?: number | undefined;
-      answered_at?: number | undefined;
-    } = {},
-  ) {
-    super(message);
-    this.status = about.status;
-    this.isOurs = about.isOurs ?? false;
-    this.retry_after_seconds = about.retry_after_seconds;
-    this.answered_at = about.answered_at;
-  }
-}
-
 export interface HttpControlOptions {
   /** Of the node interface, without /node. */
   url: string;
   token: string;
   /** Ends all that is under way. */
   signal: AbortSignal;
-  /** How long an answer may take to begin; a short one may take three times as long in all. */
-  answer_seconds?: number;
+  /** How long a response may take to begin; a short one may take three times as long in all. */
+  response_seconds?: number;
   /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
   silence_seconds?: number;
-  /** Of one event, and of each of its lines: a whole account is one line. */
-  most_line_bytes?: number;
+  /** Of the lines of one event: a whole account is one line. */
+  most_event_length?: number;
 }
 
-const answer_seconds = 10;
-const mostAnswerBytes = 1024 * 1024;
+const response_seconds = 10;
+const mostResponseBytes = 1024 * 1024;
 /** An event of many megabytes is heard of while it comes, not by its end alone. */
 const eventPieceBytes = 64 * 1024;
-/** What a control plane may ask for; more would be a mistake of something between. */
+/** The longest wait that a control plane may ask for; more would be a mistake of something between. */
 const most_retry_seconds = 30;
 
-export class HttpControl implements ControlPlane, UseReports {
+export class HttpControl implements ControlPlane, LastUsedReports {
   readonly #options: Required<HttpControlOptions>;
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
     this.#options = {
-      answer_seconds,
+      response_seconds,
       silence_seconds: 40,
-      most_line_bytes: 64 * 1024 * 1024,
+      most_event_length: 64 * 1024 * 1024,
       ...options,
     };
     this.#agent = newAgent(options.url);
@@ -94,7 +68,11 @@ export class HttpControl implements ControlPlane, UseReports {
 
   async *snapshot(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const response = await this.#open('GET', '/snapshot', {}, signal);
-    const silence = new Patience(response, this.#options.silence_seconds, 'nothing was heard for');
+    const silence = new IdleTimeout(
+      response,
+      this.#options.silence_seconds,
+      'nothing was heard for',
+    );
     for await (const piece of piecesOf(response, silence)) {
       silence.renew();
       yield piece;
@@ -104,8 +82,12 @@ export class HttpControl implements ControlPlane, UseReports {
   async *changes(after: Position, signal: AbortSignal): AsyncGenerator<StreamEvent> {
     const headers = { 'last-event-id': `${after.epoch}:${after.revision}` };
     const response = await this.#open('GET', '/changes', headers, signal);
-    const reader = new EventReader(this.#options.most_line_bytes);
-    const silence = new Patience(response, this.#options.silence_seconds, 'nothing was heard for');
+    const reader = new EventReader(this.#options.most_event_length);
+    const silence = new IdleTimeout(
+      response,
+      this.#options.silence_seconds,
+      'nothing was heard for',
+    );
     // Neither comments nor a drip of bytes are a sign of life.
     let nextBytes = eventPieceBytes;
     for await (const piece of piecesOf(response, silence)) {
@@ -127,15 +109,15 @@ export class HttpControl implements ControlPlane, UseReports {
   }
 
   async reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }> {
-    const answer = (await this.#post('/usage', batch)) ?? {};
-    const { counted, left_out } = answer as { counted?: unknown; left_out?: unknown };
-    // Usage is forgotten by this answer: it had better be one.
+    const response = (await this.#post('/usage', batch)) ?? {};
+    const { counted, left_out } = response as { counted?: unknown; left_out?: unknown };
+    // Usage is forgotten by this response: it had better be one.
     if (typeof counted !== 'boolean' || !Array.isArray(left_out)) throw notOurs();
     return { counted, left_out };
   }
 
-  async reportUses(uses: Use[]): Promise<void> {
-    await this.#post('/uses', { uses });
+  async reportLastUsed(list: LastUsed[]): Promise<void> {
+    await this.#post('/last-used', { uses: list });
   }
 
   async reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }> {
@@ -148,7 +130,7 @@ export class HttpControl implements ControlPlane, UseReports {
 
   async #post(path: string, value: object): Promise<unknown> {
     const response = await this.#open('POST', path, {}, undefined, JSON.stringify(value));
-    return readJson(response, this.#options.answer_seconds);
+    return readJson(response, this.#options.response_seconds);
   }
 
   #open(
@@ -158,14 +140,14 @@ export class HttpControl implements ControlPlane, UseReports {
     signal: AbortSignal | undefined,
     body?: string,
   ): Promise<IncomingMessage> {
-    const { url, token, answer_seconds, signal: life } = this.#options;
+    const { url, token, response_seconds, signal: life } = this.#options;
     return send({
       url: `${url}/node${path}`,
       method,
       headers: { ...headers, authorization: `Bearer ${token}` },
       body,
       signal: signal ? AbortSignal.any([life, signal]) : life,
-      answer_seconds,
+      response_seconds,
       agent: this.#agent,
     });
   }
@@ -192,10 +174,10 @@ export async function joinControl(
       headers: {},
       body: JSON.stringify(body),
       signal: undefined,
-      answer_seconds,
+      response_seconds,
       agent,
     });
-    const joined = (await readJson(response, answer_seconds)) as Partial<Joined> | undefined;
+    const joined = (await readJson(response, response_seconds)) as Partial<Joined> | undefined;
     const { node, server, token } = joined ?? {};
     if (typeof node !== 'number' || typeof server !== 'string' || typeof token !== 'string') {
       throw notOurs();
@@ -214,7 +196,7 @@ interface Sending {
   headers: Record<string, string>;
   body: string | undefined;
   signal: AbortSignal | undefined;
-  answer_seconds: number;
+  response_seconds: number;
   agent: HttpAgent;
 }
 
@@ -227,9 +209,9 @@ function isHttps(url: string): boolean {
   return URL.parse(url)?.protocol === 'https:';
 }
 
-/** Sends a request; resolves with the head of a good answer. Errors: ControlError for any other. */
+/** Sends a request; resolves with the head of a good response. Errors: ControlError for any other. */
 async function send(sending: Sending): Promise<IncomingMessage> {
-  const { url, method, headers, body, signal, answer_seconds, agent } = sending;
+  const { url, method, headers, body, signal, response_seconds, agent } = sending;
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const request = (isHttps(url) ? httpsRequest : httpRequest)(url, {
@@ -247,8 +229,8 @@ async function send(sending: Sending): Promise<IncomingMessage> {
       });
       // Not the socket's own timeout: that begins when there is a socket, and names take their time.
       const timer = setTimeout(() => {
-        request.destroy(new ControlError(`no answer within ${answer_seconds} seconds`));
-      }, answer_seconds * 1000);
+        request.destroy(new ControlError(`no answer within ${response_seconds} seconds`));
+      }, response_seconds * 1000);
       request.once('close', () => clearTimeout(timer));
       request.once('error', reject);
       request.once('response', (message) => {
@@ -259,38 +241,42 @@ async function send(sending: Sending): Promise<IncomingMessage> {
     });
     const { statusCode: status = 0 } = response;
     if (status >= 200 && status < 300) return response;
-    throw await refusalOf(response, status, answer_seconds);
+    throw await errorOf(response, status, response_seconds);
   } catch (error) {
     throw asControlError(error);
   }
 }
 
-async function refusalOf(
+async function errorOf(
   response: IncomingMessage,
   status: number,
-  answer_seconds: number,
+  response_seconds: number,
 ): Promise<ControlError> {
-  const body = await readJson(response, answer_seconds).catch(() => undefined);
-  const { message } = (body ?? {}) as { message?: unknown };
-  const isOurs = typeof message === 'string' && (status !== 401 || isOfTokens(response));
+  const body = await readJson(response, response_seconds).catch(() => undefined);
+  const { message, code, field } = (body ?? {}) as Record<string, unknown>;
+  const isOurs =
+    typeof message === 'string' &&
+    (status !== 401 || code === 'node_token_unknown' || isOfTokens(response));
   const wait = Number(response.headers['retry-after']);
   const date = Date.parse(response.headers.date ?? '');
   const said = isOurs ? message : `the answer was ${status}, and not one of a control plane`;
   return new ControlError(said, {
     status,
+    code: isOurs && typeof code === 'string' ? code : undefined,
+    field: isOurs && typeof field === 'string' ? field : undefined,
     isOurs,
     retry_after_seconds: wait > 0 ? Math.min(wait, most_retry_seconds) : undefined,
     answered_at: Number.isNaN(date) ? undefined : date / 1000,
   });
 }
 
-/** Gateways refuse in JSON too, and their 401 must not cost a node its policy. */
+/** Gateways reject in JSON too, and their 401 must not cost a node its policy. */
 function isOfTokens({ headers }: IncomingMessage): boolean {
   return headers['www-authenticate'] === 'Bearer' && headers['x-request-id'] !== undefined;
 }
 
-/** Breaks an answer off when it was not renewed for so long. */
-class Patience {
+/** Breaks a response off when it was not renewed for so long. */
+class IdleTimeout {
   readonly #timer: NodeJS.Timeout;
 
   constructor(response: IncomingMessage, seconds: number, says: string) {
@@ -308,25 +294,25 @@ class Patience {
   }
 }
 
-/** The body as it comes. Errors: ControlError when it breaks off, or patience ends. */
-async function* piecesOf(response: IncomingMessage, patience: Patience): AsyncGenerator<Buffer> {
+/** The body as it comes. Errors: ControlError when it breaks off, or times out. */
+async function* piecesOf(response: IncomingMessage, timeout: IdleTimeout): AsyncGenerator<Buffer> {
   try {
     for await (const piece of response) yield piece as Buffer;
   } catch (error) {
     throw asControlError(error);
   } finally {
-    patience.end();
+    timeout.end();
   }
 }
 
 /** The body as JSON; undefined when there is none. Errors: ControlError. */
-async function readJson(response: IncomingMessage, answer_seconds: number): Promise<unknown> {
-  const patience = new Patience(response, 3 * answer_seconds, 'the answer did not end within');
+async function readJson(response: IncomingMessage, response_seconds: number): Promise<unknown> {
+  const timeout = new IdleTimeout(response, 3 * response_seconds, 'the answer did not end within');
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of piecesOf(response, patience)) {
+  for await (const piece of piecesOf(response, timeout)) {
     bytes += piece.length;
-    if (bytes > mostAnswerBytes) throw notOurs();
+    if (bytes > mostResponseBytes) throw notOurs();
     pieces.push(piece);
   }
   if (bytes === 0) return undefined;
@@ -349,18 +335,19 @@ function asControlError(error: unknown): ControlError {
 
 // ---- The stream ---------------------------------------------------------------------------
 
-function* readEvents(reader: EventReader, piece: Uint8Array): Generator<ServerEvent> {
+function readEvents(reader: EventReader, piece: Uint8Array): ServerEvent[] {
   try {
-    yield* reader.read(piece);
+    return reader.read(piece);
   } catch (error) {
     // It would be as long the next time: the way around it is a snapshot, as after a gap.
-    if (error instanceof LineTooLong) throw new ControlError(error.message, { status: 409 });
+    if (error instanceof EventTooLong)
+      throw new ControlError(error.message, { code: 'snapshot_needed' });
     throw error;
   }
 }
 
 /** Undefined for an event of a kind that is not known. Errors: ControlError when it makes no sense. */
-function stepOf({ id, event, data }: ServerEvent): StreamEvent | undefined {
+function stepOf({ id = '', event, data }: ServerEvent): StreamEvent | undefined {
   if (event !== 'change' && event !== 'position') return undefined;
   const [, epoch, revision] = /^([^:]+):(\d{1,15})$/.exec(id) ?? [];
   if (epoch === undefined) throw new ControlError(`${JSON.stringify(id)} is no id of an event`);
@@ -373,7 +360,7 @@ function readRecords(data: string): NodeRecord[] {
     const records: unknown = JSON.parse(data);
     if (Array.isArray(records)) return records as NodeRecord[];
   } catch {
-    // What is not JSON is no list of records either.
+    // Text that is not JSON is no list of records either.
   }
   throw new ControlError('a change is not a list of records');
 }

@@ -1,100 +1,50 @@
-// Server-sent events, read as they come: lines of any cut, bounded in length, one by one and together.
+// Server-sent events, read as they come: eventsource-parser, fed with bytes and bounded in what it holds.
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
-export interface ServerEvent {
-  /** The last one that was sent; empty before the first. */
-  id: string;
-  event: string;
-  /** Lines of data, joined. */
-  data: string;
-}
+export type ServerEvent = EventSourceMessage;
 
-/** A line or an event that would have to be held in memory and is longer than is sensible. */
-export class LineTooLong extends Error {}
-
-const newline = 0x0a;
-const carriageReturn = 0x0d;
-const heldBytes = 4096;
+/** An event that would have to be held in memory and is longer than is sensible. */
+export class EventTooLong extends Error {}
 
 export class EventReader {
-  readonly #mostBytes: number;
-  /** The line that has no end yet: so many bytes of this. */
-  #line = Buffer.allocUnsafe(heldBytes);
-  #bytes = 0;
-  #id = '';
-  #event = '';
-  #data: string[] = [];
-  /** Of the lines of data, with their ends. */
-  #dataBytes = 0;
+  readonly #decoder = new TextDecoder();
+  readonly #parser;
+  #events: ServerEvent[] = [];
+  #heldBytes = 0;
 
-  /** `mostBytes`: of a line, and of the data of an event. */
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  /** `most`: characters of the lines of one event that are held until its end has come. */
+  constructor(most: number) {
+    const begin = () => {
+      this.#heldBytes = 0;
+    };
+    this.#parser = createParser({
+      maxBufferSize: most,
+      onEvent: (event) => {
+        this.#events.push(event);
+        begin();
+      },
+      onComment: begin,
+      onRetry: begin,
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded') {
+          throw new EventTooLong(`an event of the stream is longer than ${most} characters`);
+        }
+        // The others are fields that are not known; the standard passes them over.
+        begin();
+      },
+    });
   }
 
-  /** Of the event that is not whole yet. */
+  /** Bytes since the last event or comment: of an event that is not whole yet. */
   get heldBytes(): number {
-    return this.#dataBytes + this.#bytes;
+    return this.#heldBytes;
   }
 
-  /** The events that are whole by these bytes. Errors: LineTooLong. */
-  *read(bytes: Uint8Array): Generator<ServerEvent> {
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let start = 0;
-    for (let end = piece.indexOf(newline); end >= 0; end = piece.indexOf(newline, start)) {
-      this.#hold(piece.subarray(start, end));
-      start = end + 1;
-      const event = this.#takeLine();
-      if (event) yield event;
-    }
-    this.#hold(piece.subarray(start));
-  }
-
-  /** Copies what is not a whole line yet: many small pieces would take more than their bytes. */
-  #hold(piece: Buffer): void {
-    const bytes = this.#bytes + piece.length;
-    this.#limit('a line', bytes);
-    if (bytes > this.#line.length) {
-      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#line.length));
-      this.#line.copy(larger, 0, 0, this.#bytes);
-      this.#line = larger;
-    }
-    piece.copy(this.#line, this.#bytes);
-    this.#bytes = bytes;
-  }
-
-  #limit(what: string, bytes: number): void {
-    if (bytes <= this.#mostBytes) return;
-    throw new LineTooLong(`${what} of the stream is longer than ${this.#mostBytes} bytes`);
-  }
-
-  #takeLine(): ServerEvent | undefined {
-    const held = this.#line.subarray(0, this.#bytes);
-    const line = held.at(-1) === carriageReturn ? held.subarray(0, -1) : held;
-    this.#bytes = 0;
-    if (this.#line.length > heldBytes) this.#line = Buffer.allocUnsafe(heldBytes);
-    if (line.length === 0) return this.#finish();
-    const text = line.toString();
-    const colon = text.indexOf(':');
-    const name = colon < 0 ? text : text.slice(0, colon);
-    const value = colon < 0 ? '' : text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    // A line that begins with a colon is a comment: its name is empty.
-    if (name === 'id') this.#id = value;
-    else if (name === 'event') this.#event = value;
-    else if (name === 'data') {
-      this.#dataBytes += Buffer.byteLength(value) + 1;
-      this.#limit('an event', this.#dataBytes);
-      this.#data.push(value);
-    }
-    return undefined;
-  }
-
-  /** The end of an event; one without data is none. */
-  #finish(): ServerEvent | undefined {
-    const [event, data] = [this.#event, this.#data];
-    this.#event = '';
-    this.#data = [];
-    this.#dataBytes = 0;
-    if (data.length === 0) return undefined;
-    return { id: this.#id, event: event || 'message', data: data.join('\n') };
+  /** The events that are whole by these bytes, a piece of the stream cut anywhere. Errors: EventTooLong. */
+  read(bytes: Uint8Array): ServerEvent[] {
+    this.#events = [];
+    this.#heldBytes += bytes.length;
+    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }));
+    return this.#events;
   }
 }

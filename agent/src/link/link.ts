@@ -1,4 +1,4 @@
-// The link to the control plane: what it says goes to disk, to the engine, and is acknowledged when it is in force.
+// The link to the control plane: its changes go to disk and to the engine, and are acknowledged when they are in force.
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
@@ -11,7 +11,8 @@ import {
   type QuestionValue,
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
-import { ControlError, type ControlPlane, type StreamEvent } from './control.ts';
+import type { ControlPlane, StreamEvent } from './control.ts';
+import { ControlError } from './control_error.ts';
 import { answerOf, requestOf } from './questions.ts';
 import { Revocation } from './revocation.ts';
 
@@ -24,9 +25,9 @@ export interface LinkOptions {
 }
 
 export interface LinkStatus {
-  /** `following`: changes come as they are made. `revoked`: nobody is let in until the node joins again. */
+  /** `following`: changes come as they are made. `revoked`: no connection is let in until the node joins again. */
   state: 'connecting' | 'following' | 'revoked';
-  /** What the engine has put in force. */
+  /** The position that the engine has put in force. */
   applied: Position | undefined;
   /** Epoch seconds at which the control plane was last heard in this run. */
   heard_at: number | undefined;
@@ -49,7 +50,7 @@ export class Link {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #revocation: Revocation;
-  /** `moved`: whoever waits for one of the fields below should look again. */
+  /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
   #applied: Position | undefined;
   /** Something is stored that is not known to be applied. */
@@ -82,13 +83,13 @@ export class Link {
     };
   }
 
-  /** What is wrong now, a sentence each. */
+  /** The faults now, a sentence each. */
   faults(): string[] {
     return [...this.#faults.values()];
   }
 
   /**
-   * Follows the control plane until the signal is aborted. What is on disk is put in force first,
+   * Follows the control plane until the signal is aborted. The policy on disk is put in force first,
    * whether the control plane is there or not; whatever goes wrong is tried again.
    */
   async run(signal: AbortSignal): Promise<void> {
@@ -148,7 +149,7 @@ export class Link {
     this.#noteHeard();
     checkAll(records);
     for (const record of records) this.#noteQuestion(record);
-    // What was stored before it could be applied comes again.
+    // A change that was stored before it could be applied comes again.
     if (position.revision < stored.revision) return;
     this.#store.append(position.revision, this.#clock.now(), records);
     this.#noteStored();
@@ -167,19 +168,19 @@ export class Link {
 
   /** Logs a failure and draws its consequences; answers how long to wait. */
   async #afterFailure(error: Error, failures: number): Promise<number> {
-    const { status, isOurs, retry_after_seconds = 0 } = error as Partial<ControlError>;
+    const { code, status, retry_after_seconds = 0 } = error as Partial<ControlError>;
     this.#faults.set('control', `Changes do not come from the control plane: ${error.message}`);
-    this.#log.warn({ err: error, status, failures }, 'changes do not come');
-    if (status === 409) this.#needsSnapshot = true;
-    if (status === 401 && isOurs) {
-      if (this.#revocation.noteRefused()) await this.#stopAuthorising();
+    this.#log.warn({ err: error, status, code, failures }, 'changes do not come');
+    if (code === 'snapshot_needed') this.#needsSnapshot = true;
+    if (code === 'node_token_unknown') {
+      if (this.#revocation.noteRejected()) await this.#stopAuthorising();
       return this.#revocation.delay_seconds;
     }
     // Hundreds of nodes are told the same number.
     return Math.max(retry_after_seconds * (1 + Math.random()), delayAfter(failures));
   }
 
-  /** Leaves a policy by which nobody is let in, and with which the control plane would ask us to start over. */
+  /** Leaves a policy that lets no connection in, and with which the control plane would ask us to start over. */
   async #stopAuthorising(): Promise<void> {
     try {
       await this.#forget();
@@ -228,7 +229,7 @@ export class Link {
     const stored = this.#store.position;
     const asked = this.#questions.length;
     const applied = await this.#engine.catchUp();
-    // One that was replaced meanwhile is the next round's to judge.
+    // A policy that was replaced meanwhile is left to the next round.
     const isSame = stored && stored.epoch === this.#store.position?.epoch;
     if (isSame && !covers(applied, stored)) this.#startOver('the policy on disk is damaged');
     if (!applied) return;
@@ -258,7 +259,7 @@ export class Link {
 
   // ---- From the engine to the control plane -------------------------------------------------
 
-  /** One at a time, of the newest: what was applied meanwhile is acknowledged by the next. */
+  /** One at a time, of the newest: the next acknowledges all that was applied meanwhile. */
   async #keepAcknowledging(signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
       while (!this.#unacknowledged && !signal.aborted) await this.#moved(signal);
@@ -266,7 +267,7 @@ export class Link {
       const position = this.#unacknowledged as Position;
       this.#unacknowledged = undefined;
       try {
-        // Opening the stream acknowledges, too; until it is open nobody would listen.
+        // Opening the stream acknowledges, too; until it is open an acknowledgement is of no use.
         if (this.#isFollowing) {
           await this.#control.acknowledge(position);
           await this.#clock.sleep(acknowledging_pause_seconds, signal);
@@ -274,9 +275,10 @@ export class Link {
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
-        const { status } = error as Partial<ControlError>;
+        const { code } = error as Partial<ControlError>;
         this.#log.warn({ err: error, ...position }, 'what is applied cannot be acknowledged');
-        if (status === 409 && position.epoch === this.#store.position?.epoch) {
+        const isUnknown = code === 'snapshot_needed';
+        if (isUnknown && position.epoch === this.#store.position?.epoch) {
           this.#startOver('the control plane does not know what is applied');
         }
         this.#unacknowledged ??= position;
@@ -304,7 +306,7 @@ export class Link {
       const explanation = await this.#engine.explain(requestOf(value));
       await this.#control.answer(id, answerOf(explanation));
     } catch (error) {
-      // Another node was faster, or nobody waits any more.
+      // Another node was faster, or the question is over.
       if ((error as Partial<ControlError>).status === 404) return;
       this.#log.warn({ err: error, question: id }, 'a question cannot be answered');
     }
@@ -321,10 +323,10 @@ function delayAfter(failures: number): number {
 }
 
 function gap(reason: string): ControlError {
-  return new ControlError(reason, { status: 409 });
+  return new ControlError(reason, { code: 'snapshot_needed' });
 }
 
-/** What cannot be applied is not stored; a snapshot may have it right. */
+/** A record that cannot be applied is not stored; a snapshot may have it right. */
 function checkAll(records: NodeRecord[]): void {
   try {
     for (const record of records) checkRecord(record);
@@ -339,7 +341,7 @@ function covers(applied: Position | undefined, stored: Position): boolean {
   return applied?.epoch === stored.epoch && applied.revision >= stored.revision;
 }
 
-/** What a server that is gone would be sent. */
+/** The snapshot that a server which is gone would be sent. */
 async function* emptySnapshot(): AsyncGenerator<string> {
   const lines = [
     { kind: 'snapshot', epoch: 'revoked', revision: 0 },

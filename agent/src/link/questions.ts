@@ -1,7 +1,7 @@
-// What would happen to such a connection? The operator's question as a request, and the engine's verdict as an answer.
+// Explains: the operator's question as a request, and the engine's decision as an answer.
 
 import type { Explanation } from '../engine.ts';
-import { type Authority, explainVerdict, type ProxyRequest } from '../policy/decide.ts';
+import { type Authority, explainDecision, type ProxyRequest } from '../policy/decide.ts';
 import type { QuestionValue } from '../policy/records.ts';
 
 /** As POST /node/answers takes it. */
@@ -10,7 +10,7 @@ export interface Answer {
   status: number;
   reason: string;
   message: string;
-  /** What the caller was known by, and the custom DNS entry that counts. */
+  /** The record by which the user was identified, and the custom DNS entry that counts. */
   rule?: string;
   /** Names; none for the node's own checks. */
   account?: string;
@@ -18,7 +18,7 @@ export interface Answer {
   exit_ip?: string;
   /** Address that a custom DNS entry puts in place of the destination. */
   dial?: string;
-  /** What the node had applied when it answered. */
+  /** The revision that the node had applied when it answered. */
   revision: number;
 }
 
@@ -29,16 +29,16 @@ export function requestOf(question: QuestionValue): ProxyRequest {
   return { source, port, method, host, destination_port, credentials };
 }
 
-export function answerOf({ verdict, position }: Explanation): Answer {
+export function answerOf({ decision, position }: Explanation): Answer {
   const { revision } = position;
-  const said = { verdict: verdict.verdict, ...explainVerdict(verdict) };
-  if (verdict.verdict !== 'allow') {
-    const { caller } = verdict;
-    if (!caller) return { ...said, revision };
-    const { authority, contract, user } = caller;
+  const said = { verdict: decision.verdict, ...explainDecision(decision) };
+  if (decision.verdict !== 'allow') {
+    const { principal } = decision;
+    if (!principal) return { ...said, revision };
+    const { authority, contract, user } = principal;
     return { ...said, rule: ruleOf(authority), account: contract, user, revision };
   }
-  const { authority, override, contract, user, exit_ip, dial } = verdict;
+  const { authority, override, contract, user, exit_ip, dial } = decision;
   const rules = [ruleOf(authority), ...(override === undefined ? [] : [`override ${override}`])];
   return {
     ...said,

@@ -1,17 +1,17 @@
-// When is a node revoked? Not by one refusal: a proxy in front that loses the token for a moment must not stop it.
+// Decides when a node counts as revoked. One rejection is not enough: a proxy in front that loses the token for a moment must not stop it.
 
-const least_refusals = 3;
+const least_rejections = 3;
 const least_seconds = 30;
-/** Between tries while the token is refused. */
+/** Between tries while the token is rejected. */
 const doubtful_delay_seconds = 11;
 const revoked_delay_seconds = 60;
 
 export class Revocation {
   readonly #steady: () => number;
-  #refusals = 0;
+  #rejections = 0;
   /** Steady seconds. */
   #since = 0;
-  /** Set by whoever has drawn the consequences. */
+  /** Set by the link when it has drawn the consequences. */
   isRevoked = false;
 
   constructor(steady: () => number) {
@@ -24,17 +24,17 @@ export class Revocation {
     return most * (0.95 + Math.random() / 10);
   }
 
-  /** The token was taken. */
+  /** The token was accepted. */
   noteAccepted(): void {
-    this.#refusals = 0;
+    this.#rejections = 0;
     this.isRevoked = false;
   }
 
-  /** The control plane said that it does not know the token. Answers whether it is time to believe it. */
-  noteRefused(): boolean {
-    if (this.#refusals === 0) this.#since = this.#steady();
-    this.#refusals += 1;
+  /** The control plane said that it does not know the token. Tells whether it is time to believe it. */
+  noteRejected(): boolean {
+    if (this.#rejections === 0) this.#since = this.#steady();
+    this.#rejections += 1;
     const isLong = this.#steady() - this.#since >= least_seconds;
-    return !this.isRevoked && this.#refusals >= least_refusals && isLong;
+    return !this.isRevoked && this.#rejections >= least_rejections && isLong;
   }
 }

@@ -1,8 +1,8 @@
-// The one decision, for all engines: who is connecting, may they, from which exit, to which address?
+// The one decision, for all engines: it says of a request whose it is, whether it may pass, from which exit, to which address.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress, mayDial, type Network } from '../address.ts';
+import { type Reason, sentenceOf, statusOf } from './denials.ts';
 import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
-import { type Reason, sentenceOf, statusOf } from './refusals.ts';
 import type { TokenClaims } from './tokens.ts';
 
 /** A request to a proxy, as any engine sees it. */
@@ -29,7 +29,7 @@ export interface PortRange {
   last: number;
 }
 
-/** What the operator of the node set. */
+/** The settings of the node's operator. */
 export interface Rules {
   /** Destination ports that may be reached by CONNECT, and by plain requests. */
   connect_ports: readonly PortRange[];
@@ -44,7 +44,7 @@ export interface Rules {
   probe?: { password: string; host: string; port: number } | undefined;
 }
 
-/** What a connection rests on: enough to judge later whether it still may be. */
+/** The ground on which a connection was let in: enough to decide later whether it still may be. */
 export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)
@@ -63,53 +63,53 @@ export interface Allowed {
   override: number | undefined;
 }
 
-export interface Refused {
+export interface Denied {
   verdict: 'challenge' | 'deny';
   reason: Reason;
-  /** Whose request it was, where that was clear. */
-  caller?: { authority: Authority; contract: string; user: string };
+  /** The user who was identified, where there was one. */
+  principal?: { authority: Authority; contract: string; user: string };
 }
 
-export type Verdict = Allowed | Refused;
+export type Decision = Allowed | Denied;
 
 /** User name of the node's own checks. No user can have it: names begin with a letter or digit. */
 export const probeUser = '-probe';
 
 /**
- * Judges one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
- * verdict. The work does not grow with the number of entries.
+ * Decides on one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
+ * decision. The work does not grow with the number of entries.
  *
- * A hostname without an override is resolved by the engine, which must refuse what `mayReach` refuses.
+ * A hostname without an override is resolved by the engine, which must deny what `mayReach` does not allow.
  */
-export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Verdict {
-  if (!policy.server) return refuse('not_ready');
+export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Decision {
+  if (!policy.server) return deny('not_ready');
   const listener = policy.listeners.get(request.port);
-  if (!listener) return refuse('wrong_port');
+  if (!listener) return deny('wrong_port');
   const { credentials } = request;
   if (credentials && isProbe(rules, credentials)) return decideProbe(rules, request, listener);
 
-  const caller =
+  const principal =
     credentials === undefined
       ? identifyByAddress(policy, rules, listener.scheme, request.source, now)
       : identifyByToken(policy, credentials, now);
-  if (typeof caller === 'string') return refuse(caller);
+  if (typeof principal === 'string') return deny(principal);
 
-  const fault = faultOf(caller.account, caller.user, listener.scheme, now);
-  if (fault) return refuse(fault, caller);
-  const { user, account, authority } = caller;
+  const fault = faultOf(principal.account, principal.user, listener.scheme, now);
+  if (fault) return deny(fault, principal);
+  const { user, account, authority } = principal;
 
   const ip = readAddress(request.host);
   const hostname = ip === undefined ? readHostname(request.host) : undefined;
   const ports = request.method === 'CONNECT' ? rules.connect_ports : rules.http_ports;
   if (!(ip ?? hostname) || !isInRanges(request.destination_port, ports)) {
-    return refuse('destination_refused', caller);
+    return deny('destination_refused', principal);
   }
   const found =
     listener.override && hostname ? account.overridesByHostname.get(hostname) : undefined;
   const override = found && now < found.expiry ? found : undefined;
   const known = override?.ip ?? ip;
   if (known !== undefined && !mayReach(policy, rules, known)) {
-    return refuse('destination_refused', caller);
+    return deny('destination_refused', principal);
   }
   return {
     verdict: 'allow',
@@ -131,7 +131,7 @@ export function mayReach({ server }: Policy, { allowed, own }: Rules, ip: string
   );
 }
 
-/** Why an open connection may no longer be, or undefined while it may. Its listener is no longer asked. */
+/** Why an open connection may no longer be, or undefined while it may. Its listener is not looked at again. */
 export function revocationOf(
   policy: Policy,
   rules: Rules,
@@ -143,16 +143,16 @@ export function revocationOf(
   const contract = policy.accounts.get(authority.account)?.contract;
   if (!contract) return 'server_not_on_contract';
   if (authority.by === 'token' && !policy.tokens.knows(authority.kid)) return 'bad_token';
-  const caller =
+  const principal =
     authority.by === 'token'
       ? identifyByClaims(policy, authority, now)
       : identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now);
-  if (typeof caller === 'string') return caller;
-  // The address may be another one's by now, and what it transfers is theirs.
-  if (caller.account.id !== authority.account || caller.user.id !== authority.user) {
+  if (typeof principal === 'string') return principal;
+  // The address may be another user's by now, and its traffic is theirs.
+  if (principal.account.id !== authority.account || principal.user.id !== authority.user) {
     return 'unknown_address';
   }
-  return faultOf(caller.account, caller.user, contract.port_scheme, now);
+  return faultOf(principal.account, principal.user, contract.port_scheme, now);
 }
 
 /** Reads the value of a Proxy-Authorization header: undefined when there is none, null when it is of no use. */
@@ -165,47 +165,47 @@ export function readCredentials(header: string | undefined): Credentials | null 
   return colon < 0 ? null : { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
 }
 
-/** What a person or a log is told of a verdict's reason. */
-export function explainVerdict(verdict: Verdict): {
+/** The reason of a decision, for a person or a log. */
+export function explainDecision(decision: Decision): {
   status: number;
   reason: string;
   message: string;
 } {
-  if (verdict.verdict !== 'allow') {
+  if (decision.verdict !== 'allow') {
     return {
-      status: statusOf(verdict.reason),
-      reason: verdict.reason,
-      message: sentenceOf(verdict.reason),
+      status: statusOf(decision.reason),
+      reason: decision.reason,
+      message: sentenceOf(decision.reason),
     };
   }
-  return { status: 200, reason: verdict.authority.by, message: 'the connection is allowed' };
+  return { status: 200, reason: decision.authority.by, message: 'the connection is allowed' };
 }
 
 // ---- The parts ----------------------------------------------------------------------------
 
-interface Caller {
+interface Principal {
   account: Account;
   user: User;
   authority: Authority;
 }
 
-function refuse(reason: Reason, caller?: Caller): Refused {
+function deny(reason: Reason, principal?: Principal): Denied {
   const verdict = statusOf(reason) === 407 ? 'challenge' : 'deny';
-  if (!caller) return { verdict, reason };
-  const { authority, account, user } = caller;
+  if (!principal) return { verdict, reason };
+  const { authority, account, user } = principal;
   const contract = account.contract?.name ?? '';
-  return { verdict, reason, caller: { authority, contract, user: user.name } };
+  return { verdict, reason, principal: { authority, contract, user: user.name } };
 }
 
 function isProbe(rules: Rules, { user, password }: Credentials): boolean {
   return rules.probe !== undefined && user === probeUser && password === rules.probe.password;
 }
 
-function decideProbe(rules: Rules, request: ProxyRequest, listener: Listener): Verdict {
+function decideProbe(rules: Rules, request: ProxyRequest, listener: Listener): Decision {
   const { host, port } = rules.probe ?? {};
   const asked = readAddress(request.host) ?? readHostname(request.host);
   if (asked !== host || request.destination_port !== port) {
-    return refuse('destination_refused');
+    return deny('destination_refused');
   }
   const authority = { by: 'probe' } as const;
   const { exit_ip } = listener;
@@ -226,7 +226,7 @@ function identifyByAddress(
   scheme: string,
   source: string,
   now: number,
-): Caller | Reason {
+): Principal | Reason {
   const ip = canonicalAddress(source);
   const entry: AuthlistEntry | undefined =
     ip === undefined ? undefined : policy.findEntry(scheme, ip);
@@ -249,15 +249,15 @@ function identifyByToken(
   policy: Policy,
   credentials: Credentials | null,
   now: number,
-): Caller | Reason {
+): Principal | Reason {
   const claims = credentials ? policy.tokens.read(credentials.password) : undefined;
   if (!credentials || !claims) return 'bad_token';
-  const caller = identifyByClaims(policy, claims, now);
-  if (typeof caller !== 'string' && caller.user.name !== credentials.user) return 'bad_token';
-  return caller;
+  const principal = identifyByClaims(policy, claims, now);
+  if (typeof principal !== 'string' && principal.user.name !== credentials.user) return 'bad_token';
+  return principal;
 }
 
-function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Caller | Reason {
+function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Principal | Reason {
   if (claims.expiry <= now) return 'expired_token';
   const account = policy.accounts.get(claims.account);
   if (!account?.contract) return 'server_not_on_contract';
@@ -267,7 +267,7 @@ function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Cal
   return { account, user, authority: { by: 'token', ...claims } };
 }
 
-/** What speaks against a known user of a known account, if anything. */
+/** The first objection to a known user of a known account, if there is one. */
 function faultOf(account: Account, user: User, scheme: string, now: number): Reason | undefined {
   const { contract } = account;
   if (!contract) return 'server_not_on_contract';
@@ -280,7 +280,7 @@ function faultOf(account: Account, user: User, scheme: string, now: number): Rea
   return undefined;
 }
 
-/** A clock that jumped back must not make it younger: nobody knows by how much. */
+/** A clock that jumped back must not make it younger: it is unknown by how much. */
 function isStale(policy: Policy, rules: Rules, now: number): boolean {
   return Math.abs(now - policy.heard_at) >= rules.staleness_seconds;
 }

@@ -1,4 +1,4 @@
-// What a node knows, in memory: the records of its server, indexed so that a decision never searches.
+// The policy of a node, in memory: the records of its server, indexed so that a decision never searches.
 import type {
   AuthlistValue,
   ContractValue,
@@ -30,7 +30,7 @@ export interface Override {
   expiry: number;
 }
 
-/** Where clients connect: what a port means. */
+/** A port where clients connect, and its meaning. */
 export interface Listener {
   port: number;
   exit_ip: string;
@@ -254,7 +254,7 @@ function nameOverride(account: Account, override: Override): void {
   account.overridesByHostname.set(override.hostname, override);
 }
 
-/** Which ports a server listens on, and what each means. */
+/** The ports that a server listens on, each with its meaning. */
 function listenersOf(server: ServerValue): Map<number, Listener> {
   const listeners = new Map<number, Listener>();
   for (const scheme of server.port_schemes) {

@@ -51,7 +51,7 @@ export interface OverrideValue {
   expiry: number;
 }
 
-/** What an operator asks a node: what would it do with this connection? */
+/** An operator's question to a node: how would it decide on this connection? */
 export interface QuestionValue {
   from: string;
   port: number;

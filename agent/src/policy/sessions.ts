@@ -1,7 +1,7 @@
-// The open connections and what each rests on, so that those can be closed that may no longer be.
+// The open connections, each with the ground on which it was let in, so that those can be closed that may no longer be.
 import { type Authority, type Rules, revocationOf } from './decide.ts';
+import type { Reason } from './denials.ts';
 import type { Policy } from './policy.ts';
-import type { Reason } from './refusals.ts';
 
 export interface Revoked {
   connection: string;
@@ -17,7 +17,7 @@ export class Sessions {
     return this.#accountOf.size;
   }
 
-  /** Notes what a connection rests on now; a later request on it may rest on something else. */
+  /** Notes the ground on which a connection is open now; a later request on it may have another. */
   open(connection: string, authority: Authority): void {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const before = this.#accountOf.get(connection);

@@ -2,7 +2,7 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { PublicKey } from './records.ts';
 
-/** What a genuine token says; whether it still holds is the policy's to judge, on every use. */
+/** The content of a genuine token; the policy decides on every use whether it still holds. */
 export interface TokenClaims {
   /** Names the key that signed it. */
   kid: string;
@@ -19,10 +19,10 @@ const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
 
 export class TokenReader {
   #keys = new Map<string, KeyObject>();
-  /** The verdicts on signatures, newest last. A signature costs a hundred times what this does. */
+  /** The results of checked signatures, newest last. Checking one costs a hundred times as much as looking here. */
   #remembered = new Map<string, TokenClaims>();
 
-  /** Replaces the keys; verdicts by the old ones are forgotten. */
+  /** Replaces the keys; results by the old ones are forgotten. */
   replaceKeys(keys: PublicKey[]): void {
     this.#keys = new Map(
       keys.map(({ kid, public_key: x }) => [

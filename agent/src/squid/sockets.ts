@@ -1,8 +1,7 @@
-// The kernel's view of client connections, through `ss`: bytes so far, last bytes, and closing them.
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
+// The kernel's view of client connections, through `ss`: their names, their bytes so far, and closing them. Used by both processes.
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { connectionName } from './meter_log.ts';
+import { canonicalAddress } from '../address.ts';
 
 const run = promisify(execFile);
 
@@ -23,6 +22,15 @@ const killed_at_once = 200;
 
 /** Client connections that can still carry data. Those of Squid that wait for their end are left out. */
 const states = ['state', 'established', 'state', 'close-wait', 'state', 'fin-wait-1'];
+
+/** The name of a client connection, as lines, sockets and decisions know it. */
+export function connectionName(
+  source: string,
+  source_port: number | string,
+  port: number | string,
+) {
+  return `${canonicalAddress(source) ?? source}:${source_port}>${port}`;
+}
 
 /** Lists the client connections of these ports. */
 export async function listSockets(ports: readonly number[]): Promise<Socket[]> {
@@ -49,80 +57,6 @@ export async function killSockets(connections: readonly string[]): Promise<void>
     // Without the right, `ss -K` closes nothing and only says so.
     const { stderr } = await run('ss', ['-KtnH', filters.join(' or ')]);
     if (/not permitted/i.test(stderr)) throw new Error(`ss -K: ${stderr.trim()}`);
-  }
-}
-
-/**
- * Keeps what the kernel says of sockets as they are destroyed, unread, for the case that a proxy
- * dies without a word: then the last bytes of its connections are here. The agent takes no part in
- * the writing: it would cost as much as all else that it does for a connection.
- */
-export class DestroyedSockets {
-  /** Without a name: it goes with whoever has it open. */
-  readonly #file: number;
-  readonly #most_bytes: number;
-  #child: ChildProcess | undefined;
-  #ports = '';
-  #isStopped = false;
-  /** What was in the file before it was begun anew. */
-  #earlier: Buffer = Buffer.alloc(0);
-
-  constructor(path: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
-    this.#most_bytes = most_bytes;
-    this.#file = openSync(path, 'a+', 0o600);
-    rmSync(path);
-  }
-
-  /** Watches these ports from now on. */
-  watch(ports: readonly number[]): void {
-    const filter = ports.length === 0 ? '' : portFilter(ports);
-    if (filter === this.#ports) return;
-    this.#ports = filter;
-    this.#child?.kill();
-    this.#child = undefined;
-    if (filter !== '') this.#start(filter);
-  }
-
-  /** Keeps the file bounded; call it now and then. */
-  bound(): void {
-    if (fstatSync(this.#file).size <= this.#most_bytes) return;
-    this.#earlier = this.#read();
-    ftruncateSync(this.#file);
-  }
-
-  /** What was destroyed lately, by connection; the last one of a name counts. */
-  recent(): Map<string, Socket> {
-    const text = Buffer.concat([this.#earlier, this.#read()]).toString('latin1');
-    return new Map(parseSockets(text).map((socket) => [socket.connection, socket]));
-  }
-
-  /** Once is enough, and more does no harm. */
-  stop(): void {
-    if (this.#isStopped) return;
-    this.#isStopped = true;
-    this.watch([]);
-    closeSync(this.#file);
-  }
-
-  #start(filter: string): void {
-    // By the line: ss would write by the block, too late. And never longer than the agent lives.
-    const command = ['--pdeathsig', 'KILL', 'stdbuf', '-oL', 'ss', '-E', '-tinHOe', filter];
-    const child = spawn('setpriv', command, { stdio: ['ignore', this.#file, 'ignore'] });
-    this.#child = child;
-    child.on('error', () => {});
-    child.on('exit', () => {
-      const again = () => {
-        if (this.#child === child) this.#start(filter);
-      };
-      setTimeout(again, 1000).unref();
-    });
-  }
-
-  #read(): Buffer {
-    const { size } = fstatSync(this.#file);
-    const bytes = Buffer.allocUnsafe(Math.min(size, this.#most_bytes));
-    const length = readSync(this.#file, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.subarray(0, length);
   }
 }
 
@@ -157,7 +91,7 @@ export function parseSockets(text: string): Socket[] {
       cookie,
       // The kernel counts the client's end as a byte.
       up: fieldOf(line, 'bytes_received') - (line.startsWith('CLOSE-WAIT') ? 1 : 0),
-      // What was sent again was sent once to the client.
+      // Bytes that were sent again reached the client once.
       down: fieldOf(line, 'bytes_sent') - fieldOf(line, 'bytes_retrans'),
     });
   }

@@ -4,6 +4,7 @@
 import { close, closeSync, fstatSync, fsync, openSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { NodeRecord } from '../policy/records.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 
 /** One revision: its records, which are applied together; none when nothing changed up to it. */
@@ -23,7 +24,7 @@ export interface Next {
 const newline = 0x0a;
 const pieceBytes = 65_536;
 
-/** A line as bytes. What is not whole numbers would be read as damage later, so it is refused now. */
+/** A line as bytes. Errors: RangeError for numbers that are not whole, which would be read as damage later. */
 export function encodeChange(revision: number, heard_at: number, records: NodeRecord[]): Buffer {
   for (const [name, value] of Object.entries({ revision, heard_at })) {
     if (!Number.isSafeInteger(value) || value < 0) {
@@ -53,7 +54,7 @@ function readLine(bytes: Buffer): Change | Next | undefined {
 /** Reads line after line, and goes on where it stopped when more was written. */
 export class ChangesReader {
   readonly #fd: number;
-  /** What was read and not yet handed out: from `#at` to `#end` of the buffer. */
+  /** The bytes read and not yet handed out: from `#at` to `#end` of the buffer. */
   #buffer = Buffer.allocUnsafe(pieceBytes);
   #at = 0;
   #end = 0;
@@ -128,7 +129,7 @@ export class ChangesWriter {
   readonly #fd: number;
   readonly #onFault: (error: Error) => void;
   #timer: NodeJS.Timeout | undefined;
-  #syncing = Promise.resolve();
+  readonly #syncs = new SerialQueue();
   /** Bytes of whole lines. */
   size: number;
 
@@ -146,15 +147,18 @@ export class ChangesWriter {
     this.size += line.length;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#syncing = this.#syncing.then(() => sync(this.#fd)).catch(this.#onFault);
+      this.#sync();
     }, 1000).unref();
   }
 
   /** Resolves when all is on the disk. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    await this.#syncing;
-    await sync(this.#fd).catch(this.#onFault);
+    await this.#sync();
     await closeFile(this.#fd);
+  }
+
+  #sync(): Promise<void> {
+    return this.#syncs.run(() => sync(this.#fd)).catch(this.#onFault);
   }
 }

@@ -1,4 +1,4 @@
-// Folds a snapshot and the changes since into a new snapshot, in a thread of its own: the agent waits for nothing and holds no policy.
+// Folds a snapshot and the changes since into a new snapshot, in a thread of its own: the agent does not wait for it and holds no policy.
 import { Worker, workerData } from 'node:worker_threads';
 import { newestGeneration } from './generations.ts';
 import { followChanges, openState } from './replica.ts';
@@ -17,7 +17,7 @@ const pieceRecords = 500;
 /** Marks the data of our own thread among those of other programs' threads. */
 const task = 'exitward_compaction';
 
-/** Resolves when the snapshot is whole and on the disk. Errors: what went wrong; AbortError when it was given up. */
+/** Resolves when the snapshot is whole and on the disk. Errors: those of the thread; AbortError when it was given up. */
 export function compact(compaction: Compaction, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
   // This file, whatever it is called where it runs; it is the thread's program too.
@@ -44,7 +44,7 @@ async function run({ dir, until, path, group }: Compaction): Promise<void> {
   const state = await openState(dir, generation);
   const isWhole = await followChanges(dir, state, undefined, until);
   state.changes.close();
-  // What could not be read must not be left out of a snapshot that looks whole.
+  // A change that could not be read must not be missing from a snapshot that looks whole.
   if (!isWhole) throw new Error('the changes of the policy are damaged on disk');
   const { policy, position } = state;
   const snapshot = await SnapshotWriter.create(path, group);

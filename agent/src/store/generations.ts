@@ -1,8 +1,8 @@
 // Where the policy lies on disk: a snapshot and the changes after it share a number, the generation.
 //   7.snapshot   the policy as it was when 7.changes began
 //   7.changes    what changed since; its last line may say that changes go on in 8.changes
-//   9.partial    being written; of no use to anybody until it is renamed
-// What loads the policy begins at the newest snapshot and follows the changes from there.
+//   9.partial    being written; of no use until it is renamed
+// A reader of the policy begins at the newest snapshot and follows the changes from there.
 import {
   chmodSync,
   chownSync,
@@ -21,14 +21,14 @@ export const snapshotPath = (dir: string, generation: number) =>
 export const changesPath = (dir: string, generation: number) => join(dir, `${generation}.changes`);
 export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
 
-/** Makes the folder: its owner writes, its group reads, nobody else sees it. */
+/** Makes the folder: its owner writes, its group reads, no other user sees it. */
 export function createFolder(dir: string, group: number | undefined): void {
   mkdirSync(dir, { recursive: true, mode: 0o750 });
   chmodSync(dir, 0o750);
   if (group !== undefined) chownSync(dir, -1, group);
 }
 
-/** Creates an empty file that the group may read, whatever the umask; in place of what is there. */
+/** Creates an empty file that the group may read, whatever the umask; it replaces an existing one. */
 export function createFile(path: string, group: number | undefined): number {
   rmSync(path, { force: true });
   const fd = openSync(path, 'wx', 0o640);
@@ -71,7 +71,7 @@ function listFolder(dir: string): string[] {
   }
 }
 
-/** Removes what a crash left half written. */
+/** Removes the files that a crash left half written. */
 export function removePartials(dir: string): void {
   for (const name of readdirSync(dir)) {
     if (name.endsWith('.partial')) rmSync(join(dir, name));
@@ -79,7 +79,7 @@ export function removePartials(dir: string): void {
 }
 
 /**
- * Removes the generations that `keep` refuses, the oldest first: who finds that the next one is gone
+ * Removes the generations that `keep` rejects, the oldest first: a reader that finds the next one gone
  * may conclude that its own is.
  */
 export async function removeGenerations(

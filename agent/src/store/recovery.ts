@@ -1,4 +1,4 @@
-// Finds out what is whole on disk when the store opens, and puts away what a crash or the disk has spoilt.
+// Finds the files that are whole when the store opens, and puts away those that a crash or the disk has spoilt.
 import { closeSync } from 'node:fs';
 import { copyFile, open, rename, truncate } from 'node:fs/promises';
 import type { Position } from '../policy/records.ts';

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { Policy } from '../policy/policy.ts';
 import { BadRecord, checkRecord, type NodeRecord, type Position } from '../policy/records.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { ChangesReader } from './changes_file.ts';
 import { changesPath, isMissing, newestGeneration, snapshotPath } from './generations.ts';
 import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
@@ -26,18 +27,19 @@ export class Replica {
   #state: State | undefined;
   /** A snapshot that was found damaged, or cannot be applied, is not read again; the store replaces it. */
   #damaged: number | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** A load takes a while: one at a time, in their order. */
+  readonly #queue = new SerialQueue();
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** The policy to judge by, an empty one until there is any. A reload makes another object: do not keep it. */
+  /** The policy to decide by, an empty one until there is any. A reload makes another object: do not keep it. */
   get policy(): Policy {
     return this.#state?.policy ?? this.#none;
   }
 
-  /** What the policy holds; undefined until there is any. */
+  /** The position of the policy; undefined until there is any. */
   get position(): Position | undefined {
     return this.#state?.position;
   }
@@ -47,20 +49,20 @@ export class Replica {
    * anything whole on disk the old one stays. Errors: those of the disk.
    */
   load(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       await this.#load();
     });
   }
 
   /**
-   * Applies what the store wrote since and tells whom that touched; loads while there is nothing, and
-   * again when the store took another snapshot. Errors: those of the disk.
+   * Applies all that the store wrote since, and returns the accounts that this changed; loads while there
+   * is nothing, and again when the store took another snapshot. Errors: those of the disk.
    *
-   * If `position` then stays behind the store's, what is on disk is damaged, or an older version wrote
-   * what cannot be applied: the store needs a new snapshot.
+   * If `position` then stays behind the store's, the files are damaged, or an older version wrote
+   * a record that cannot be applied: the store needs a new snapshot.
    */
   catchUp(): Promise<Touched> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       const state = this.#state;
       if (!state) return (await this.#load()) ? 'all' : new Set();
       const touched = { accounts: new Set<number>(), all: false };
@@ -103,13 +105,6 @@ export class Replica {
         else if (!isMissing(error)) throw error;
       }
     }
-  }
-
-  /** One at a time, in their order: a load takes a while. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 }
 
@@ -163,7 +158,7 @@ export async function followChanges(
     }
     const records = readRecords(line.json);
     if (!records) {
-      // What was not applied must not be passed over: it would be acknowledged with the next.
+      // A change that was not applied must not be passed over: it would be acknowledged with the next.
       state.changes.seek(offset);
       return false;
     }

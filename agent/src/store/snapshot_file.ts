@@ -6,7 +6,7 @@ import { BadRecord, checkRecord, type Position } from '../policy/records.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 import { createFile } from './generations.ts';
 
-/** What a snapshot is of. */
+/** The moment that a snapshot is of. */
 export interface About extends Position {
   /** Epoch seconds at which the control plane was last heard. */
   heard_at: number;
@@ -33,7 +33,7 @@ const mostLineBytes = 16 * 1024 * 1024;
 
 // ---- Writing ------------------------------------------------------------------------------
 
-/** Writes a snapshot to a file of no standing yet; the caller renames it when it is whole. */
+/** Writes a snapshot to a file that does not count yet; the store renames it when it is whole. */
 export class SnapshotWriter {
   readonly path: string;
   readonly #file: FileHandle;
@@ -77,8 +77,8 @@ export class SnapshotWriter {
 }
 
 /**
- * Writes what GET /node/snapshot answers (docs/node.md), as it comes, and checks it. Answers of when
- * it is. Errors: BadSnapshot when it is not whole.
+ * Writes the response of GET /node/snapshot (docs/node.md), as it comes, and checks it. Returns the
+ * position of it. Errors: BadSnapshot when it is not whole.
  */
 export async function writeReceived(
   received: AsyncIterable<Uint8Array | string>,
@@ -122,7 +122,7 @@ function readLine(line: string, number: number): Record<string, unknown> {
   throw new BadSnapshot(`line ${number} of the snapshot is not a JSON object`);
 }
 
-/** What cannot be applied must not replace what can. */
+/** A snapshot that cannot be applied must not replace one that can. */
 function checkLine(record: unknown, number: number): void {
   try {
     checkRecord(record);
@@ -142,7 +142,7 @@ function readPosition({ kind, epoch, revision }: Record<string, unknown>): Posit
 
 // ---- Reading ------------------------------------------------------------------------------
 
-/** What the file says that it is of, unread otherwise. Errors: BadSnapshot. */
+/** The last line of the file, unread otherwise, and where it begins. Errors: BadSnapshot. */
 async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number }> {
   const { size } = await file.stat();
   const from = Math.max(0, size - tailBytes);

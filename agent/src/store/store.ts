@@ -20,7 +20,7 @@ import { BadSnapshot, SnapshotWriter, writeReceived } from './snapshot_file.ts';
 export interface StoreOptions {
   /** Id of a group whose processes may read the policy too; by default that of this process. */
   group?: number | undefined;
-  /** Hears of what failed in the background. The policy is still there, but someone should look at the disk. */
+  /** Called for failures in the background. The policy is still there, but the disk needs attention. */
   onFault?: (error: Error) => void;
   /** Changes are folded into a new snapshot when they have more bytes than this, and than the snapshot. */
   compact_bytes?: number;
@@ -50,8 +50,8 @@ export class Store {
   }
 
   /**
-   * Opens the folder with what is whole in it. A damaged snapshot is told to `onFault`, and there is
-   * no position then. Errors: those of the disk.
+   * Opens the folder with the files that are whole in it. A damaged snapshot is told to `onFault`, and
+   * there is no position then. Errors: those of the disk.
    */
   static async open(dir: string, options: StoreOptions = {}): Promise<Store> {
     createFolder(dir, options.group);
@@ -106,7 +106,7 @@ export class Store {
   }
 
   /**
-   * Replaces everything by what GET /node/snapshot answers (docs/node.md), in pieces of any size, heard
+   * Replaces everything by the response of GET /node/snapshot (docs/node.md), in pieces of any size, heard
    * at `heard_at` (epoch seconds). Until this has resolved, appending goes to the old policy.
    * Errors: BadSnapshot when it is not whole, what `received` throws, those of the disk; the old
    * policy stays then.

@@ -1,15 +1,23 @@
-// The usage journal: every byte that was counted is on disk before anything rests on it, until the control plane has it.
+// The usage journal: every byte that was counted is on disk before anything depends on it, until the control plane has it.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Traffic } from '../engine.ts';
+import { SerialQueue } from '../serial_queue.ts';
 import { decodeLine, encodeLine } from '../store/checked_line.ts';
 import { isMissing, syncFolder } from '../store/generations.ts';
-import { type Batch, type Carry, type Entry, Ledger, type Tick, type UsageRow } from './ledger.ts';
+import {
+  type Batch,
+  type Carry,
+  type Entry,
+  JournalState,
+  type Tick,
+  type UsageRow,
+} from './journal_state.ts';
 
-/** What the control plane takes at once. */
+/** The most rows that the control plane takes at once. */
 const mostRowsOfBatch = 20_000;
 /** A smaller file is never rewritten. */
 const smallBytes = 2 ** 20;
@@ -19,21 +27,22 @@ const newline = 0x0a;
 
 /**
  * One file of lines, each a checksum and an entry, written and fsynced one at a time. So a crash can
- * only tear the last line, of which nobody was told that it is there; opening cuts it off.
+ * only tear the last line, which was not yet reported as written; opening cuts it off. Any other damage
+ * is known by its checksum (docs/decisions/0028).
  */
 export class Journal {
   readonly #path: string;
   readonly #log: Logger;
-  #ledger = new Ledger();
+  #state = new JournalState();
   readonly #events = new EventEmitter();
   #file: FileHandle | undefined;
   #bytes = 0;
   #rewrittenBytes = 0;
-  /** What is on disk may be more than what was said to be: after a write that failed. */
+  /** After a write that failed: the disk may hold more than was reported as written. */
   #isDoubtful = false;
   #fault: string | undefined;
-  /** Settles when nobody uses the file: one writes at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** One writes at a time. */
+  readonly #queue = new SerialQueue();
 
   private constructor(path: string, log: Logger) {
     this.#path = path;
@@ -53,49 +62,49 @@ export class Journal {
     if (bytes) {
       await journal.#replay(bytes);
     } else {
-      journal.#ledger.apply({ kind: 'journal', boot: randomUUID(), seq: 0 });
+      journal.#state.apply({ kind: 'journal', boot: randomUUID(), seq: 0 });
       await journal.#rewrite();
     }
     return journal;
   }
 
   get boot(): string {
-    return this.#ledger.boot;
+    return this.#state.boot;
   }
 
   /** Where the engine's next poll goes on; undefined at first. */
   get cursor(): unknown {
-    return this.#ledger.cursor;
+    return this.#state.cursor;
   }
 
-  /** By connection: what is counted of the request that is under way on it. */
+  /** By connection, the bytes counted so far of the request that is under way on it. */
   get counted(): ReadonlyMap<string, Traffic> {
-    return this.#ledger.counted;
+    return this.#state.counted;
   }
 
-  /** By user (`identityOf`): what was counted too much. */
+  /** By user (`identityOf`), the bytes that were counted too much. */
   get carry(): ReadonlyMap<string, Carry> {
-    return this.#ledger.carry;
+    return this.#state.carry;
   }
 
   /** The latest `at` that a row ever had. */
   get newest_at(): number {
-    return this.#ledger.newest_at;
+    return this.#state.newest_at;
   }
 
-  /** All that the control plane has not acknowledged. */
+  /** All rows that the control plane has not acknowledged. */
   pending(): UsageRow[] {
-    return [...(this.#ledger.batch?.rows ?? []), ...this.#ledger.rows];
+    return [...(this.#state.batch?.rows ?? []), ...this.#state.rows];
   }
 
-  /** What is wrong now, a sentence each. */
+  /** The faults now, a sentence each. */
   faults(): string[] {
     return this.#fault === undefined ? [] : [this.#fault];
   }
 
   /** Keeps a tick. When it fails nothing of it holds, and the same traffic may be counted again. */
   append(tick: Tick): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       await this.#write({ kind: 'tick', ...tick });
       if (tick.rows.length > 0) this.#events.emit('rows');
     });
@@ -103,7 +112,7 @@ export class Journal {
 
   /** After a write that failed: makes sure that the journal can be written again. Errors: it cannot. */
   mend(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       if (!this.#isDoubtful) return;
       await this.#writing(() => this.#rewrite());
     });
@@ -114,51 +123,45 @@ export class Journal {
    * sent of it, and the engine's counts go on where they were.
    */
   leave(path: string): Promise<void> {
-    return this.#inTurn(async () => {
-      const { cursor, counted, newest_at } = this.#ledger;
+    return this.#queue.run(async () => {
+      const { cursor, counted, newest_at } = this.#state;
       await link(this.#path, path);
-      this.#ledger = new Ledger();
-      this.#ledger.apply({ kind: 'journal', boot: randomUUID(), seq: 0, newest_at });
+      this.#state = new JournalState();
+      this.#state.apply({ kind: 'journal', boot: randomUUID(), seq: 0, newest_at });
       const tick = { rows: [], cursor, counted: [...counted.values()], settled: [], carry: [] };
-      this.#ledger.apply({ kind: 'tick', ...tick });
+      this.#state.apply({ kind: 'tick', ...tick });
       await this.#rewrite();
     });
   }
 
   /** The batch to send: the same one until it is acknowledged. Undefined when there is nothing to send. */
   next(): Promise<Batch | undefined> {
-    return this.#inTurn(async () => {
-      const { batch, rows, seq } = this.#ledger;
+    return this.#queue.run(async () => {
+      const { batch, rows, seq } = this.#state;
       if (batch || rows.length === 0) return batch;
       const length = Math.min(rows.length, mostRowsOfBatch);
       await this.#write({ kind: 'batch', seq: seq + 1, rows: length });
-      return this.#ledger.batch;
+      return this.#state.batch;
     });
   }
 
   /** The control plane has this batch: it need not be kept any longer. */
   acknowledged(seq: number): Promise<void> {
-    return this.#inTurn(() => this.#write({ kind: 'acknowledged', seq }));
+    return this.#queue.run(() => this.#write({ kind: 'acknowledged', seq }));
   }
 
   /** Resolves when there is something to send, or as soon as the signal is aborted. */
   async whenPending(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#ledger.batch && this.#ledger.rows.length === 0) {
+    while (!signal.aborted && !this.#state.batch && this.#state.rows.length === 0) {
       // It rejects for no other reason than the signal.
       await once(this.#events, 'rows', { signal }).catch(() => {});
     }
   }
 
   close(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#queue.run(async () => {
       await this.#file?.close();
     });
-  }
-
-  #inTurn<T>(action: () => Promise<T>): Promise<T> {
-    const outcome = this.#turn.then(action);
-    this.#turn = outcome.catch(() => {});
-    return outcome;
   }
 
   async #write(entry: Entry): Promise<void> {
@@ -172,7 +175,7 @@ export class Journal {
       this.#isDoubtful = false;
     });
     this.#bytes += line.length;
-    this.#ledger.apply(entry);
+    this.#state.apply(entry);
   }
 
   /** Keeps the fault for as long as writing fails. */
@@ -187,9 +190,9 @@ export class Journal {
   }
 
   /**
-   * Puts a new file in place of the old one, in one step: what is over is left out, and so is a
-   * line of which nobody knows whether it is there. After a failed fsync there is no other way: the
-   * system may have dropped what it could not write, and say next time that all is well.
+   * Puts a new file in place of the old one, in one step. It leaves out all that is over, and the line
+   * whose write failed. After a failed fsync there is no other way: the system may have dropped the
+   * bytes that it could not write, and say next time that all is well.
    */
   async #rewrite(): Promise<void> {
     this.#isDoubtful = true;
@@ -197,7 +200,7 @@ export class Journal {
     const file = await open(path, 'w', 0o600);
     let bytes = 0;
     try {
-      for (const entry of this.#ledger.entries()) {
+      for (const entry of this.#state.entries()) {
         const line = lineOf(entry);
         await file.writeFile(line);
         bytes += line.length;
@@ -226,7 +229,7 @@ export class Journal {
       if (entry && good < end - line.length - 1) throw this.#damaged(good);
       if (!entry) continue;
       try {
-        this.#ledger.apply(entry);
+        this.#state.apply(entry);
       } catch (error) {
         throw new Error(
           `${this.#path}: ${(error as Error).message} is not known; was it written by a newer agent?`,
@@ -234,7 +237,7 @@ export class Journal {
       }
       good = end;
     }
-    if (this.#ledger.boot === '') throw this.#damaged(0);
+    if (this.#state.boot === '') throw this.#damaged(0);
     const torn = bytes.length - good;
     if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
     this.#file = await open(this.#path, 'a');

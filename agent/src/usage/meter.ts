@@ -1,9 +1,9 @@
-// Turns what the engine tells of traffic into rows of usage: never negative, and no byte twice.
+// Turns the engine's counts of traffic into rows of usage: never negative, and no byte twice.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Engine, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
-import { type Carry, identityOf, type Tick, type UsageRow } from './ledger.ts';
+import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
 
 /** How long a connection is remembered of which the engine tells nothing any more. */
 const gone_seconds = 3600;
@@ -50,14 +50,14 @@ export class Meter {
     }
   }
 
-  /** What is wrong now, a sentence each. */
+  /** The faults now, a sentence each. */
   faults(): string[] {
     return this.#fault === undefined ? [] : [this.#fault];
   }
 
   /**
-   * Counts what was transferred since the last tick; one at a time. Errors: when the engine or the
-   * journal fails. Then the next tick counts it.
+   * Counts the traffic since the last tick; one at a time. Errors: when the engine or the journal
+   * fails. Then the next tick counts it.
    */
   async tick(): Promise<void> {
     const poll = await this.#engine.poll(this.#journal.cursor);
@@ -108,15 +108,15 @@ export class Meter {
   }
 }
 
-/** What is counted already. */
+/** The counts so far. */
 interface Counted {
   readonly counted: ReadonlyMap<string, Traffic>;
   readonly carry: ReadonlyMap<string, Carry>;
 }
 
 /**
- * What a poll adds to what is counted. Always, for each user: all rows, less what is carried, are all
- * that finished and what is counted of the unfinished. `gone`: connections to forget, unless they
+ * The tick by which a poll adds to the counts so far. Always, for each user: all rows, less the carry, are
+ * all that finished and the counts of the unfinished. `gone`: connections to forget, unless they
  * finished just now.
  */
 export function settle(before: Counted, poll: Poll, gone: string[], at: number): Tick {
@@ -135,7 +135,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
     counted.delete(connection);
     if (before.counted.has(connection)) settled.add(connection);
   };
-  /** What is counted of this user's request; another user's on the same connection was a wrong guess. */
+  /** The count of this user's request; another user's on the same connection was a wrong guess. */
   const takeBack = (traffic: Traffic) => {
     const known = countedOf(traffic.connection);
     if (!known || identityOf(known) === identityOf(traffic)) return known;
@@ -175,7 +175,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
   };
 }
 
-/** What is more than nothing becomes a row; what is less is carried on. */
+/** A sum above zero becomes a row; one below is carried on. */
 function outcomeOf(
   sums: Map<string, Carry>,
   carried: ReadonlyMap<string, Carry>,

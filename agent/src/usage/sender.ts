@@ -1,16 +1,17 @@
-// Sends what the journal holds, one batch at a time, until the control plane has said that it has it.
+// Sends the rows of the journal, one batch at a time, each until the control plane has acknowledged it.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import type { ControlError } from '../link/control_error.ts';
 import type { Journal } from './journal.ts';
-import type { Batch, UsageRow } from './ledger.ts';
+import type { Batch, UsageRow } from './journal_state.ts';
 
-/** What is needed of the control plane. A refusal is an error with the status and the time of its answer. */
+/** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface UsageReports {
   reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
 }
 
 const longest_delay_seconds = 60;
-/** What is older is not counted (docs/node.md). */
+/** Older usage is not counted (docs/node.md). */
 const oldest_seconds = 40 * 86_400;
 /** A clock that is so far behind is wrong, whatever the way here took. */
 const wrong_seconds = 3600;
@@ -41,14 +42,14 @@ export class Sender {
     this.#report_seconds = report_seconds;
   }
 
-  /** What is wrong now, a sentence each. */
+  /** The faults now, a sentence each. */
   faults(): string[] {
     return [this.#fault, this.#clockFault].filter((fault) => fault !== undefined);
   }
 
   /**
-   * Sends what there is to send, then rests, until the signal is aborted. Whatever goes wrong, a batch
-   * is kept and sent again after a growing, random delay.
+   * Sends all batches, with a rest after each, until the signal is aborted. A batch that fails for any
+   * reason is kept and sent again after a growing, random delay.
    */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
@@ -83,21 +84,33 @@ export class Sender {
         this.#tellLeftOut(left_out.flatMap((index) => rows[index] ?? []));
         break;
       } catch (error) {
-        // Refused as a whole, so that others can be sent under the same name.
-        const refused = tooOldOf(rows, error);
-        if (!refused) throw error;
-        const behind = this.#secondsBehind(refused, error);
+        // The batch was rejected as a whole, so that others can be sent under the same name.
+        const tooOld = this.#tooOldOf(rows, error);
+        if (!tooOld) throw error;
+        const behind = this.#secondsBehind(tooOld, error);
         if (behind > 0 && clockFault === undefined) {
           const days = Math.round(behind / 8640) / 10;
           clockFault = `The clock of this machine is ${days} days behind the control plane's; set it right (timedatectl).`;
           if (this.#clockFault === undefined) this.#log.error(clockFault);
           this.#clockFault = clockFault;
           rows = rows.map((row) => ({ ...row, at: row.at + behind }));
-        } else rows = this.#withoutTooOld(rows, refused, error);
+        } else rows = this.#withoutTooOld(rows, tooOld, error);
       }
     }
     this.#clockFault = clockFault;
     await this.#journal.acknowledged(batch.seq);
+  }
+
+  /**
+   * The row that was rejected for its age; undefined after any other failure. A control plane of before
+   * codes does not name its field: then it is one that is too old by the time of the response.
+   */
+  #tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
+    const { status, field, answered_at } = failure as Partial<ControlError>;
+    if (status !== 400) return undefined;
+    if (field !== undefined) return rows[Number(/^rows\.(\d+)\.at$/.exec(field)?.[1])];
+    const oldest = (answered_at ?? this.#clock.now()) - oldest_seconds;
+    return rows.find(({ at }) => at < oldest);
   }
 
   #tellLeftOut(rows: UsageRow[]): void {
@@ -110,30 +123,23 @@ export class Sender {
 
   /**
    * How far our clock is behind, when that is why a row is taken for too old: by the clock that stamped
-   * it, it is not. Errors: the refusal when the control plane does not tell its time.
+   * it, it is not. Errors: the rejection when the control plane does not tell its time.
    */
-  #secondsBehind(refused: UsageRow, refusal: unknown): number {
+  #secondsBehind(tooOld: UsageRow, rejection: unknown): number {
     const now = this.#clock.now();
-    if (refused.at < now - oldest_seconds) return 0;
-    const { answered_at = now } = refusal as { answered_at?: number };
-    if (answered_at - now < wrong_seconds) throw refusal;
+    if (tooOld.at < now - oldest_seconds) return 0;
+    const { answered_at = now } = rejection as { answered_at?: number };
+    if (answered_at - now < wrong_seconds) throw rejection;
     return answered_at - now;
   }
 
-  /** The rows that are younger than the one that was refused for its age. */
-  #withoutTooOld(rows: UsageRow[], refused: UsageRow, refusal: unknown): UsageRow[] {
-    const dropped = rows.filter(({ at }) => at <= refused.at);
-    const { message } = refusal as Error;
+  /** The rows that are younger than the one that was rejected for its age. */
+  #withoutTooOld(rows: UsageRow[], tooOld: UsageRow, rejection: unknown): UsageRow[] {
+    const dropped = rows.filter(({ at }) => at <= tooOld.at);
+    const { message } = rejection as Error;
     this.#log.error(summaryOf(dropped), `usage is lost, never to be billed: ${message}`);
-    return rows.filter(({ at }) => at > refused.at);
+    return rows.filter(({ at }) => at > tooOld.at);
   }
-}
-
-/** The row that was refused for its age; undefined after any other failure. */
-function tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
-  const { status, message } = failure as { status?: number; message: string };
-  const [, index] = /\brows\.(\d+)\.at: older than\b/.exec(message) ?? [];
-  return status === 400 && index !== undefined ? rows[Number(index)] : undefined;
 }
 
 /** For the log: how much it is, and the first of whom. */

@@ -5,6 +5,7 @@ import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
+import type { Use } from '../last_used.ts';
 import { quoted } from '../quoted.ts';
 import {
   keepRemoved,
@@ -17,7 +18,7 @@ import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { AuthlistEntry, AuthlistRow } from './store.ts';
-export { findAny as findAuthlistRow, pageOfAccount as authlistPage } from './store.ts';
+export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
   ip: string;
@@ -47,7 +48,7 @@ export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
 }
 
-/** Who holds an address, in any spelling, on each port scheme. Errors: 400 for what is no address. */
+/** The holders of an address, in any spelling, on each port scheme. Errors: 400 when it is none. */
 export async function findClaims(db: Reader, ip: string, now: number): Promise<store.NamedClaim[]> {
   const canonical = canonicalAddress(ip);
   if (canonical === undefined) {
@@ -337,23 +338,19 @@ export async function restoreEntries(
 }
 
 /**
- * Keeps when entries let a connection in, to the minute; the latest time counts, and none is in the
- * future. What is no entry is left out. No change: neither nodes nor answers of /v0 show it.
+ * Writes when entries last let a connection in, to the minute. A use of no entry is left out. No change:
+ * neither nodes nor responses of /v0 show it.
  */
-export async function noteUses(tx: Transaction, uses: readonly store.Use[]): Promise<void> {
-  const latest = new Map<string, store.Use>();
-  for (const use of uses) {
-    const key = `${use.account_id} ${use.entry_id}`;
-    const seconds = Math.min(use.used_at, tx.now);
-    const used_at = Math.max(seconds - (seconds % 60), latest.get(key)?.used_at ?? 0);
-    latest.set(key, { ...use, used_at });
-  }
-  await store.putUses(tx, Array.from(latest.values()));
+export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  return store.putLastUsed(
+    tx,
+    uses.map(({ account_id, id, at }) => ({ account_id, entry_id: id, used_at: at - (at % 60) })),
+  );
 }
 
 /** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of the account's list. */
 export async function lastUses(db: Reader, account_id: number): Promise<Map<number, number>> {
-  const uses = await store.usesOfAccount(db, account_id);
+  const uses = await store.lastUsedOfAccount(db, account_id);
   return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 

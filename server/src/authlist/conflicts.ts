@@ -1,4 +1,4 @@
-// A cap on address conflicts per account and hour: without it the list could be used to find out who lists what.
+// A cap on address conflicts per account and hour: without it the list would tell which addresses others list.
 import { tooManyRequests } from '../errors.ts';
 
 const hour_seconds = 3600;
@@ -33,8 +33,9 @@ export class ConflictCap {
     const count = this.#counts.get(account_id) ?? 0;
     if (wait_seconds <= 0 || count < this.#most_per_hour) return;
     throw tooManyRequests(
-      `ip: too many addresses were on the authlist already (${this.#most_per_hour} within an hour); go on in ${wait_seconds} seconds.`,
+      `too many addresses were on the authlist already (${this.#most_per_hour} within an hour); go on in ${wait_seconds} seconds.`,
       { 'retry-after': String(wait_seconds) },
+      { field: 'ip' },
     );
   }
 }

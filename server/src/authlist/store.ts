@@ -1,6 +1,7 @@
 // The SQL of the IP authlist.
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -62,7 +63,7 @@ export function find(
   ]);
 }
 
-/** What a new entry needs; the user by name. */
+/** The fields of a new entry; the user by name. */
 export interface NewRow {
   account_id: number;
   id: number;
@@ -71,7 +72,7 @@ export interface NewRow {
   expiry: number;
 }
 
-/** What the insert of an entry finds out: where it is claimed, and its user. */
+/** The facts that the insert of an entry finds: where it is claimed, and its user. */
 export type Placed = Pick<AuthlistEntry, 'port_scheme_id' | 'user_id' | 'active' | 'proxy'>;
 
 /**
@@ -98,23 +99,16 @@ export async function insert(
 }
 
 /** Puts an entry back as it was. False when the address is claimed on this port scheme. */
-export async function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
-    [row.account_id, row.id, row.port_scheme_id, row.ip, row.user_id, row.expiry],
-  );
-  return rows.length > 0;
+export function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
+  const columns = ['account_id', 'id', 'port_scheme_id', 'ip', 'user_id', 'expiry'] as const;
+  return insertRow(tx, 'authlist', columns, row);
 }
 
 export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
-  return tx.run(
-    'update authlist set ip = $3, user_id = $4, expiry = $5 where account_id = $1 and id = $2',
-    [row.account_id, row.id, row.ip, row.user_id, row.expiry],
-  );
+  return updateRow(tx, 'authlist', ['account_id', 'id'], ['ip', 'user_id', 'expiry'], row);
 }
 
-/** Who holds the claim on an address, of whichever account. */
+/** The entry that claims an address, of whichever account. */
 export function claimOn(
   db: Reader,
   port_scheme_id: number,
@@ -172,7 +166,7 @@ export interface NamedClaim {
   expiry: number;
 }
 
-/** Who holds an address at `now`: one claim at most for each port scheme. */
+/** The claims on an address at `now`: one claim at most for each port scheme. */
 export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClaim[]> {
   return db.all(
     `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry
@@ -185,7 +179,7 @@ export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClai
 }
 
 /** A page of the entries of an account as the nodes need them, in the order of their ids. */
-export function pageOfAccount(
+export function authlistPage(
   db: Reader,
   account_id: number,
   after_id: number,
@@ -198,7 +192,7 @@ export function pageOfAccount(
   );
 }
 
-export function findAny(
+export function findAuthlistRow(
   db: Reader,
   account_id: number,
   id: number,
@@ -206,8 +200,8 @@ export function findAny(
   return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** When an entry was used. */
-export interface Use {
+/** When an entry last let a connection in. */
+export interface LastUsed {
   account_id: number;
   entry_id: number;
   /** Epoch seconds. */
@@ -215,31 +209,31 @@ export interface Use {
 }
 
 /** One statement for any number: the rest of it is filled up with what is no entry. */
-const usesOfStatement = 100;
-const noUse: Use = { account_id: 0, entry_id: 0, used_at: 0 };
-const putUsesStatement = `insert into authlist_uses (account_id, entry_id, used_at)
+const rowsOfStatement = 100;
+const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
+const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
   select v.column1, v.column2, v.column3 from (values ${Array.from(
-    { length: usesOfStatement },
+    { length: rowsOfStatement },
     (_, at) => `(${[1, 2, 3].map((column) => `cast($${3 * at + column} as bigint)`)})`,
   )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2
   on conflict (account_id, entry_id) do update set used_at = excluded.used_at
     where authlist_uses.used_at < excluded.used_at`;
 
-/** Keeps when entries were used, unless a later time is known. Each once; those that are no entries are left out. */
-export async function putUses(tx: Transaction, uses: readonly Use[]): Promise<void> {
-  for (let at = 0; at < uses.length; at += usesOfStatement) {
-    const some = uses.slice(at, at + usesOfStatement);
-    const rows = [...some, ...Array<Use>(usesOfStatement - some.length).fill(noUse)];
+/** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
+export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
+  for (let at = 0; at < entries.length; at += rowsOfStatement) {
+    const some = entries.slice(at, at + rowsOfStatement);
+    const rows = [...some, ...Array<LastUsed>(rowsOfStatement - some.length).fill(noEntry)];
     await tx.run(
-      putUsesStatement,
+      putLastUsedStatement,
       rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),
     );
   }
 }
 
-export function usesOfAccount(
+export function lastUsedOfAccount(
   db: Reader,
   account_id: number,
-): Promise<Array<Pick<Use, 'entry_id' | 'used_at'>>> {
+): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
   return db.all('select entry_id, used_at from authlist_uses where account_id = $1', [account_id]);
 }

@@ -10,7 +10,7 @@ import type { Static, TSchema } from 'typebox';
 import { errors, NoContent } from './fields.ts';
 import { sendCreated, sendJson, sendNothing } from './responses.ts';
 
-/** What a route takes and answers, and how the API document tells of it. */
+/** The schemas of what a route takes and answers, and its words in the API document. */
 export interface RouteFacts<
   Params extends TSchema = TSchema,
   Body extends TSchema = TSchema,

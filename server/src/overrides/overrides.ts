@@ -3,6 +3,7 @@ import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
@@ -13,15 +14,14 @@ import {
   requireRoomAgain,
   takeRemoved,
 } from '../removals.ts';
-import { requireOnContract } from '../servers/servers.ts';
 import * as store from './store.ts';
 
 export type { Override, OverrideRow, ServerNode } from './store.ts';
 export {
-  findRow as findOverrideRow,
-  nodesOfAccount as nodesOfOverrides,
-  nodesOfServer as nodesOfOverride,
-  ofAccountOnServer as overridesOfAccount,
+  findOverrideRow,
+  nodesOfOverride,
+  nodesOfOverrides,
+  overridesOfAccount,
 } from './store.ts';
 
 export type OverrideStatus = 'pending' | 'active' | 'expiring' | 'expired';

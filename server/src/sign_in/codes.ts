@@ -11,7 +11,7 @@ import * as store from './store.ts';
 /** A code as it is handed out, once. */
 export interface OneTimeCode {
   code: string;
-  /** Where the console takes it, below the address of the console. Browsers do not send what follows the `#`. */
+  /** Where the console takes it, below the address of the console. Browsers do not send the part behind the `#`. */
   path: string;
   expiry: number;
 }
@@ -63,7 +63,7 @@ async function createCode(
   return { code, path: paths[purpose] + code, expiry };
 }
 
-/** Who a code is for, and until when. Errors: 401 for one that is unknown, used, replaced or over. */
+/** The user whom a code is for, and until when. Errors: 401 for one that is unknown, used, replaced or over. */
 export async function requireCode(
   db: Reader,
   secrets: Secrets,
@@ -75,15 +75,14 @@ export async function requireCode(
     ? await store.codeByHash(db, secrets.hashToken(code), purpose, now)
     : undefined;
   if (row) return row;
-  throw unauthorized(
-    purpose === 'invite'
-      ? 'code: this invitation was used or replaced, or is over; ask for another.'
-      : 'code: this link was used or replaced, or is over; ask for another.',
-    'Cookie',
-  );
+  const noun = purpose === 'invite' ? 'invitation' : 'link';
+  throw unauthorized(`this ${noun} was used or replaced, or is over; ask for another.`, 'Cookie', {
+    code: 'code_used_up',
+    field: 'code',
+  });
 }
 
-/** Uses a code up. To be called in the transaction that lets its user in. */
+/** Uses a code up. To be called in the transaction that begins the session. */
 export async function useCode(tx: Transaction, secrets: Secrets, code: string): Promise<void> {
   await store.removeCode(tx, secrets.hashToken(code));
 }

@@ -1,10 +1,10 @@
-// The desk: what signing in works with, a password that is tried, and one that is set.
+// The sign-in context: database, secrets and clock; and how a password is tried and set with them.
 import { audit } from '../audit.ts';
 import { bumpVersion } from '../changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import type { Secrets } from '../secrets.ts';
-import { atBench, hashPassword, isOfOldCost, passwordIs } from './passwords.ts';
+import { hashPassword, inHashQueue, isOfOldCost, passwordIs } from './passwords.ts';
 import * as store from './store.ts';
 import {
   addressPrefix,
@@ -16,14 +16,14 @@ import {
   type Subject,
 } from './throttle.ts';
 
-/** What signing in works with. Hashing a password takes long, so it is never done in a transaction. */
-export interface Desk {
+/** The parts of the server that signing in needs. Hashing a password takes long, so it is never done in a transaction. */
+export interface SignInContext {
   db: Database;
   secrets: Secrets;
   clock: Clock;
 }
 
-/** Where somebody signs in from. */
+/** The place from which somebody signs in. */
 export interface Visitor {
   address: string;
   browser: string;
@@ -32,8 +32,8 @@ export interface Visitor {
   earlier: string | undefined;
 }
 
-/** Whoever it is has not signed in yet. */
-export function nobody({ address, request_id }: Visitor): Actor {
+/** The actor of an attempt: it is not known yet who that is. */
+export function anonymous({ address, request_id }: Visitor): Actor {
   return { kind: 'system', name: 'sign-in', address, request_id };
 }
 
@@ -47,20 +47,20 @@ export function subjectsOf(secrets: Secrets, account: string, user: string, { ad
 }
 
 /**
- * Counts an attempt, then tries a password. Answers what the user signs in with, or undefined when there
+ * Counts an attempt, then tries a password. Answers the user's sign-in, or undefined when there
  * is no such active user, without password, or with another: all at the same cost. Errors: 429, 503.
  */
 export async function tryPassword(
-  { db, clock }: Desk,
+  { db, clock }: SignInContext,
   visitor: Visitor,
   subjects: readonly Subject[],
   given: { account: string; user: string; password: string },
 ): Promise<store.SignInRow | undefined> {
-  // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the bench.
+  // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the queue.
   await rejectIfThrottled(db, subjects, clock.now());
-  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
+  await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   try {
-    return await atBench(addressPrefix(visitor.address), async () => {
+    return await inHashQueue(addressPrefix(visitor.address), async () => {
       const row = await store.signInOf(db, given.account, given.user);
       const stored = row?.password ?? null;
       if (!(await passwordIs(given.password, stored)) || !row || stored === null) return undefined;
@@ -69,15 +69,15 @@ export async function tryPassword(
       return password === null ? undefined : { ...row, password };
     });
   } catch (error) {
-    // It was not judged: there was no place, or no database.
-    await db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
+    // It was not tried: there was no place in the queue, or no database.
+    await db.write(anonymous(visitor), (tx) => giveBackAttempt(tx, subjects));
     throw error;
   }
 }
 
 /**
- * Stores the right password of a user at today's cost. Answers what is stored then: another sign-in may
- * have been quicker; null when another password was set meanwhile.
+ * Stores the right password of a user at today's cost. Answers the hash that is stored then: another
+ * sign-in may have been quicker; null when another password was set meanwhile.
  */
 async function raisedCost(
   db: Database,
@@ -95,8 +95,8 @@ async function raisedCost(
   return stored === password || (await passwordIs(given, stored)) ? stored : null;
 }
 
-export function hashAtBench({ address }: Visitor, password: string): Promise<string> {
-  return atBench(addressPrefix(address), () => hashPassword(password));
+export function hashInQueue({ address }: Visitor, password: string): Promise<string> {
+  return inHashQueue(addressPrefix(address), () => hashPassword(password));
 }
 
 /** Open codes end with the password before: an invitation or a link that others know is no way past a new one. */

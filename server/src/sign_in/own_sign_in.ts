@@ -1,11 +1,11 @@
-// What signed-in people do with their own password and second factor.
+// A signed-in person's own password and second factor: confirmed, set, put into force.
 import type { Reader } from '../db/database.ts';
 import { conflict, forbidden, invalidField } from '../errors.ts';
 import {
   actorOf,
-  type Desk,
-  hashAtBench,
-  nobody,
+  anonymous,
+  hashInQueue,
+  type SignInContext,
   setPassword,
   subjectsOf,
   tryPassword,
@@ -17,7 +17,7 @@ import { endSessions, type Person, requirePerson, sessionEnded } from './session
 import * as store from './store.ts';
 import { countAttempt, giveBackAttempt } from './throttle.ts';
 
-/** What a signed-in person signs in with. Errors: 401 when the session has ended. */
+/** The password and second factor of a signed-in person. Errors: 401 when the session has ended. */
 export async function signInOfPerson(
   db: Reader,
   person: Person,
@@ -31,23 +31,23 @@ export async function signInOfPerson(
 
 /**
  * Asks a signed-in person for the password anew, throttled like a sign-in. `field` is where it was sent.
- * Answers what the person signs in with. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
+ * Answers the person's sign-in. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
  */
 export async function confirmPassword(
-  desk: Desk,
+  ctx: SignInContext,
   visitor: Visitor,
   person: Person,
   password: string,
   field = 'password',
 ): Promise<store.SignInRow> {
   const { account_name: account, user_name: user } = person;
-  if ((await signInOfPerson(desk.db, person, desk.clock.now())).password === null) {
-    throw conflict(`you have no password yet; set one first.`, { field });
+  if ((await signInOfPerson(ctx.db, person, ctx.clock.now())).password === null) {
+    throw conflict('you have no password yet; set one first.', { code: 'password_needed', field });
   }
-  const subjects = subjectsOf(desk.secrets, account, user, visitor).all;
-  const right = await tryPassword(desk, visitor, subjects, { account, user, password });
-  if (!right) throw forbidden(`is not right.`, { field });
-  await desk.db.write(nobody(visitor), (tx) => giveBackAttempt(tx, subjects));
+  const subjects = subjectsOf(ctx.secrets, account, user, visitor).all;
+  const right = await tryPassword(ctx, visitor, subjects, { account, user, password });
+  if (!right) throw forbidden('is not right.', { code: 'wrong_password', field });
+  await ctx.db.write(anonymous(visitor), (tx) => giveBackAttempt(tx, subjects));
   return right;
 }
 
@@ -57,19 +57,19 @@ export async function confirmPassword(
  * session has ended; 429, 503.
  */
 export async function changePassword(
-  desk: Desk,
+  ctx: SignInContext,
   visitor: Visitor,
   person: Person,
   given: { current_password?: string | undefined; password: string },
 ): Promise<void> {
   checkPassword(given.password, { name: person.user_name, account: person.account_name });
-  let before = await signInOfPerson(desk.db, person, desk.clock.now());
+  let before = await signInOfPerson(ctx.db, person, ctx.clock.now());
   if (before.password !== null) {
     if (given.current_password === undefined) {
       throw invalidField('current_password', 'is missing from the body.');
     }
     before = await confirmPassword(
-      desk,
+      ctx,
       visitor,
       person,
       given.current_password,
@@ -78,8 +78,8 @@ export async function changePassword(
   } else if (given.current_password !== undefined) {
     throw invalidField('current_password', 'you have no password yet; leave it out.');
   }
-  const password = await hashAtBench(visitor, given.password);
-  await desk.db.write(actorOf(before, visitor), async (tx) => {
+  const password = await hashInQueue(visitor, given.password);
+  await ctx.db.write(actorOf(before, visitor), async (tx) => {
     const row = await signInOfPerson(tx, person, tx.now);
     if (row.password !== before.password) {
       throw conflict('it was changed at the same moment; sign in again.', { field: 'password' });
@@ -95,7 +95,7 @@ export async function changePassword(
  * minutes; 400 for a wrong code; 401 when the session has ended; 429.
  */
 export async function putSecondFactorInForce(
-  { db, secrets, clock }: Desk,
+  { db, secrets, clock }: SignInContext,
   visitor: Visitor,
   person: Person,
   code: string,
@@ -103,7 +103,7 @@ export async function putSecondFactorInForce(
   const before = await signInOfPerson(db, person, clock.now());
   requirePending(secrets, before, clock.now());
   const subjects = subjectsOf(secrets, person.account_name, person.user_name, visitor).all;
-  await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects));
+  await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   return db.write(actorOf(before, visitor), async (tx) => {
     const row = await signInOfPerson(tx, person, tx.now);
     const codes = await confirmSecondFactor(tx, secrets, row, code);

@@ -1,4 +1,4 @@
-// Passwords: which are taken, and the slow hash under which they are stored.
+// Passwords: which are taken, the slow hash under which they are stored, and the queue in which hashes are made.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { invalidField, unavailable } from '../errors.ts';
 
@@ -10,16 +10,16 @@ const least_different = 5;
 export function checkPassword(password: string, user: { name: string; account: string }): void {
   const text = password.normalize('NFKC');
   const characters = [...text];
-  const refuse = (why: string) => invalidField('password', `${why}`);
+  const reject = (why: string) => invalidField('password', why);
   if (characters.length < min_password_length || characters.length > max_password_length) {
-    throw refuse(`expected ${min_password_length} to ${max_password_length} characters.`);
+    throw reject(`expected ${min_password_length} to ${max_password_length} characters.`);
   }
   if (new Set(characters).size < least_different) {
-    throw refuse(`expected at least ${least_different} different characters.`);
+    throw reject(`expected at least ${least_different} different characters.`);
   }
   for (const name of [user.name, user.account]) {
     if (text.toLowerCase().replaceAll(name.toLowerCase(), '').trim() === '') {
-      throw refuse('is nothing but a name that is easily guessed; choose another.');
+      throw reject('is nothing but a name that is easily guessed; choose another.');
     }
   }
 }
@@ -31,26 +31,26 @@ interface Cost {
 }
 
 /**
- * What OWASP asks of scrypt, with 32 MB for each password at work. Raised here, it rises for each user at
+ * As OWASP asks of scrypt, with 32 MB for each password at work. Raised here, it rises for each user at
  * the next sign-in. Tests lower it.
  */
 export const cost: Cost = { log2_n: 15, r: 8, p: 3 };
 const hash_bytes = 32;
 
-/** A slow hash with its salt and its cost: `scrypt$15$8$3$SALT$HASH`. Call it at the bench. */
+/** A slow hash with its salt and its cost: `scrypt$15$8$3$SALT$HASH`. Call it in the queue. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await derive(password, salt, cost);
   return format(cost, salt, hash);
 }
 
-/** What stands in for the password of who has none: so that the answer takes as long. */
-const nobodys = { salt: randomBytes(16), hash: randomBytes(hash_bytes) };
+/** Stands in for the password of a user without one, so that the response takes as long. */
+const placeholder = { salt: randomBytes(16), hash: randomBytes(hash_bytes) };
 
-/** Whether the password is the stored one; for null never, at the same cost. Call it at the bench. */
+/** Whether the password is the stored one; for null never, at the same cost. Call it in the queue. */
 export async function passwordIs(password: string, stored: string | null): Promise<boolean> {
   const [, log2_n, r, p, salt = '', hash = ''] = (
-    stored ?? format(cost, nobodys.salt, nobodys.hash)
+    stored ?? format(cost, placeholder.salt, placeholder.hash)
   ).split('$');
   const its: Cost = { log2_n: Number(log2_n), r: Number(r), p: Number(p) };
   const made = await derive(password, Buffer.from(salt, 'base64url'), its);
@@ -84,17 +84,17 @@ let atWork = 0;
 const waiting: Array<{ from: string; begin: () => void }> = [];
 
 /**
- * Runs what hashes passwords: two at a time in this process, so that everything else has its processors,
- * and no more waiting than are served within seconds, few of them `from` one addressPrefix: nobody can
- * fill the line alone. Errors: 503 when too many wait.
+ * The password-hash queue: runs two at a time in this process, so that everything else has its processors,
+ * and lets no more wait than are served within seconds, few of them `from` one address prefix: no visitor
+ * can fill it alone. Errors: 503 when too many wait.
  */
-export async function atBench<T>(from: string, work: () => Promise<T>): Promise<T> {
+export async function inHashQueue<T>(from: string, work: () => Promise<T>): Promise<T> {
   if (atWork >= most_at_work) {
-    const neighbours = waiting.filter((one) => one.from === from).length;
-    if (waiting.length >= most_waiting || neighbours >= most_waiting_from_one_place) {
+    const ofPlace = waiting.filter((one) => one.from === from).length;
+    if (waiting.length >= most_waiting || ofPlace >= most_waiting_from_one_place) {
       throw unavailable('Too many are signing in at this moment; try again.', 2);
     }
-    // Who leaves hands its place over.
+    // The one that leaves hands its place over.
     await new Promise<void>((begin) => waiting.push({ from, begin }));
   } else {
     atWork += 1;

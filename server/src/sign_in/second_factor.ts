@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { audit } from '../audit.ts';
 import { bumpVersion } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
-import { conflict, invalidField, unauthorized } from '../errors.ts';
+import { badRequest, conflict, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import * as store from './store.ts';
 
@@ -60,9 +60,12 @@ export async function confirmSecondFactor(
   const secret = requirePending(secrets, row, tx.now);
   const step = stepOf(row, secret, code, tx.now);
   if (step === undefined) {
-    throw invalidField(
-      'code',
+    throw badRequest(
       "is not the app's code for this secret at this time; check the phone's clock.",
+      {
+        code: 'wrong_code',
+        field: 'code',
+      },
     );
   }
   const codes = Array.from({ length: recovery_codes }, newRecoveryCode);
@@ -126,10 +129,10 @@ export async function useSecondFactor(
     });
     return;
   }
-  throw unauthorized(
-    `${field}: is not right, or was used already; wait for the next code.`,
-    'Cookie',
-  );
+  throw unauthorized('is not right, or was used already; wait for the next code.', 'Cookie', {
+    code: 'wrong_code',
+    field,
+  });
 }
 
 /** The time step whose code this is; undefined when it is none of now. */

@@ -1,5 +1,6 @@
 // The SQL of sessions.
 import type { Reader, Row, Transaction } from '../db/database.ts';
+import type { Use } from '../last_used.ts';
 
 export interface SessionRow {
   account_id: number;
@@ -59,7 +60,7 @@ export function sessionById(
   );
 }
 
-/** One session of a person with what is said of it and its user. */
+/** One session of a person, with facts of its user. */
 export interface SessionFactsRow {
   id: number;
   created_at: number;
@@ -104,16 +105,14 @@ export function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
   return tx.insertMany('sessions', [row as unknown as Row]);
 }
 
-/** Notes a use, unless one was noted since `noted_before`. */
-export function markSeen(
-  tx: Transaction,
-  account_id: number,
-  id: number,
-  noted_before: number,
-): Promise<number> {
-  return tx.run(
-    'update sessions set seen_at = $3 where account_id = $1 and id = $2 and seen_at <= $4',
-    [account_id, id, tx.now, noted_before],
+export async function markSessionsSeen(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  await Promise.all(
+    uses.map(({ account_id, id, at }) =>
+      tx.run(
+        'update sessions set seen_at = $3 where account_id = $1 and id = $2 and seen_at < $3',
+        [account_id, id, at],
+      ),
+    ),
   );
 }
 
@@ -134,7 +133,7 @@ export function removeSession(tx: Transaction, account_id: number, id: number): 
   return tx.run('delete from sessions where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Answers whose it was. */
+/** Returns the account whose it was. */
 export async function removeSessionByHash(
   tx: Transaction,
   hash: string,

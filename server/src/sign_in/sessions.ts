@@ -1,20 +1,21 @@
-// Sessions: what a signed-in browser holds, until when, and how they end.
+// Sessions: a signed-in browser holds one; how each begins, holds and ends.
 import { randomBytes } from 'node:crypto';
 import { bumpVersion, nextId } from '../changes.ts';
-import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
+import type { Database, Reader, Transaction } from '../db/database.ts';
 import { notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Flags } from '../users/users.ts';
 import * as store from './session_store.ts';
 import { changeSignIn } from './store.ts';
 
+export { markSessionsSeen } from './session_store.ts';
+
 const longest_seconds = 30 * 86_400;
 export const idle_seconds = 7 * 86_400;
-const seen_noted_seconds = 60;
 const most_per_user = 50;
 const longest_browser = 200;
 
-/** Who is signed in, as of this request. */
+/** The person who is signed in, as of this request. */
 export interface Person {
   account_id: number;
   account_name: string;
@@ -36,7 +37,7 @@ const token_format = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * The person behind a session's token; undefined when it has ended or its user is inactive. It is looked
- * up anew for each request: what ends a session ends it at once, on every process.
+ * up anew for each request: a session that ends does so at once, on every process.
  */
 export async function findPerson(
   db: Database,
@@ -46,9 +47,7 @@ export async function findPerson(
 ): Promise<Person | undefined> {
   if (!token_format.test(token)) return undefined;
   const row = await store.sessionByHash(db, secrets.hashToken(token), now, now - idle_seconds);
-  if (!row) return undefined;
-  noteUse(db, row, now);
-  return toPerson(row);
+  return row && toPerson(row);
 }
 
 function toPerson(row: store.PersonRow): Person {
@@ -64,16 +63,7 @@ function toPerson(row: store.PersonRow): Person {
   };
 }
 
-/** Remembers that a session was used, at most once a minute. A database that cannot write loses it. */
-function noteUse(db: Database, session: store.PersonRow, now: number): void {
-  if (now < session.seen_at + seen_noted_seconds) return;
-  const actor: Actor = { kind: 'system', name: 'session-use', address: '', request_id: '' };
-  db.write(actor, (tx) =>
-    store.markSeen(tx, session.account_id, session.session_id, tx.now - seen_noted_seconds),
-  ).catch(() => {});
-}
-
-/** Whether a session that was let in still holds; what stays open for long asks it again and again. */
+/** Whether a session still holds; a stream that stays open for long asks it again and again. */
 export async function sessionStillHolds(
   db: Reader,
   { account_id, session_id }: Pick<Person, 'account_id' | 'session_id'>,
@@ -84,7 +74,7 @@ export async function sessionStillHolds(
 }
 
 /**
- * The person as of now: a body may have been long on its way, and what held at its head may have ended.
+ * The person as of now: a body may have been long on its way, and session or flags may have ended since its head.
  * Errors: 401 when the session has.
  */
 export async function requirePerson(
@@ -98,7 +88,9 @@ export async function requirePerson(
 }
 
 export const sessionEnded = () =>
-  unauthorized('Sign in first: this request carries no session, or one that has ended.', 'Cookie');
+  unauthorized('Sign in first: this request carries no session, or one that has ended.', 'Cookie', {
+    code: 'session_ended',
+  });
 
 /** Begins a session. The one that the browser held before ends. */
 export async function createSession(
@@ -131,7 +123,7 @@ export async function createSession(
   return { id, token, lifetime_seconds: longest_seconds };
 }
 
-/** What a person is told of the session in use. */
+/** The session in use, as its person is told of it. */
 export async function describeSession(db: Reader, person: Person, now: number) {
   const row = await store.sessionFacts(db, person.account_id, person.session_id);
   if (!row) throw sessionEnded();

@@ -8,9 +8,9 @@ import type { User } from '../users/users.ts';
 import { requireCode, useCode } from './codes.ts';
 import {
   actorOf,
-  type Desk,
-  hashAtBench,
-  nobody,
+  anonymous,
+  hashInQueue,
+  type SignInContext,
   setPassword,
   subjectsOf,
   tryPassword,
@@ -44,6 +44,7 @@ export {
   endSessions,
   findPerson,
   listSessions,
+  markSessionsSeen,
   type NewSession,
   type Person,
   requireOwnSession,
@@ -59,14 +60,15 @@ export { purgeAttempts } from './throttle.ts';
  * missing. Errors: 401, 429, 503.
  */
 export async function signIn(
-  desk: Desk,
+  ctx: SignInContext,
   visitor: Visitor,
   given: { account: string; user: string; password: string; code?: string | undefined },
 ): Promise<NewSession | 'totp'> {
-  const { db, secrets } = desk;
+  const { db, secrets } = ctx;
   const subjects = subjectsOf(secrets, given.account, given.user, visitor);
-  const wrong = () => unauthorized('account, user or password is not right.', 'Cookie');
-  const tried = await tryPassword(desk, visitor, subjects.all, given);
+  const wrong = () =>
+    unauthorized('account, user or password is not right.', 'Cookie', { code: 'wrong_password' });
+  const tried = await tryPassword(ctx, visitor, subjects.all, given);
   if (!tried) throw wrong();
   return db.write(actorOf(tried, visitor), async (tx) => {
     const row = await store.signInById(tx, tried);
@@ -104,7 +106,7 @@ async function startSession(
 
 /** Signs in by a one-time link. Errors: 401. */
 export async function enterByLink(
-  { db, secrets, clock }: Desk,
+  { db, secrets, clock }: SignInContext,
   visitor: Visitor,
   code: string,
 ): Promise<NewSession> {
@@ -117,25 +119,25 @@ export async function enterByLink(
 }
 
 /**
- * Sets the password of an invited user, who is signed in; other sessions of the user end. Who has a
- * second factor must show it. Errors: 401 for a code that does not hold, and a second factor that is
+ * Sets the password of an invited user, who is signed in; other sessions of the user end. A second
+ * factor must be shown where there is one. Errors: 401 for a code that does not hold, and a second factor that is
  * missing or wrong; 400 for a password that is not taken; 429, 503.
  */
 export async function acceptInvite(
-  desk: Desk,
+  ctx: SignInContext,
   visitor: Visitor,
   given: { code: string; password: string; second_factor_code?: string | undefined },
 ): Promise<NewSession> {
-  const { db, secrets, clock } = desk;
+  const { db, secrets, clock } = ctx;
   const seen = await requireCode(db, secrets, 'invite', given.code, clock.now());
   checkPassword(given.password, { name: seen.user_name, account: seen.account_name });
   const subjects = subjectsOf(secrets, seen.account_name, seen.user_name, visitor);
   const factor = given.second_factor_code;
   if (seen.totp_sealed !== null) {
     if (factor === undefined) throw factorMissing();
-    await db.write(nobody(visitor), (tx) => countAttempt(tx, subjects.all));
+    await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects.all));
   }
-  const password = await hashAtBench(visitor, given.password);
+  const password = await hashInQueue(visitor, given.password);
   return db.write(actorOf(seen, visitor), async (tx) => {
     const row = await requireCode(tx, secrets, 'invite', given.code, tx.now);
     if (row.totp_sealed !== null) {
@@ -151,7 +153,10 @@ export async function acceptInvite(
 }
 
 const factorMissing = () =>
-  unauthorized('second_factor_code: is missing; this user has a second factor.', 'Cookie');
+  unauthorized('is missing; this user has a second factor.', 'Cookie', {
+    code: 'second_factor_required',
+    field: 'second_factor_code',
+  });
 
 /** Ends everything by which a user is in, or could come in without a password: sessions, invitations, links. */
 export async function revokeSessions(tx: Transaction, user: User): Promise<void> {

@@ -1,7 +1,7 @@
-// The SQL of signing in: what a user signs in with, one-time codes, attempts.
+// The SQL of signing in: passwords and second factors, one-time codes, attempts.
 import type { Reader, Row, Transaction } from '../db/database.ts';
 
-/** What an active user signs in with; a user who never did has nulls. */
+/** The password and second factor of an active user; nulls where there is none. */
 export interface SignInRow {
   account_id: number;
   account_name: string;
@@ -15,7 +15,7 @@ export interface SignInRow {
 }
 
 /** A user by ids. */
-interface Whose {
+interface UserIds {
   account_id: number;
   user_id: number;
 }
@@ -40,7 +40,7 @@ export function signInOf(
 /** An active user by ids. */
 export function signInById(
   db: Reader,
-  { account_id, user_id }: Whose,
+  { account_id, user_id }: UserIds,
 ): Promise<SignInRow | undefined> {
   return db.one(
     `select ${columns} from ${tables} where u.account_id = $1 and u.id = $2 and u.active = 1`,
@@ -54,10 +54,10 @@ type Changes = Partial<
   }
 >;
 
-/** Writes some of what a user signs in with. */
+/** Writes some of these fields. */
 export async function changeSignIn(
   tx: Transaction,
-  { account_id, user_id }: Whose,
+  { account_id, user_id }: UserIds,
   changes: Changes,
 ): Promise<void> {
   const names = Object.keys(changes);
@@ -101,7 +101,7 @@ export function facts(
 
 export async function replaceRecoveryCodes(
   tx: Transaction,
-  { account_id, user_id }: Whose,
+  { account_id, user_id }: UserIds,
   hashes: readonly string[],
 ): Promise<void> {
   await tx.run('delete from recovery_codes where account_id = $1 and user_id = $2', [
@@ -118,7 +118,7 @@ export async function replaceRecoveryCodes(
 /** False when the user has no such code. */
 export async function removeRecoveryCode(
   tx: Transaction,
-  { account_id, user_id }: Whose,
+  { account_id, user_id }: UserIds,
   hash: string,
 ): Promise<boolean> {
   const rows = await tx.put(
@@ -130,7 +130,7 @@ export async function removeRecoveryCode(
 
 export async function recoveryCodesLeft(
   db: Reader,
-  { account_id, user_id }: Whose,
+  { account_id, user_id }: UserIds,
 ): Promise<number> {
   const row = await db.one<{ codes: number }>(
     'select count(*) as codes from recovery_codes where account_id = $1 and user_id = $2',
@@ -179,7 +179,7 @@ export function removeCode(tx: Transaction, hash: string): Promise<number> {
   return tx.run('delete from sign_in_codes where hash = $1', [hash]);
 }
 
-export function removeCodesOf(tx: Transaction, { account_id, user_id }: Whose): Promise<number> {
+export function removeCodesOf(tx: Transaction, { account_id, user_id }: UserIds): Promise<number> {
   return tx.run('delete from sign_in_codes where account_id = $1 and user_id = $2', [
     account_id,
     user_id,

@@ -1,4 +1,4 @@
-// Slows down who guesses: attempts are counted in the database, before it is known whether they are right.
+// Slows guessing down: attempts are counted in the database, before it is known whether they are right.
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../address.ts';
 import type { Reader, Transaction } from '../db/database.ts';
@@ -6,9 +6,9 @@ import { tooManyRequests } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import * as store from './store.ts';
 
-/** What attempts are counted by, each with how many go without a wait. */
+/** A name or an address by which attempts are counted, with how many go without a wait. */
 export interface Subject {
-  /** A keyed hash: what people type into a sign-in form is sometimes a password. */
+  /** A keyed hash: people sometimes type a password where a name belongs. */
   key: string;
   free: number;
 }
@@ -16,12 +16,12 @@ export interface Subject {
 const longest_wait_seconds = 900;
 const forgotten_seconds = 86_400;
 
-/** Who is to be signed in. Unknown names count like known ones. */
+/** The user who is to be signed in. Unknown names count like known ones. */
 export function nameSubject(secrets: Secrets, account: string, user: string): Subject {
   return { key: secrets.hashToken(`attempts on ${JSON.stringify([account, user])}`), free: 5 };
 }
 
-/** Where from; an office behind one address has more tries, and a site of many IPv6 networks more still. */
+/** The place of a visitor; an office behind one address has more tries, and a site of many IPv6 networks more still. */
 export function addressSubjects(secrets: Secrets, address: string): Subject[] {
   const subject = (from: string, free: number) => ({
     key: secrets.hashToken(`attempts from ${from}`),
@@ -33,7 +33,7 @@ export function addressSubjects(secrets: Secrets, address: string): Subject[] {
   return subjects;
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address: who has one of these addresses has them all. */
+/** An IPv4 address, or the /64 of an IPv6 address: its holder has all of these addresses. */
 export function addressPrefix(address: string): string {
   const canonical = canonicalAddress(address.replace(/%.*/, ''));
   if (canonical === undefined || !canonical.includes(':')) return canonical ?? address;
@@ -49,7 +49,7 @@ function waitAfter(failures: number, free: number): number {
   return failures < free ? 0 : Math.min(longest_wait_seconds, 2 ** (failures - free + 1));
 }
 
-/** Errors: 429 when one of the subjects has to wait; also who would be right now. */
+/** Errors: 429 when one of the subjects has to wait, even with the right password. */
 export async function rejectIfThrottled(
   db: Reader,
   subjects: readonly Subject[],
@@ -61,15 +61,17 @@ export async function rejectIfThrottled(
   );
   const wait = Math.max(0, ...rows.map((row) => row.wait_until - now));
   if (wait > 0) {
-    throw tooManyRequests(`Too many attempts; try again in ${wait} seconds.`, {
-      'retry-after': String(wait),
-    });
+    throw tooManyRequests(
+      `Too many attempts; try again in ${wait} seconds.`,
+      { 'retry-after': String(wait) },
+      { code: 'throttled' },
+    );
   }
   return rows.filter((row) => now < row.at + forgotten_seconds);
 }
 
 /**
- * Counts an attempt as failed. To be committed before it is judged: of many at once, no more get through
+ * Counts an attempt as failed. To be committed before it is tried: of many at once, no more get through
  * than one after another would. Errors: 429.
  */
 export async function countAttempt(tx: Transaction, subjects: readonly Subject[]): Promise<void> {
@@ -98,7 +100,7 @@ export async function clearAttempts(tx: Transaction, subject: Subject): Promise<
   await store.removeAttempts(tx, subject.key);
 }
 
-/** Removes what nobody has to wait for any more. */
+/** Removes counts that are forgotten: they make no attempt wait. */
 export function purgeAttempts(tx: Transaction, most: number): Promise<number> {
   return store.purgeAttempts(tx, tx.now - forgotten_seconds, most);
 }

@@ -9,10 +9,12 @@ import * as store from './store.ts';
 
 export type { UserRow as User } from './store.ts';
 export {
-  active as listActiveUsers,
-  all as listUsers,
-  findById as findUser,
-  findByName as findUserNamed,
+  existingUsers,
+  findUser,
+  findUserNamed,
+  listActiveUsers,
+  listUsers,
+  type UserNamed,
 } from './store.ts';
 
 export interface Flags {
@@ -44,7 +46,7 @@ export async function requireUserNamed(
   account_id: number,
   name: string,
 ): Promise<store.UserRow> {
-  const user = await store.findByName(db, account_id, name);
+  const user = await store.findUserNamed(db, account_id, name);
   if (!user) throw notFound(`The account has no user named ${JSON.stringify(name)}.`);
   return user;
 }
@@ -94,7 +96,9 @@ export async function requireOtherAdmin(
   const isAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
   const isToGo = changes.active === false || changes.flags?.admin === false;
   if (!isAdmin(user) || !isToGo) return;
-  const others = (await store.active(db, user.account_id)).filter(({ id }) => id !== user.id);
+  const others = (await store.listActiveUsers(db, user.account_id)).filter(
+    ({ id }) => id !== user.id,
+  );
   if (others.some(isAdmin)) return;
   throw conflict(
     `${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
@@ -211,8 +215,8 @@ async function findWanted(
   account_id: number,
   wanted: number | string,
 ): Promise<store.UserRow | undefined> {
-  if (typeof wanted === 'number') return store.findById(db, account_id, wanted);
-  const named = await store.findByName(db, account_id, wanted);
+  if (typeof wanted === 'number') return store.findUser(db, account_id, wanted);
+  const named = await store.findUserNamed(db, account_id, wanted);
   if (named || !/^[1-9]\d{0,14}$/.test(wanted)) return named;
-  return store.findById(db, account_id, Number(wanted));
+  return store.findUser(db, account_id, Number(wanted));
 }

@@ -18,8 +18,8 @@ import {
 export type Flag = keyof Person['flags'];
 
 /**
- * Who may call a route: anybody; or who is signed in and has one of these flags (none named: everybody
- * who is signed in). `record`: it changes the account's records, which takes a contract that holds.
+ * The people who may call a route: anybody; or those signed in with one of these flags (none named:
+ * everybody who is signed in). `record`: it changes the account's records, which takes a contract that holds.
  */
 export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: boolean };
 
@@ -29,7 +29,7 @@ declare module 'fastify' {
     console?: ConsoleAccess;
   }
   interface FastifyRequest {
-    /** Who is signed in, on every path under /console that is not open. */
+    /** The person who is signed in, on every path under /console that is not open. */
     person: Person;
   }
 }
@@ -74,8 +74,9 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
 async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
   const token = readCookie(request.headers.cookie, isSecure(ctx.config));
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
-  if (person) return person;
-  throw sessionEnded();
+  if (!person) throw sessionEnded();
+  ctx.lastUsed.sessions.note(person.account_id, person.session_id, ctx.clock.now());
+  return person;
 }
 
 /**
@@ -138,7 +139,7 @@ export async function requirePassword(
 
 /**
  * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the person
- * as of this transaction: what held when the request began may have ended while its body was on the way.
+ * as of this transaction: session and flags may have ended while the body was on its way.
  * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken.
  */
 export function consoleWrite<T>(

@@ -34,8 +34,8 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
         read: async () => {
-          const { account, network } = await ctx.stamps.current(account_id);
-          return { account, network };
+          const { account, usage, network } = await ctx.versions.current(account_id);
+          return { account: Math.max(account, usage), network };
         },
         pause_milliseconds: 100,
         owners: [

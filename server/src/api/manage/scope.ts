@@ -1,4 +1,4 @@
-// Who asks, about which account, and what they may: the routes of this folder are written once, for an account's people and for operators.
+// The scope of a request: its account, and what its client may do there. With it each route is written once, for people and operators.
 import type { FastifyRequest } from 'fastify';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { AuthlistRules } from '../../authlist/authlist.ts';

@@ -1,26 +1,20 @@
 // …/servers and …/network: the servers of the contract, and those that could be on it.
 import { type Static, Type } from 'typebox';
+import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
 import {
-  listPortSchemes,
-  override_offset,
-  requireAccount,
-  requireWritable,
-} from '../../accounts/accounts.ts';
+  findContractServer,
+  listContractServers,
+  removeContractServer,
+  serversOfContract,
+  setContractServer,
+} from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
 import { forbidden } from '../../errors.ts';
 import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import {
-  findContractServer,
-  listContractServers,
-  listServers,
-  nodesOfContract,
-  removeContractServer,
-  requireServer,
-  serversOfContract,
-  serversOnScheme,
-  setContractServer,
-} from '../../servers/servers.ts';
+import { nodesOfContract } from '../../nodes/nodes.ts';
+import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
+import { listServers, requireServer, serversOnScheme } from '../../servers/servers.ts';
 import {
   ExitIp,
   Geostatus,

@@ -20,12 +20,11 @@ const NewLink = Strict({
 });
 
 export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
-  const { public_url } = ctx.config;
   const facts = {
     noun: 'users',
     may: ['admin'],
     params: UserPath,
-    /** Who is no admin hears the same of users that are there and of others. */
+    /** A person who is no admin hears the same of users that are there and of others. */
     find: (scope: Scope, names: UserPath) => {
       requireAdmin(scope);
       return userOf(ctx.db, scope, names);
@@ -46,7 +45,10 @@ export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
       const invite = await write(request, async (tx, scope) =>
         createInvite(tx, ctx.secrets, await userOf(tx, scope, request.params)),
       );
-      return created(locationOf(request.scope, request.params), presentCode(invite, public_url));
+      return created(
+        locationOf(request.scope, request.params),
+        presentCode(invite, ctx.config.public_url),
+      );
     },
   );
 
@@ -71,7 +73,10 @@ export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
             lifetime_seconds,
           ),
         );
-        return created(locationOf(request.scope, request.params), presentCode(link, public_url));
+        return created(
+          locationOf(request.scope, request.params),
+          presentCode(link, ctx.config.public_url),
+        );
       },
     );
   }

@@ -1,15 +1,15 @@
 // …/tokens: the API tokens that open an account.
 import { type Static, Type } from 'typebox';
+import { requireAccount } from '../../accounts/accounts.ts';
 import {
   type ApiToken,
   createApiToken,
   listApiTokens,
   removeApiToken,
-  requireAccount,
   requireApiToken,
   viewApiToken,
   withoutSecrets,
-} from '../../accounts/accounts.ts';
+} from '../../api_tokens/api_tokens.ts';
 import { checkExpiry, Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import type { Mount } from './mount.ts';

@@ -5,7 +5,7 @@ import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { hourOf, nextHour, periodAt, reportUsage, safeBytes } from '../../usage/usage.ts';
+import { hourOf, nextHour, periodAt, safeBytes, sumUsage } from '../../usage/usage.ts';
 import type { Mount } from './mount.ts';
 
 const bytes = {
@@ -72,7 +72,7 @@ async function usageReport(db: Reader, account: Account, query: ReportQuery, now
   if ((asked ?? from) >= to)
     throw invalidField('from', `${asked ?? from} is not before to, ${to}.`);
   const { by = 'day', server, user } = query;
-  const found = await reportUsage(db, account.id, from, to, by, { server, user });
+  const found = await sumUsage(db, account.id, from, to, by, { server, user });
   const rows = found.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
   return { from, to, by, rows, ...inAll(rows) };
 }

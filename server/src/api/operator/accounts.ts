@@ -1,11 +1,11 @@
 // /admin/accounts: the operator creates accounts, changes their contracts, and sees how they stand.
+
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
   type Account,
   changeAccount,
   createAccount,
-  listPortSchemes,
   pageOfAccounts,
   requireAccountNamed,
 } from '../../accounts/accounts.ts';
@@ -16,6 +16,7 @@ import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
+import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import { AccountPath, operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';

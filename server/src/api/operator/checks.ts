@@ -1,16 +1,17 @@
 // The /admin half of a request before its handler, and how the operator's handlers write and answer.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, rejectNul } from '../../http/routing.ts';
-import { findOperator, noteOperatorUse, type Operator } from '../../operators/operators.ts';
+import { findOperator, type Operator } from '../../operators/operators.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls, on every path under /admin. */
+    /** The operator who calls, on every path under /admin. */
     operator: Operator;
   }
 }
@@ -31,7 +32,7 @@ export async function authenticateOperator(
   const plausible = token.startsWith('ewo_') && tokenTextIsPlausible(token);
   const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashToken(token)) : undefined;
   if (!operator) throw tokenUnknown();
-  noteOperatorUse(ctx.db, operator, ctx.clock.now());
+  ctx.lastUsed.operator_tokens.note(networkVersion, operator.id, ctx.clock.now());
   return operator;
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { conflict } from '../../errors.ts';
-import { checkGeo, geoVerdicts, listGeoStatuses } from '../../geo/geo.ts';
+import { checkGeo, geoStatuses, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
@@ -15,7 +15,7 @@ const GeoStatus = Strict({
   ip: Type.String({ description: 'Exit IP address.' }),
   provider: Type.String({ description: 'Third-party geo-IP provider.' }),
   status: OneOf(
-    geoVerdicts,
+    geoStatuses,
     'ok: the country of the server, and not far from it; warn: its country, but more than 250 km off; crit: another country.',
   ),
   country: Type.Union([Type.String(), Type.Null()], { description: 'Where it sees the IP.' }),
@@ -26,7 +26,7 @@ const GeoStatus = Strict({
 });
 const ListQuery = Strict({
   server: Type.Optional(Type.String({ description: 'Only the exit IPs of this server.' })),
-  status: Type.Optional(OneOf(geoVerdicts, 'Only this status.')),
+  status: Type.Optional(OneOf(geoStatuses, 'Only this status.')),
   after: Type.Optional(
     Type.String({
       description: 'Only what comes after this address and provider; the Link of an answer has it.',

@@ -5,10 +5,10 @@ import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { networkMarks } from '../../nodes/nodes.ts';
 import {
   findOperator,
   isInMaintenance,
-  networkMarks,
   networkStatus,
   setMaintenance,
 } from '../../operators/operators.ts';
@@ -112,7 +112,7 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: 'network',
         read: async () => {
-          const { network } = await ctx.stamps.current(networkVersion);
+          const { network } = await ctx.versions.current(networkVersion);
           return { network, ...(await networkMarks(ctx.db)) };
         },
         pause_milliseconds: 500,

@@ -1,15 +1,15 @@
 // /admin/port_schemes: which ports lead to a server's exit IPs, and with which service.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import type { Context } from '../../context.ts';
+import { Integer, Name, OneOf, Strict } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
 import {
   createPortScheme,
   listPortSchemes,
   type PortScheme,
   ports_per_base,
-} from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
-import { Integer, Name, OneOf, Strict } from '../../http/fields.ts';
-import { created } from '../../http/route.ts';
+} from '../../port_schemes/port_schemes.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 

@@ -1,24 +1,25 @@
 // /admin/servers: the servers of the network and their exit IPs.
+
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
+import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
+import { geoStatusesOfServer } from '../../geo/geo.ts';
 import { parseHostname } from '../../hostname.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
+import { nodeCounts } from '../../nodes/nodes.ts';
 import {
-  accountsOfServer,
   changeServer,
   createServer,
   type ExitCounts,
   exitCounts,
   exitIpsOfServer,
-  geoStatusesOfServer,
   listServerPortSchemes,
   listServers,
-  nodeCounts,
   portSchemesOfServer,
   removeExitIp,
   removeServer,

@@ -1,0 +1,69 @@
+// Responses of the proxy itself: the policy's denials, and the failures that came between with an allowed request.
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
+
+/** Failures that are not the policy's: the request is none, or cannot be carried out. */
+const failures = {
+  bad_request: [400, 'a proxy takes CONNECT host:port, and http://host/path for other methods'],
+  bad_expectation: [417, 'nothing but 100-continue may be expected'],
+  slow_request: [408, 'the request did not come in time'],
+  long_header: [431, 'the header of the request is too long'],
+  unresolved: [502, 'the name of the destination could not be resolved'],
+  unreachable: [502, 'the destination could not be reached'],
+  broken_answer: [502, 'the destination ended the connection, or answered what is not HTTP'],
+  exit_unavailable: [503, 'the exit address of this port is not available; try another one'],
+  timed_out: [504, 'the destination did not answer in time'],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type Failure = keyof typeof failures;
+export type Rejection = Reason | Failure;
+
+/** Whether the policy says no: then nothing of the exchange is billed. */
+export function isDenial(rejection: Rejection): rejection is Reason {
+  return (allReasons as string[]).includes(rejection);
+}
+
+interface Parts {
+  status: number;
+  headers: Record<string, string | number>;
+  body: string;
+}
+
+function partsOf(rejection: Rejection): Parts {
+  const [status, body] = isDenial(rejection)
+    ? [statusOf(rejection), bodyOf(rejection)]
+    : [failures[rejection][0], `Exitward: ${failures[rejection][1]} (${rejection}).\n`];
+  const headers = {
+    [reasonHeader]: rejection,
+    ...(status === 407 ? { 'Proxy-Authenticate': 'Basic realm="Exitward"' } : {}),
+    'Content-Type': 'text/plain;charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  };
+  return { status, headers, body };
+}
+
+/** Rejects a plain request. `close`: the connection takes no other one after it. */
+export function rejectRequest(
+  response: ServerResponse,
+  rejection: Rejection,
+  close: boolean,
+): void {
+  const { status, headers, body } = partsOf(rejection);
+  if (close) response.setHeader('Connection', 'close');
+  response.writeHead(status, headers).end(body);
+}
+
+const linger_ms = 2000;
+
+/** Rejects where no server responds, as in place of a tunnel, and ends the connection. */
+export function rejectRaw(socket: Socket, rejection: Rejection): void {
+  const { status, headers, body } = partsOf(rejection);
+  const lines = Object.entries({ ...headers, Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  // Closed with something unread, the response might be thrown away on the client's side.
+  socket.resume();
+  setTimeout(() => socket.destroy(), linger_ms).unref();
+}

@@ -1,0 +1,46 @@
+// The reasons for which a connection is denied: a word for machines, a status, and a sentence for the person.
+
+/** Every reason, with its status. 407: other credentials may help. 403: they would not. */
+const reasons = {
+  unknown_address: [
+    407,
+    'this address is not on an IP authlist; add it, or give your user name and a proxy access token',
+  ],
+  bad_token: [407, 'the user name and the proxy access token do not fit; check both'],
+  expired_token: [407, 'the proxy access token has expired; create a new one'],
+  old_token_version: [407, 'all tokens of this user were invalidated; create a new one'],
+  stale: [
+    407,
+    'this node has not heard of its control plane for too long to trust IP authlists; use a proxy access token',
+  ],
+  inactive_user: [403, 'the user is inactive'],
+  no_proxy_flag: [403, 'the user may not use the proxies (no proxy flag)'],
+  server_not_on_contract: [403, 'this server is not on the contract'],
+  wrong_port: [403, 'this port is not one of the ports of the contract'],
+  contract_expired: [403, 'the contract has expired'],
+  contract_suspended: [403, 'the contract is suspended'],
+  over_limit: [403, 'the usage limit of the contract is reached'],
+  destination_refused: [403, 'connections to this destination are refused'],
+  not_ready: [503, 'this node has no policy yet; try again in a moment'],
+} as const satisfies Record<string, readonly [407 | 403 | 503, string]>;
+
+export type Reason = keyof typeof reasons;
+
+export const allReasons = Object.keys(reasons) as Reason[];
+
+/** Names the reason on every 403, 407 and 503 of ours. */
+export const reasonHeader = 'X-Exitward-Reason';
+
+export function statusOf(reason: Reason): 407 | 403 | 503 {
+  return reasons[reason][0];
+}
+
+/** One sentence, without an end. */
+export function sentenceOf(reason: Reason): string {
+  return reasons[reason][1];
+}
+
+/** The body of a denial: one line of text. */
+export function bodyOf(reason: Reason): string {
+  return `Exitward: ${sentenceOf(reason)} (${reason}).\n`;
+}

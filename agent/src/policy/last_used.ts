@@ -1,0 +1,48 @@
+// The time at which each authlist entry last let a connection in, to the minute: noted at every decision, kept until it is reported.
+import type { Authority } from './decide.ts';
+
+export interface LastUsed {
+  account: number;
+  entry: number;
+  /** Epoch seconds, rounded down to the minute. */
+  at: number;
+}
+
+/** A map write per decision, and often not even that. It grows no larger than the list. */
+export class LastUsedTimes {
+  readonly #byAccount = new Map<number, Map<number, number>>();
+
+  /** Notes the entry by which a connection was let in now. */
+  note(authority: Authority, now: number): void {
+    if (authority.by !== 'authlist') return;
+    this.#keep(authority.account, authority.entry, now - (now % 60));
+  }
+
+  /** Adds times that were noted elsewhere. */
+  add(uses: readonly LastUsed[]): void {
+    for (const { account, entry, at } of uses) this.#keep(account, entry, at);
+  }
+
+  /** Hands out so many at most, and forgets them. */
+  take(most = Number.POSITIVE_INFINITY): LastUsed[] {
+    const taken: LastUsed[] = [];
+    for (const [account, entries] of this.#byAccount) {
+      for (const [entry, at] of entries) {
+        if (taken.length >= most) return taken;
+        taken.push({ account, entry, at });
+        entries.delete(entry);
+      }
+      this.#byAccount.delete(account);
+    }
+    return taken;
+  }
+
+  #keep(account: number, entry: number, at: number): void {
+    let entries = this.#byAccount.get(account);
+    if (!entries) {
+      entries = new Map();
+      this.#byAccount.set(account, entries);
+    }
+    if (at > (entries.get(entry) ?? 0)) entries.set(entry, at);
+  }
+}

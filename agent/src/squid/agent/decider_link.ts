@@ -1,0 +1,232 @@
+// The agent's end of the line to the deciders of one Squid: asks them questions, and hands on the messages that they send.
+import { chmodSync, chownSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { type LastUsed, LastUsedTimes } from '../../policy/last_used.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import {
+  type Asked,
+  type FromDecider,
+  type Opened,
+  type Questions,
+  readLines,
+  writeLine,
+} from '../protocol.ts';
+
+export interface LinkEvents {
+  onRevoked: (revoked: Revoked[]) => void;
+  /** A decider leaves, and says which connections it let in. */
+  onOpened: (opened: Opened) => void;
+  /** A decider is gone that did not say so. */
+  onLost: () => void;
+  /** The connections of this Squid with their owners, for a decider that is new. */
+  opened: () => Opened;
+}
+
+interface Pending {
+  resolve: (response: unknown) => void;
+  reject: (error: Error) => void;
+}
+
+/** A decider that is connected. */
+interface Decider {
+  socket: Socket;
+  pending: Map<number, Pending>;
+  /** The connections that it was told are open. */
+  listed: ReadonlySet<string>;
+  isLeaving: boolean;
+}
+
+/** A decider responds within milliseconds, unless it is stuck. */
+const response_milliseconds = 5000;
+const most_uses_at_once = 5000;
+
+/** Raised when a decider, which is there, does not respond. */
+export class DeciderSilent extends Error {}
+
+/** Raised when there is none: Squid starts another at once, and that one has to load first. */
+export class DeciderAbsent extends Error {}
+
+export class DeciderLink {
+  readonly path: string;
+  /** Last uses that the deciders told and that are not taken yet. */
+  readonly #uses = new LastUsedTimes();
+  readonly #events: LinkEvents;
+  readonly #server: Server;
+  /** While Squid is reconfigured there may be two deciders for a moment, the newest last. */
+  readonly #deciders = new Set<Decider>();
+  readonly #waiting = new Set<() => void>();
+  #asked = 0;
+
+  constructor(path: string, events: LinkEvents) {
+    this.path = path;
+    this.#events = events;
+    this.#server = createServer((socket) => this.#welcome(socket));
+  }
+
+  /** Errors: those of the socket. */
+  async listen(group: number | undefined): Promise<void> {
+    rmSync(this.path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.path, resolve);
+    });
+    chmodSync(this.path, 0o660);
+    if (group !== undefined) chownSync(this.path, -1, group);
+  }
+
+  get isConnected(): boolean {
+    return this.#deciders.size > 0;
+  }
+
+  /** Resolves when a decider is there. Errors: none came in time. */
+  async connected(milliseconds: number): Promise<void> {
+    if (this.isConnected) return;
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.delete(came);
+        reject(new DeciderAbsent('its decider is not there'));
+      }, milliseconds);
+      const came = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(came);
+        resolve();
+      };
+      this.#waiting.add(came);
+    });
+  }
+
+  /**
+   * Asks all deciders; the responses are of those that are still there, the newest last.
+   * Errors: DeciderSilent when one does not respond, DeciderAbsent when none is left.
+   */
+  ask<Name extends keyof Questions>(
+    name: Name,
+    question: Questions[Name]['question'],
+  ): Promise<Responses<Name>> {
+    return this.#askAll(name, () => question);
+  }
+
+  /**
+   * Tells which client connections are open, and hands each decider's response to `take`: it counts
+   * whatever another decider does. Errors: as of `ask`.
+   */
+  async takeList(connections: readonly string[], take: (opened: Opened) => void): Promise<void> {
+    const listed = new Set(connections);
+    await this.#askAll(
+      'take_list',
+      (decider) => {
+        const before = decider.listed;
+        decider.listed = listed;
+        return {
+          added: connections.filter((connection) => !before.has(connection)),
+          removed: [...before].filter((connection) => !listed.has(connection)),
+        };
+      },
+      take,
+    );
+  }
+
+  /** When authlist entries last let somebody in, of those that did since it was last asked. */
+  async takeLastUsed(): Promise<LastUsed[]> {
+    try {
+      for (let isMore = true; isMore; ) {
+        isMore = false;
+        await this.#askAll(
+          'take_uses',
+          () => most_uses_at_once,
+          (told) => {
+            this.#uses.add(told);
+            isMore ||= told.length === most_uses_at_once;
+          },
+        );
+      }
+    } catch {
+      // One that does not respond now tells it the next time; one that is gone, or was left running by
+      // an agent of before this question, never does.
+    }
+    return this.#uses.take();
+  }
+
+  async close(): Promise<void> {
+    for (const { socket } of this.#deciders) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #welcome(socket: Socket): void {
+    const decider: Decider = { socket, pending: new Map(), listed: new Set(), isLeaving: false };
+    this.#deciders.add(decider);
+    readLines(socket, (line) => this.#receive(decider, JSON.parse(line) as FromDecider));
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      this.#deciders.delete(decider);
+      if (!decider.isLeaving) this.#events.onLost();
+      for (const { reject } of decider.pending.values()) reject(new Error('its decider is gone'));
+    });
+    const opened = this.#events.opened();
+    if (opened.length > 0) writeLine(socket, { opened });
+    for (const came of [...this.#waiting]) came();
+  }
+
+  #receive(decider: Decider, message: FromDecider): void {
+    if ('revoked' in message) {
+      this.#events.onRevoked(message.revoked);
+    } else if ('opened' in message) {
+      this.#events.onOpened(message.opened);
+      this.#uses.add(message.uses ?? []);
+      decider.isLeaving = true;
+      for (const other of this.#deciders) {
+        if (!other.isLeaving) writeLine(other.socket, { opened: message.opened });
+      }
+    } else {
+      const { pending } = decider;
+      pending.get(message.id)?.resolve(message.answer);
+      pending.delete(message.id);
+    }
+  }
+
+  async #askAll<Name extends keyof Questions>(
+    name: Name,
+    questionFor: (decider: Decider) => Questions[Name]['question'],
+    take?: (response: Questions[Name]['response']) => void,
+  ): Promise<Responses<Name>> {
+    const outcomes = await Promise.allSettled(
+      Array.from(this.#deciders, async (decider) => {
+        const response = await this.#askOne(decider, name, questionFor(decider));
+        take?.(response as Questions[Name]['response']);
+        return response;
+      }),
+    );
+    const responses: unknown[] = [];
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') responses.push(outcome.value);
+      else if (outcome.reason instanceof DeciderSilent) throw outcome.reason;
+    }
+    if (responses.length === 0) throw new DeciderAbsent('its decider is not there');
+    return responses as Responses<Name>;
+  }
+
+  #askOne({ socket, pending }: Decider, ask: string, question: unknown): Promise<unknown> {
+    this.#asked += 1;
+    const id = this.#asked;
+    return new Promise<unknown>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        pending.delete(id);
+        reject(new DeciderSilent('its decider does not answer'));
+      }, response_milliseconds);
+      const settle =
+        <T>(how: (value: T) => void) =>
+        (value: T) => {
+          clearTimeout(timer);
+          how(value);
+        };
+      pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
+      writeLine(socket, { id, ask, question } as Asked);
+    });
+  }
+}
+
+/** At least one. */
+type Responses<Name extends keyof Questions> = [
+  Questions[Name]['response'],
+  ...Array<Questions[Name]['response']>,
+];

@@ -1,0 +1,78 @@
+// The last bytes of connections, as the kernel says them when it destroys their sockets.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
+import { parseSockets, portFilter, type Socket } from '../sockets.ts';
+
+/**
+ * Keeps the kernel's words about sockets as they are destroyed, unread, for the case that a Squid
+ * dies without a line in its log: then the last bytes of its connections are here. The agent takes no part in
+ * the writing: it would cost as much as all else that it does for a connection.
+ */
+export class DestroyedSockets {
+  /** Without a name: it goes with the last process that has it open. */
+  readonly #file: number;
+  readonly #most_bytes: number;
+  #child: ChildProcess | undefined;
+  #ports = '';
+  #isStopped = false;
+  /** The content of the file before it was begun anew. */
+  #earlier: Buffer = Buffer.alloc(0);
+
+  constructor(path: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
+    this.#most_bytes = most_bytes;
+    this.#file = openSync(path, 'a+', 0o600);
+    rmSync(path);
+  }
+
+  /** Watches these ports from now on. */
+  watch(ports: readonly number[]): void {
+    const filter = ports.length === 0 ? '' : portFilter(ports);
+    if (filter === this.#ports) return;
+    this.#ports = filter;
+    this.#child?.kill();
+    this.#child = undefined;
+    if (filter !== '') this.#start(filter);
+  }
+
+  /** Keeps the file bounded; call it now and then. */
+  bound(): void {
+    if (fstatSync(this.#file).size <= this.#most_bytes) return;
+    this.#earlier = this.#read();
+    ftruncateSync(this.#file);
+  }
+
+  /** The sockets that were destroyed lately, by connection; the last one of a name counts. */
+  recent(): Map<string, Socket> {
+    const text = Buffer.concat([this.#earlier, this.#read()]).toString('latin1');
+    return new Map(parseSockets(text).map((socket) => [socket.connection, socket]));
+  }
+
+  /** Once is enough, and more does no harm. */
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.watch([]);
+    closeSync(this.#file);
+  }
+
+  #start(filter: string): void {
+    // By the line: ss would write by the block, too late. And never longer than the agent lives.
+    const command = ['--pdeathsig', 'KILL', 'stdbuf', '-oL', 'ss', '-E', '-tinHOe', filter];
+    const child = spawn('setpriv', command, { stdio: ['ignore', this.#file, 'ignore'] });
+    this.#child = child;
+    child.on('error', () => {});
+    child.on('exit', () => {
+      const again = () => {
+        if (this.#child === child) this.#start(filter);
+      };
+      setTimeout(again, 1000).unref();
+    });
+  }
+
+  #read(): Buffer {
+    const { size } = fstatSync(this.#file);
+    const bytes = Buffer.allocUnsafe(Math.min(size, this.#most_bytes));
+    const length = readSync(this.#file, bytes, 0, bytes.length, size - bytes.length);
+    return bytes.subarray(0, length);
+  }
+}

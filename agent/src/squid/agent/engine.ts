@@ -1,0 +1,314 @@
+// The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Engine, Explanation, Poll } from '../../engine.ts';
+import { decide, type ProxyRequest } from '../../policy/decide.ts';
+import type { LastUsed } from '../../policy/last_used.ts';
+import { type Listener, Policy } from '../../policy/policy.ts';
+import type { NodeRecord, Position } from '../../policy/records.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import { SerialQueue } from '../../serial_queue.ts';
+import { newestGeneration, snapshotPath } from '../../store/generations.ts';
+import { Replica } from '../../store/replica.ts';
+import type { CaughtUp } from '../protocol.ts';
+import { killSockets, listSockets, type Socket } from '../sockets.ts';
+import { Connections, type TrackedSquid } from './connections.ts';
+import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
+import { DestroyedSockets } from './destroyed_sockets.ts';
+import { Fleet, type FleetOptions, loading_seconds } from './fleet.ts';
+import type { LogPosition } from './meter_log.ts';
+import { findSquidUser } from './unix_user.ts';
+import type { Worker } from './worker.ts';
+
+export type SquidOptions = Omit<FleetOptions, 'user' | 'connections' | 'onRevoked'>;
+
+/** Squid's new log comes with a new decider, which has to load: not often. */
+const most_meter_bytes = 2 ** 30;
+
+/**
+ * Starts the engine. A Squid that an earlier agent left running is taken over.
+ * Errors: a fault that keeps Squid from running here at all.
+ */
+export async function startSquid(options: SquidOptions): Promise<Engine> {
+  const engine = new SquidEngine(options);
+  await engine.start();
+  return engine;
+}
+
+class SquidEngine implements Engine {
+  readonly name = 'squid';
+  readonly #options: SquidOptions;
+  readonly #fleet: Fleet;
+  readonly #connections: Connections;
+  readonly #destroyed: DestroyedSockets;
+  /** Where to listen, as a decider last told. */
+  #listeners: ReadonlyMap<number, Listener> = new Map();
+  /** The policy in this process: only while there is no decider that holds it. */
+  #replica: Replica | undefined;
+  /** Nothing was ever listened on: how a node gets to work fast. */
+  #isNew = true;
+  #closing_fault: string | undefined;
+  #isStopped = false;
+  readonly #queue = new SerialQueue();
+
+  constructor(options: SquidOptions) {
+    this.#options = options;
+    this.#connections = new Connections({
+      listSockets,
+      closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
+    });
+    this.#fleet = new Fleet({
+      ...options,
+      user: findSquidUser(),
+      connections: this.#connections,
+      onRevoked: (revoked) => this.#close(revoked),
+    });
+    this.#destroyed = new DestroyedSockets(join(options.config.state_dir, 'destroyed.sockets'));
+  }
+
+  async start(): Promise<void> {
+    await this.#fleet.start();
+    this.#watchPorts();
+  }
+
+  /** One at a time: the link waits for each. */
+  catchUp(): Promise<Position | undefined> {
+    return this.#queue.run(() => this.#catchUp());
+  }
+
+  async takeLastUsed(): Promise<LastUsed[]> {
+    return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
+  }
+
+  async explain(request: ProxyRequest): Promise<Explanation> {
+    const [worker] = this.#fleet.active;
+    const { rules, clock } = this.#options;
+    const { verdict, position } = worker
+      ? (await worker.link.ask('explain', request))[0]
+      : {
+          verdict: decide(this.#replica?.policy ?? new Policy(), rules, request, clock.now()),
+          position: this.#replica?.position,
+        };
+    if (!position) throw new Error('This node has no policy yet.');
+    return { decision: verdict, position };
+  }
+
+  listeners(): ReadonlyMap<number, Listener> {
+    return this.#listeners;
+  }
+
+  faults(): string[] {
+    const faults = this.#fleet.faults();
+    return this.#closing_fault === undefined ? faults : [...faults, this.#closing_fault];
+  }
+
+  async stop(options: { leave_running: boolean }): Promise<void> {
+    await this.#fleet.stop(options);
+    this.#replica?.close();
+    if (!this.#isStopped) this.#destroyed.stop();
+    this.#isStopped = true;
+  }
+
+  // ---- Catching up ------------------------------------------------------------------------
+
+  async #catchUp(): Promise<Position | undefined> {
+    if (this.#fleet.active.length === 0) await this.#listen(await this.#findListeners());
+    if (this.#fleet.active.length > 0) {
+      const position = await this.#catchUpDeciders();
+      if (this.#fleet.active.length > 0) {
+        this.#replica?.close();
+        this.#replica = undefined;
+        return position;
+      }
+    }
+    return (await this.#holdPolicy()).position;
+  }
+
+  async #catchUpDeciders(): Promise<Position | undefined> {
+    const caughtUp = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
+    this.#close(caughtUp.flatMap(({ revoked }) => revoked));
+    const told = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
+    if (told) await this.#listen(new Map(told.map((listener) => [listener.port, listener])));
+    return lowest(caughtUp.map(({ position }) => position));
+  }
+
+  async #ask(worker: Worker): Promise<CaughtUp> {
+    const { squid } = worker;
+    try {
+      if (squid.findProcess() === undefined) throw new Error('it does not run');
+      const responses = await this.#askPresent(worker);
+      worker.fault = undefined;
+      return { ...responses.at(-1), revoked: responses.flatMap((one) => one.revoked) };
+    } catch (error) {
+      this.#noteSilence(worker, error);
+      throw new Error(`Squid ${squid.number}: ${(error as Error).message}.`);
+    }
+  }
+
+  /** One that goes away meanwhile was replaced, and the next one is asked. */
+  async #askPresent({ link }: Worker): Promise<CaughtUp[]> {
+    await link.connected(loading_seconds * 1000);
+    try {
+      return await link.ask('catch_up', undefined);
+    } catch (error) {
+      if (!(error instanceof DeciderAbsent)) throw error;
+      await link.connected(loading_seconds * 1000);
+      return await link.ask('catch_up', undefined);
+    }
+  }
+
+  /** A decider that is there and silent is ended: Squid starts another. */
+  #noteSilence(worker: Worker, error: unknown): void {
+    if (!(error instanceof DeciderSilent)) return;
+    worker.fault = `The decider of Squid ${worker.squid.number} did not answer, and was ended.`;
+    worker.squid.killDeciders();
+  }
+
+  async #listen(listeners: ReadonlyMap<number, Listener>): Promise<void> {
+    try {
+      await this.#fleet.listen([...listeners.values()]);
+      this.#listeners = listeners;
+    } finally {
+      this.#watchPorts();
+    }
+  }
+
+  /**
+   * Where to listen, before any decider is there to say so: by the snapshot's server at the first
+   * start, since a decider corrects that at once; by the whole policy when the snapshot has none, or
+   * a decider said that there is none by now.
+   */
+  async #findListeners(): Promise<ReadonlyMap<number, Listener>> {
+    const policy = this.#isNew ? await readServer(this.#options.dir) : undefined;
+    this.#isNew = false;
+    if (policy && policy.listeners.size > 0) return policy.listeners;
+    return (await this.#holdPolicy()).policy.listeners;
+  }
+
+  async #holdPolicy(): Promise<Replica> {
+    this.#replica ??= new Replica(this.#options.dir);
+    await this.#replica.catchUp();
+    return this.#replica;
+  }
+
+  #watchPorts(): void {
+    this.#destroyed.watch(this.#fleet.active.flatMap(({ squid }) => squid.ports));
+  }
+
+  /** A decider tells of each again, every second, until it is closed. */
+  #close(revoked: readonly Revoked[]): void {
+    const { config, log } = this.#options;
+    const closes = config.on_revoke === 'close';
+    for (const one of revoked) {
+      if (closes && !this.#connections.revoke(one.connection)) continue;
+      log.info({ ...one, closed: closes }, 'a connection is revoked');
+    }
+    if (closes) this.#kill(revoked.map(({ connection }) => connection));
+  }
+
+  #closeSuspects(squid: number, connections: readonly string[]): void {
+    const { config, log } = this.#options;
+    if (config.on_revoke === 'leave') return;
+    log.warn({ squid, connections }, 'connections without an owner are closed');
+    this.#kill(connections);
+  }
+
+  /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
+  #kill(connections: readonly string[]): void {
+    if (connections.length === 0) return;
+    killSockets(connections).then(
+      () => {
+        this.#closing_fault = undefined;
+      },
+      (error: Error) => {
+        this.#closing_fault = `Revoked connections cannot be closed: ${error.message}.`;
+        this.#options.log.error({ err: error }, 'closing revoked connections failed');
+      },
+    );
+  }
+
+  // ---- Traffic ----------------------------------------------------------------------------
+
+  async poll(cursor: unknown): Promise<Poll> {
+    const { workers, active } = this.#fleet;
+    const { clock } = this.#options;
+    const dead = active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
+    const squids = workers.map((worker) => this.#tracked(worker));
+    const poll = await this.#connections.poll(cursor, squids, clock.now());
+    const destroyed = dead.length > 0 ? this.#destroyed.recent() : new Map<string, Socket>();
+    for (const worker of dead) {
+      const last = this.#connections.died(this.#tracked(worker), destroyed, clock.now());
+      poll.finished.push(...last);
+      worker.isSettled = true;
+    }
+    this.#destroyed.bound();
+    this.#rotate(cursor);
+    return poll;
+  }
+
+  #tracked(worker: Worker): TrackedSquid {
+    const { squid, meter, link } = worker;
+    return {
+      number: squid.number,
+      log: meter,
+      ports: squid.listeners && squid.ports,
+      tls_ports: squid.tls_ports,
+      tellDeciders: async (listed, take) => {
+        // A Squid that is not to run has no connections.
+        if (!this.#fleet.active.includes(worker)) return true;
+        try {
+          await link.takeList(listed, take);
+          worker.fault = undefined;
+          return true;
+        } catch (error) {
+          // The rest that it has to tell comes with a later list.
+          this.#noteSilence(worker, error);
+          return false;
+        }
+      },
+    };
+  }
+
+  /** Begins logs anew that are read and stored: the cursor that comes back says what is stored. */
+  #rotate(cursor: unknown): void {
+    const { logs } = (cursor ?? { logs: {} }) as { logs: Record<string, LogPosition> };
+    for (const { meter, squid } of this.#fleet.active) {
+      if (!meter.mayRotate(most_meter_bytes, logs[meter.path])) continue;
+      meter.rotate();
+      squid.reopenLogs();
+    }
+  }
+}
+
+/** The lowest of all; undefined when one has none. */
+function lowest(positions: ReadonlyArray<Position | undefined>): Position | undefined {
+  let least = positions[0];
+  for (const one of positions) {
+    if (!one || !least) return undefined;
+    if (one.revision < least.revision) least = one;
+  }
+  return least;
+}
+
+/** A policy of nothing but the server, by the first lines of the snapshot on disk; undefined without. */
+async function readServer(dir: string): Promise<Policy | undefined> {
+  const generation = newestGeneration(dir);
+  if (generation === undefined) return undefined;
+  const file = createReadStream(snapshotPath(dir, generation));
+  try {
+    for await (const line of createInterface({ input: file })) {
+      const record = JSON.parse(line) as NodeRecord;
+      if (record.kind !== 'server' && record.kind !== 'keys') return undefined;
+      if (record.kind !== 'server') continue;
+      const policy = new Policy();
+      policy.apply(record);
+      return policy;
+    }
+  } catch {
+    // A file that is gone, or is none, is for the replica to evaluate.
+  } finally {
+    file.destroy();
+  }
+  return undefined;
+}

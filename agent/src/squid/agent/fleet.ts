@@ -1,0 +1,376 @@
+// The Squids of a node: how many there must be, what each listens on, and that they live.
+import { createHash } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { ownAddresses } from '../../address.ts';
+import { Certificate, type KeyPair } from '../../certificate.ts';
+import type { Clock } from '../../clock.ts';
+import type { Config } from '../../config.ts';
+import type { Rules } from '../../policy/decide.ts';
+import type { Listener } from '../../policy/policy.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import { SerialQueue } from '../../serial_queue.ts';
+import { divideListeners, squidConf } from '../conf/squid_conf.ts';
+import { killSockets, listSockets } from '../sockets.ts';
+import type { Connections } from './connections.ts';
+import { findUnreadable, type UnixUser } from './unix_user.ts';
+import { createWorker, type Worker } from './worker.ts';
+
+export interface FleetOptions {
+  config: Config;
+  rules: Rules;
+  /** Where the store keeps the policy. */
+  dir: string;
+  clock: Clock;
+  log: Logger;
+  user: UnixUser | undefined;
+  connections: Connections;
+  onRevoked: (revoked: Revoked[]) => void;
+}
+
+const watch_seconds = 1;
+const look_seconds = 10;
+/** To try its ports again Squid is reconfigured, and has a new decider: ever less often in vain. */
+const longest_retry_seconds = 600;
+/** So often in a row a Squid may leave a request unanswered before it is ended. */
+const most_unanswered = 6;
+const longest_pause_seconds = 30;
+/** A Squid that ran so long did not die of its configuration. */
+const steady_seconds = 60;
+/** How long a restart waits for the counts of the dead one to be taken. */
+const settling_seconds = 3;
+/** A decider has a million entries to load well before. */
+export const loading_seconds = 60;
+
+export class Fleet {
+  readonly workers: Worker[] = [];
+  readonly #options: FleetOptions;
+  readonly #folder: string;
+  readonly #stopping = new AbortController();
+  readonly #certificate: Certificate;
+  #faults: string[] = [];
+  /** As the engine last said. */
+  #wanted: readonly Listener[] | undefined;
+  /** Ports whose connections of until now must go, and the fault that keeps them from it. */
+  readonly #leaving = new Set<number>();
+  #leaving_fault: string | undefined;
+  readonly #queue = new SerialQueue();
+  #watching: Promise<void> = Promise.resolve();
+
+  constructor(options: FleetOptions) {
+    this.#options = options;
+    this.#folder = join(options.config.state_dir, 'squid');
+    this.#certificate = new Certificate(options.config.tls);
+  }
+
+  /** Those that run, or should. */
+  get active(): Worker[] {
+    return this.workers.filter(({ listeners }) => listeners?.length !== 0);
+  }
+
+  /** Takes over what an earlier agent left, and keeps watch. Errors: a path that Squid's user cannot read. */
+  async start(): Promise<void> {
+    const { state_dir } = this.#options.config;
+    mkdirSync(this.#folder, { recursive: true, mode: 0o750 });
+    const { user } = this.#options;
+    if (user) {
+      // The way to the policy: Squid's group may pass, and list nothing.
+      chownSync(state_dir, -1, user.gid);
+      chmodSync(state_dir, statSync(state_dir).mode | 0o010);
+      chownSync(this.#folder, -1, user.gid);
+      for (const path of [process.execPath, deciderFile, this.#folder]) {
+        const unreadable = findUnreadable(path, user);
+        if (unreadable === undefined) continue;
+        throw new Error(
+          `${unreadable}: the user ${user.name}, as whom Squid decides, may not read it, but needs ${path}.`,
+        );
+      }
+    }
+    for (const name of readdirSync(this.#folder).filter((one) => /^\d+$/.test(one))) {
+      const worker = await this.#add(Number(name));
+      const pid = worker.squid.findProcess();
+      if (pid === undefined) {
+        worker.listeners = [];
+        continue;
+      }
+      // No agent was there to be told what a decider that died meanwhile had let in.
+      this.#options.connections.search(worker.squid.number);
+      this.#options.log.info({ squid: worker.squid.number, pid }, 'Squid is taken over');
+    }
+    this.#watching = this.#watch();
+  }
+
+  /**
+   * Makes the Squids listen so, and ends those that are left without a port. A port that goes, or
+   * means another exit or Squid from now on, takes its connections with it.
+   */
+  listen(listeners: readonly Listener[]): Promise<void> {
+    return this.#queue.run(() => {
+      this.#wanted = listeners;
+      return this.#listen(listeners);
+    });
+  }
+
+  async #listen(listeners: readonly Listener[]): Promise<void> {
+    const before = this.#placesInForce();
+    try {
+      await this.#place(await this.#servable(listeners));
+    } finally {
+      const after = this.#placesInForce();
+      const gone = [...before].filter(([port, place]) => after.get(port) !== place);
+      for (const [port] of gone) this.#leaving.add(port);
+      if (this.#leaving.size > 0) await this.#closeLeaving();
+      // A port that went from one Squid to another was still taken then.
+      for (const worker of gone.length > 0 ? this.active : []) {
+        if (this.#canRetry(worker)) await worker.squid.checkPorts();
+      }
+    }
+  }
+
+  /** Errors: the first that a Squid met, after all had their turn. */
+  async #place(listeners: readonly Listener[]): Promise<void> {
+    const { listeners_per_squid } = this.#options.config;
+    const numbers = this.workers.map(({ squid }) => squid.number);
+    const homes = Array.from(
+      { length: Math.max(0, ...numbers.map((one) => one + 1)) },
+      (_, one) => {
+        const worker = this.workers.find(({ squid }) => squid.number === one);
+        return new Set(worker?.squid.listeners?.map(({ exit_ip }) => exit_ip));
+      },
+    );
+    const parts = divideListeners(listeners, listeners_per_squid, homes);
+    for (const [number, part] of parts.entries()) {
+      if (part.length > 0 && !numbers.includes(number)) await this.#add(number);
+    }
+    for (const worker of this.workers) {
+      worker.listeners = parts[worker.squid.number] ?? [];
+      if (worker.listeners.length === 0) await worker.squid.retire();
+    }
+    const errors = await each(this.active, (worker) => this.#apply(worker));
+    if (errors.length > 0) throw errors[0];
+  }
+
+  /** Which exit each port of this machine has, and which Squid has the port. */
+  #placesInForce(): Map<number, string> {
+    const places = new Map<number, string>();
+    for (const { squid } of this.workers) {
+      for (const { port, exit_ip } of squid.listeners ?? []) {
+        places.set(port, `${exit_ip} of Squid ${squid.number}`);
+      }
+    }
+    return places;
+  }
+
+  /** Tried again until it succeeds. */
+  async #closeLeaving(): Promise<void> {
+    const ports = [...this.#leaving];
+    try {
+      const sockets = await listSockets(ports);
+      await killSockets(sockets.map(({ connection }) => connection));
+      this.#leaving.clear();
+      this.#leaving_fault = undefined;
+    } catch (error) {
+      this.#leaving_fault = `The connections of the ports ${ports.join(', ')} cannot be closed: ${(error as Error).message}.`;
+      this.#options.log.error(this.#leaving_fault);
+    }
+  }
+
+  faults(): string[] {
+    return [
+      ...this.#faults,
+      ...(this.#leaving_fault === undefined ? [] : [this.#leaving_fault]),
+      ...this.active.flatMap(({ squid, fault }) =>
+        fault === undefined ? squid.faults() : [...squid.faults(), fault],
+      ),
+    ];
+  }
+
+  async stop({ leave_running }: { leave_running: boolean }): Promise<void> {
+    this.#stopping.abort();
+    await this.#watching;
+    await this.#queue.idle();
+    await Promise.all(
+      this.workers.map(async ({ squid, link }) => {
+        if (!leave_running) await squid.stop();
+        await link.close();
+      }),
+    );
+  }
+
+  /**
+   * Without what this node cannot listen on, which becomes a fault. With a certificate that is bad
+   * now, TLS ports go on in the Squids that have a good one.
+   */
+  async #servable(listeners: readonly Listener[]): Promise<Listener[]> {
+    const { tls, port_shift } = this.#options.config;
+    await this.#certificate.renew();
+    const { fault } = this.#certificate;
+    const running = this.workers.filter(({ squid }) => tls && squid.findProcess() !== undefined);
+    const served = new Set(running.flatMap(({ squid }) => [...squid.tls_ports]));
+    const isCertified = ({ tls, port }: Listener) =>
+      !tls || fault === undefined || served.has(port + port_shift);
+    const isPort = ({ port }: Listener) => port + port_shift >= 1 && port + port_shift <= 65_535;
+    const uncertified = listeners.filter((listener) => !isCertified(listener));
+    const outside = listeners.filter((listener) => !isPort(listener));
+    const ports = (some: Listener[]) => some.map(({ port }) => port).join(', ');
+    this.#faults = [];
+    if (uncertified.length > 0) {
+      this.#faults.push(`No certificate for the ports ${ports(uncertified)}: ${fault}`);
+    }
+    if (fault !== undefined && served.size > 0) {
+      this.#faults.push(`The certificate of until now stays: ${fault}`);
+    }
+    if (outside.length > 0) {
+      this.#faults.push(
+        `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`,
+      );
+    }
+    return listeners.filter((one) => !uncertified.includes(one) && !outside.includes(one));
+  }
+
+  async #add(number: number): Promise<Worker> {
+    const worker = await createWorker(number, join(this.#folder, String(number)), this.#options);
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async #apply(worker: Worker): Promise<void> {
+    const { config, dir, user, clock } = this.#options;
+    const { squid, listeners = [] } = worker;
+    // It has a good certificate, and would read the bad one.
+    if (this.#keepsCertificate(worker)) return;
+    const { current } = this.#certificate;
+    const conf = squidConf({
+      listeners,
+      config,
+      paths: squid.paths,
+      user: user?.name,
+      decider: [process.execPath, deciderFile, dir, squid.paths.rules, squid.paths.agent_socket],
+      certificate: current && fingerprint(current),
+      own: ownAddresses(),
+    });
+    const inForce = listeners.map(({ port, exit_ip, tls }) => ({
+      port: port + config.port_shift,
+      exit_ip,
+      tls,
+    }));
+    const pid = squid.findProcess();
+    await squid.apply(conf, inForce);
+    if (squid.findProcess() !== pid) worker.started_at = worker.connected_at = clock.steady();
+  }
+
+  /** To open a port Squid reads its certificate anew. */
+  #canRetry(worker: Worker): boolean {
+    return worker.squid.faults().length > 0 && !this.#keepsCertificate(worker);
+  }
+
+  #keepsCertificate({ listeners }: Worker): boolean {
+    return this.#certificate.fault !== undefined && listeners?.some(({ tls }) => tls) === true;
+  }
+
+  // ---- Watching ---------------------------------------------------------------------------
+
+  async #watch(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stopping;
+    for (let looked = clock.steady(); ; ) {
+      await clock.sleep(watch_seconds, signal);
+      if (signal.aborted) return;
+      const isTime = clock.steady() - looked >= look_seconds;
+      if (isTime) looked = clock.steady();
+      await this.#queue
+        .run(async () => {
+          if (this.#leaving.size > 0) await this.#closeLeaving();
+          const errors = await each(this.active, async (worker) => {
+            if (worker.squid.findProcess() === undefined) await this.#revive(worker);
+            else if (isTime) await this.#look(worker);
+          });
+          for (const error of errors) log.error({ err: error }, 'watching Squid failed');
+          // With what changed around it: the certificate, the addresses of this machine.
+          const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
+          if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
+        })
+        .catch((error) => log.error({ err: error }, 'watching Squid failed'));
+    }
+  }
+
+  /** Starts a dead one again, after a pause that grows while it dies young. */
+  async #revive(worker: Worker): Promise<void> {
+    const { clock, log } = this.#options;
+    const now = clock.steady();
+    if (worker.dead_since === undefined) {
+      worker.deaths = now - worker.started_at < steady_seconds ? worker.deaths + 1 : 0;
+      worker.dead_since = now;
+      worker.isSettled = false;
+      log.error({ squid: worker.squid.number, deaths: worker.deaths }, 'Squid died');
+    }
+    const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
+    const dead = now - worker.dead_since;
+    if (dead < pause || (!worker.isSettled && dead < settling_seconds)) return;
+    worker.dead_since = undefined;
+    worker.isSettled = true;
+    worker.started_at = worker.connected_at = now;
+    worker.unanswered = 0;
+    // Not by what it has when that names a certificate that is bad by now.
+    if (this.#wanted && worker.squid.tls_ports.size > 0) await this.#listen(this.#wanted);
+    else await worker.squid.start();
+  }
+
+  /** Whether it listens, responds, has a decider. */
+  async #look(worker: Worker): Promise<void> {
+    const { clock, log, config } = this.#options;
+    const { squid, link } = worker;
+    squid.boundLog();
+    await this.#retryPorts(worker);
+    const [port] = squid.ports.toSorted(
+      (a, b) => Number(squid.tls_ports.has(a)) - Number(squid.tls_ports.has(b)),
+    );
+    if (port !== undefined) {
+      const host = config.listen_host ?? '127.0.0.1';
+      const responded = await squid.responds({ host, port, tls: squid.tls_ports.has(port) });
+      worker.unanswered = responded ? 0 : worker.unanswered + 1;
+    }
+    if (worker.unanswered >= most_unanswered) {
+      log.error({ squid: squid.number }, 'Squid does not respond and is ended');
+      await squid.stop('SIGKILL');
+      return;
+    }
+    if (link.isConnected) worker.connected_at = clock.steady();
+    else if (clock.steady() - worker.connected_at > loading_seconds) {
+      worker.fault = `The decider of Squid ${squid.number} does not come.`;
+      worker.connected_at = clock.steady();
+      squid.killDeciders();
+    }
+  }
+
+  /** Has it open what it could not, after a pause that grows while that is of no use. */
+  async #retryPorts(worker: Worker): Promise<void> {
+    const { squid } = worker;
+    const faults = squid.faults().join('\n');
+    if (faults !== worker.retried.faults) worker.retried = { faults, pause: 0, next_at: 0 };
+    if (!this.#canRetry(worker)) return;
+    const now = this.#options.clock.steady();
+    if (now < worker.retried.next_at) return;
+    const pause = Math.min(2 * worker.retried.pause || look_seconds, longest_retry_seconds);
+    await squid.checkPorts();
+    worker.retried = { faults, pause, next_at: now + pause };
+  }
+}
+
+/** As source or as what was built from it, like this file. */
+const deciderFile = fileURLToPath(
+  new URL(`../decider/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
+);
+
+function fingerprint({ cert, key }: KeyPair): string {
+  return createHash('sha256').update(cert).update(key).digest('hex').slice(0, 16);
+}
+
+/** Gives each its turn, whatever befalls the others, and returns the errors. */
+async function each<T>(all: readonly T[], turn: (one: T) => Promise<void>): Promise<unknown[]> {
+  const errors: unknown[] = [];
+  for (const one of all) await turn(one).catch((error) => errors.push(error));
+  return errors;
+}

@@ -1,0 +1,364 @@
+// One Squid: started in a session of its own so that it outlives the agent, adopted by the next one, and kept running.
+import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import {
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { promisify } from 'node:util';
+import type { Logger } from 'pino';
+import { dialScript } from '../conf/destinations.ts';
+import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
+import { errorPages } from '../conf/pages.ts';
+import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
+import type { UnixUser } from './unix_user.ts';
+
+const run = promisify(execFile);
+
+/** Opening its ports takes Squid a fraction of a second; a busy machine longer. */
+const listening_milliseconds = 10_000;
+/** After SIGTERM it serves on for its shutdown_lifetime. */
+const stopping_milliseconds = 10_000;
+const response_milliseconds = 5000;
+const most_log_bytes = 16 * 1024 * 1024;
+
+/** Where a Squid is reached by its own machine, to see whether it lives. */
+export interface Reach {
+  host: string;
+  port: number;
+  tls: boolean;
+}
+
+export class SquidInstance {
+  readonly number: number;
+  readonly paths: SquidPaths;
+  readonly #program: string;
+  readonly #user: UnixUser | undefined;
+  readonly #log: Logger;
+  /** Where it should listen, by the last good configuration. Undefined: not known. */
+  listeners: readonly ListenerInForce[] | undefined;
+  /** The process that this agent started last. */
+  #started = 0;
+  /** Why the newest configuration is not in force. */
+  #rejected: string | undefined;
+  #notListening: string[] = [];
+
+  constructor(options: {
+    number: number;
+    dir: string;
+    program: string;
+    user: UnixUser | undefined;
+    log: Logger;
+  }) {
+    this.number = options.number;
+    this.paths = squidPaths(options.dir);
+    this.#program = options.program;
+    this.#user = options.user;
+    this.#log = options.log;
+  }
+
+  /** Ports of this machine. */
+  get ports(): number[] {
+    return (this.listeners ?? []).map(({ port }) => port);
+  }
+
+  get tls_ports(): Set<number> {
+    return new Set((this.listeners ?? []).flatMap(({ port, tls }) => (tls ? [port] : [])));
+  }
+
+  /** Makes its folders and all files but the configuration. */
+  prepare(): void {
+    const { dir, errors, logs, dial_script } = this.paths;
+    for (const folder of [dir, errors, logs]) {
+      mkdirSync(folder, { recursive: true, mode: 0o750 });
+      if (this.#user) chownSync(folder, folder === logs ? this.#user.uid : -1, this.#user.gid);
+    }
+    for (const [name, text] of errorPages()) this.write(`${errors}/${name}`, text);
+    this.write(dial_script, dialScript);
+    this.listeners = readListeners(this.paths);
+  }
+
+  /** Writes a file that Squid and its helpers may read, and no other program. */
+  write(path: string, text: string): void {
+    const partial = `${path}.partial`;
+    rmSync(partial, { force: true });
+    writeFileSync(partial, text, { mode: 0o640, flag: 'wx' });
+    if (this.#user) chownSync(partial, -1, this.#user.gid);
+    renameSync(partial, path);
+  }
+
+  /** The process, if it runs: ours is the one that was started with our configuration. */
+  findProcess(): number | undefined {
+    // Squid writes the file a moment after it was started.
+    return [this.#started, Number(readIfThere(this.paths.pid))].find((pid) =>
+      readIfThere(`/proc/${pid}/cmdline`)?.split('\0').includes(this.paths.conf),
+    );
+  }
+
+  /**
+   * Puts a configuration, which listens so, in force: starts Squid with it, or tells the running one
+   * if it is another than that one has. One that Squid does not accept changes nothing and is told
+   * by `faults`.
+   */
+  async apply(conf: string, listeners: readonly ListenerInForce[]): Promise<void> {
+    const isNew = this.listeners === undefined || readIfThere(this.paths.conf) !== conf;
+    const isInForce = !isNew || (await this.#accept(conf, listeners));
+    if (isInForce) this.#rejected = undefined;
+    this.listeners = readListeners(this.paths);
+    const pid = this.findProcess();
+    if (pid !== undefined && isNew && isInForce) await this.reconfigure();
+    else if (pid !== undefined) await this.#awaitPorts(pid, 0);
+    else if (this.ports.length > 0) await this.start();
+  }
+
+  /** Starts it by the configuration that is there. Errors: it cannot be run at all. */
+  async start(): Promise<void> {
+    // Squid would take any process of that number for itself.
+    rmSync(this.paths.pid, { force: true });
+    const child = spawn(this.#program, ['-N', '-f', this.paths.conf], {
+      cwd: this.paths.logs,
+      detached: true,
+      stdio: 'ignore',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.unref();
+    this.#started = child.pid ?? 0;
+    this.#log.info({ squid: this.number, pid: this.#started }, 'Squid is started');
+    await this.#awaitPorts(this.#started, listening_milliseconds);
+  }
+
+  /** Makes the running one read its configuration again: its tunnels live on. */
+  async reconfigure(): Promise<void> {
+    const pid = this.findProcess();
+    if (pid === undefined) return;
+    const before = new Set([...(await listListening()).values()].flat());
+    process.kill(pid, 'SIGHUP');
+    this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
+    // It closes its ports and opens them anew, in its own time: those that it has now are about to go.
+    await this.#awaitPorts(pid, listening_milliseconds, before);
+  }
+
+  /** Looks again which ports it listens on; opens those that were taken and are free by now. */
+  async checkPorts(): Promise<void> {
+    const pid = this.findProcess();
+    if (pid === undefined) return;
+    const { missing, taken } = await this.#lookAtPorts(pid);
+    if (missing.length > 0 && taken.size < missing.length) await this.reconfigure();
+    else await this.#awaitPorts(pid, 0);
+  }
+
+  /** Whether it responds to a request: one that it rejects by itself, and that is billed to no user. */
+  responds({ host, port, tls }: Reach): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = tls
+        ? connectTls({ host, port, rejectUnauthorized: false })
+        : connect({ host, port });
+      const settle = (responded: boolean) => {
+        socket.destroy();
+        resolve(responded);
+      };
+      socket.setTimeout(response_milliseconds, () => settle(false));
+      socket.once(tls ? 'secureConnect' : 'connect', () =>
+        socket.write('GET ftp://exitward/ HTTP/1.0\r\n\r\n'),
+      );
+      socket.once('data', () => settle(true));
+      socket.once('error', () => settle(false));
+      socket.once('end', () => settle(false));
+    });
+  }
+
+  /** Ends its helpers, for Squid to start others. */
+  killDeciders(): void {
+    const pid = this.findProcess();
+    const children = readIfThere(`/proc/${pid}/task/${pid}/children`)?.split(' ') ?? [];
+    for (const child of children.map(Number)) {
+      if (!readIfThere(`/proc/${child}/cmdline`)?.includes(`\0${this.paths.rules}\0`)) continue;
+      this.#log.error(
+        { squid: this.number, pid: child },
+        'a decider that does not respond is ended',
+      );
+      signal(child, 'SIGKILL');
+    }
+  }
+
+  /** Makes it begin its logs anew, under their names. */
+  reopenLogs(): void {
+    const pid = this.findProcess();
+    if (pid !== undefined) signal(pid, 'SIGUSR1');
+  }
+
+  /** Squid says something for every IPv6 destination of an IPv4 exit. It only ever appends. */
+  boundLog(): void {
+    const { cache_log } = this.paths;
+    const size = statSync(cache_log, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > most_log_bytes) truncateSync(cache_log);
+  }
+
+  /** Ends it, at once if it must be. */
+  async stop(how: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+    const pid = this.findProcess();
+    if (pid === undefined) return;
+    signal(pid, how);
+    if (await until(() => this.findProcess() === undefined, stopping_milliseconds)) return;
+    signal(pid, 'SIGKILL');
+    await until(() => this.findProcess() === undefined, stopping_milliseconds);
+  }
+
+  /** Ends it for good: the next agent need not look for it. */
+  async retire(): Promise<void> {
+    await this.stop();
+    rmSync(this.paths.conf, { force: true });
+    this.listeners = [];
+    this.#rejected = undefined;
+    this.#notListening = [];
+  }
+
+  faults(): string[] {
+    return this.#rejected === undefined
+      ? this.#notListening
+      : [this.#rejected, ...this.#notListening];
+  }
+
+  /** Has Squid itself read the configuration before it takes the place of the last good one. */
+  async #accept(conf: string, listeners: readonly ListenerInForce[]): Promise<boolean> {
+    const proposed = `${this.paths.conf}.proposed`;
+    this.write(proposed, conf);
+    try {
+      await run(this.#program, ['-k', 'parse', '-f', proposed]);
+    } catch (error) {
+      const { message, stderr } = error as ExecFileException & { stderr?: string };
+      const why = /(?:FATAL|ERROR): (.*)/.exec(stderr ?? '')?.[1] ?? message;
+      this.#rejected = `Squid ${this.number} refuses its new configuration: ${why}`;
+      this.#log.error({ squid: this.number, why }, 'Squid refuses its new configuration');
+      return false;
+    }
+    this.write(this.paths.listeners, listenersFile(this.paths, conf, listeners));
+    renameSync(proposed, this.paths.conf);
+    return true;
+  }
+
+  /** Waits until it listens on all its ports, by other sockets than `before`; remembers on which it does not. */
+  async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
+    let looked = await this.#lookAtPorts(pid, before);
+    // Squid opens all ports in one go: when one is there, a taken one will not come.
+    const isDecided = () =>
+      looked.missing.length === 0 ||
+      (looked.missing.length < this.ports.length && looked.missing.length === looked.taken.size);
+    const end = performance.now() + milliseconds;
+    while (!isDecided() && performance.now() < end && isAlive(pid)) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      looked = await this.#lookAtPorts(pid, before);
+    }
+    if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
+    this.#notListening = looked.missing.flatMap((port) => {
+      if (looked.taken.has(port)) return [`Port ${port} is taken by another program.`];
+      return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
+    });
+    if (!isAlive(pid)) {
+      this.#notListening.push(`Squid ${this.number} does not run: ${this.#lastWords()}`);
+    }
+    for (const fault of this.#notListening) this.#log.error(fault);
+  }
+
+  async #lookAtPorts(
+    pid: number,
+    before: Set<string> = new Set(),
+  ): Promise<{ missing: number[]; taken: Set<number> }> {
+    const listening = await listListening();
+    const own = socketsOf(pid);
+    const isOwn = (inode: string) => own?.has(inode) ?? true;
+    const missing = this.ports.filter(
+      (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
+    );
+    // A socket that it is about to close is not in its way.
+    const isTaken = (port: number) =>
+      listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
+    return { missing, taken: new Set(missing.filter(isTaken)) };
+  }
+
+  #lastWords(): string {
+    const log = readIfThere(this.paths.cache_log) ?? '';
+    const words = [...log.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
+    return words ?? `see ${this.paths.cache_log}.`;
+  }
+}
+
+/** The sockets, by inode, that listen on each port. */
+async function listListening(): Promise<Map<number, string[]>> {
+  const { stdout } = await run('ss', ['-tlnHe'], { maxBuffer: 64 * 1024 * 1024 });
+  const listening = new Map<number, string[]>();
+  for (const line of stdout.split('\n')) {
+    const [, port, inode] = /^\S+ +\d+ +\d+ +\S+:(\d+) .*\bino:(\d+)/.exec(line) ?? [];
+    if (port === undefined || inode === undefined) continue;
+    const inodes = listening.get(Number(port));
+    if (inodes) inodes.push(inode);
+    else listening.set(Number(port), [inode]);
+  }
+  return listening;
+}
+
+/** The inodes of a process's sockets; undefined when we may not know. */
+function socketsOf(pid: number): Set<string> | undefined {
+  const sockets = new Set<string>();
+  try {
+    for (const fd of readdirSync(`/proc/${pid}/fd`)) {
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkIfThere(`/proc/${pid}/fd/${fd}`)) ?? [];
+      if (inode !== undefined) sockets.add(inode);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined;
+  }
+  return sockets;
+}
+
+function readlinkIfThere(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  return stat !== undefined && !/\) Z /.test(stat);
+}
+
+/** It may be gone by now. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Then there is nothing to end.
+  }
+}
+
+async function until(holds: () => boolean, milliseconds: number): Promise<boolean> {
+  const end = performance.now() + milliseconds;
+  while (!holds()) {
+    if (performance.now() > end) return false;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return true;
+}

@@ -1,0 +1,48 @@
+// The user that Squid becomes when root starts it, and whether that user can read what it must.
+import { readFileSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export interface UnixUser {
+  name: string;
+  uid: number;
+  gid: number;
+}
+
+/** Debian's. */
+const squidUser = 'proxy';
+
+/**
+ * The user that Squid runs as when this process starts it: undefined when it is not root, and Squid stays who
+ * we are. The files that the deciders read must be readable by this user's group. Errors: there is no such user.
+ */
+export function findSquidUser(): UnixUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${squidUser}:`));
+  const [name = '', , uid, gid] = line?.split(':') ?? [];
+  if (!line) {
+    throw new Error(
+      `There is no user ${squidUser} on this machine; Debian's package squid-openssl makes it.`,
+    );
+  }
+  return { name, uid: Number(uid), gid: Number(gid) };
+}
+
+/** The first folder on the way to a file, or the file itself, that the user may not enter or read. */
+export function findUnreadable(path: string, user: UnixUser): string | undefined {
+  const folders: string[] = [];
+  for (let at = dirname(path); ; at = dirname(at)) {
+    folders.unshift(at);
+    if (at === dirname(at)) break;
+  }
+  return (
+    folders.find((folder) => !may(statSync(folder), user, 0o1)) ??
+    (may(statSync(path), user, 0o4) ? undefined : path)
+  );
+}
+
+function may({ mode, uid, gid }: Stats, user: UnixUser, right: number): boolean {
+  const shift = uid === user.uid ? 6 : gid === user.gid ? 3 : 0;
+  return ((mode >> shift) & right) !== 0;
+}

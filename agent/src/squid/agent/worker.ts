@@ -1,0 +1,74 @@
+// One Squid with all that is about it: its process, the line to its deciders, its log.
+import type { Listener } from '../../policy/policy.ts';
+import type { RulesFile } from '../protocol.ts';
+import { DeciderLink } from './decider_link.ts';
+import type { FleetOptions } from './fleet.ts';
+import { SquidInstance } from './instance.ts';
+import { MeterLog } from './meter_log.ts';
+
+export interface Worker {
+  readonly squid: SquidInstance;
+  readonly link: DeciderLink;
+  readonly meter: MeterLog;
+  /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
+  listeners: readonly Listener[] | undefined;
+  /** Steady seconds. */
+  started_at: number;
+  /** When its decider was last there, or could first have been. */
+  connected_at: number;
+  /** Since when it is seen dead; undefined while it runs. */
+  dead_since: number | undefined;
+  /** The connections of the dead one are counted to their end. */
+  isSettled: boolean;
+  deaths: number;
+  unanswered: number;
+  /** For which faults its ports were last tried again, and when they may be the next time, in steady seconds. */
+  retried: { faults: string; pause: number; next_at: number };
+  /** The fault of its decider. */
+  fault: string | undefined;
+}
+
+const longest_socket_path = 107;
+
+/** Makes its folder and files, and listens for its decider. Errors: those of the disk and the socket. */
+export async function createWorker(
+  number: number,
+  dir: string,
+  options: FleetOptions,
+): Promise<Worker> {
+  const { config, rules, log, user, connections, onRevoked, clock } = options;
+  const squid = new SquidInstance({ number, dir, program: config.squid, user, log });
+  squid.prepare();
+  const { allowed, ...others } = rules;
+  const file: RulesFile = {
+    rules: others,
+    allowed: allowed.map(([base, bits]) => `${base.toString()}/${bits}`).join(','),
+    port_shift: config.port_shift,
+    on_revoke: config.on_revoke,
+  };
+  squid.write(squid.paths.rules, JSON.stringify(file));
+  if (squid.paths.agent_socket.length > longest_socket_path) {
+    throw new Error(`${squid.paths.agent_socket}: this path is too long for a socket.`);
+  }
+  const link = new DeciderLink(squid.paths.agent_socket, {
+    onRevoked,
+    onOpened: (opened) => connections.announce(number, opened),
+    onLost: () => connections.search(number),
+    opened: () => connections.owners(number),
+  });
+  await link.listen(user?.gid);
+  return {
+    squid,
+    link,
+    meter: new MeterLog(squid.paths.meter_log),
+    listeners: undefined,
+    started_at: clock.steady(),
+    connected_at: clock.steady(),
+    dead_since: undefined,
+    isSettled: true,
+    deaths: 0,
+    unanswered: 0,
+    retried: { faults: '', pause: 0, next_at: 0 },
+    fault: undefined,
+  };
+}

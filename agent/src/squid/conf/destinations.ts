@@ -1,0 +1,70 @@
+// The destinations that Squid must not dial, and the script that puts the address of an override in the place of a host.
+import ipaddr from 'ipaddr.js';
+import {
+  mayDial,
+  type Network,
+  parseNetworks,
+  refusedIpv4,
+  refusedIpv6,
+  routedIpv6,
+} from '../../address.ts';
+
+/**
+ * Puts the address of an override (the third word) in the place of a URL's host, and of nothing
+ * else: the Host header, and what is inside a tunnel, stay the client's.
+ */
+export const dialScript = [
+  's/["\\\\]/\\\\&/g',
+  't quoted',
+  ':quoted',
+  's,^([0-9]+) ([a-z]+://)([^/?#@ ]*@)?(\\[[^] ]*\\]|[^]:/?# []*)((:[0-9]*)?([/?#][^ ]*)?) ([^ ]+)( .*)?$,\\1 OK rewrite-url="\\2\\8\\5" replaced_=1,',
+  't',
+  's,^([0-9]+) (\\[[^] ]*\\]|[^]:/?# []*)(:[0-9]+) ([^ ]+)( .*)?$,\\1 OK rewrite-url="\\4\\3" replaced_=1,',
+  't',
+  's,^([0-9]+) .*,\\1 BH,',
+  '',
+].join('\n');
+
+/**
+ * The networks that must not be dialled, less those that the operator allows. Less, not two lists: a
+ * name may have an address that is allowed, and another that is not.
+ */
+export function refusedDestinations(own: readonly string[], allowed: readonly Network[]): string[] {
+  const everything6 = ipaddr.IPv6.parseCIDR('::/0');
+  const unrouted6 = subtract(everything6, [
+    ipaddr.IPv6.parseCIDR(routedIpv6),
+    // Squid's own spelling of IPv4.
+    ipaddr.IPv6.parseCIDR('::ffff:0:0/96'),
+  ]);
+  return [
+    ...refusedIpv4.map((text): Network => ipaddr.IPv4.parseCIDR(text)),
+    ...unrouted6,
+    ...refusedIpv6.map((text): Network => ipaddr.IPv6.parseCIDR(text)),
+    // Without those in it already: they come and go, and Squid would be told each time.
+    ...parseNetworks(
+      [...new Set(own)]
+        .filter((ip) => mayDial(ip))
+        .sort()
+        .join(),
+    ),
+  ]
+    .flatMap((network) => subtract(network, allowed))
+    .map(([base, bits]) => `${base.toString()}/${bits}`);
+}
+
+/** A network without some others, as networks. */
+function subtract(network: Network, holes: readonly Network[]): Network[] {
+  const [base, bits] = network;
+  const inside = ([one, length]: Network, [other, of]: Network) =>
+    one.kind() === other.kind() && length >= of && ipaddr.parse(one.toString()).match(other, of);
+  if (holes.some((hole) => inside(network, hole))) return [];
+  const within = holes.filter((hole) => inside(hole, network));
+  if (within.length === 0) return [network];
+  const upper = base.toByteArray();
+  upper[bits >> 3] = (upper[bits >> 3] ?? 0) | (0x80 >> (bits & 7));
+  const halves: Network[] = [
+    [base, bits + 1],
+    [ipaddr.fromByteArray(upper) as Network[0], bits + 1],
+  ];
+  return halves.flatMap((half) => subtract(half, within));
+}

@@ -1,0 +1,59 @@
+// The file of listeners beside squid.conf: what a Squid listens on by the configuration in force, which outlives its agent.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { SquidPaths } from './squid_conf.ts';
+
+export interface ListenerInForce {
+  /** Of this machine. */
+  port: number;
+  exit_ip: string;
+  tls: boolean;
+}
+
+/**
+ * By the hash of the squid.conf that they belong to: the one in force, and the one that is about to
+ * take its place. Whichever of the two files is replaced last, each configuration has its listeners.
+ */
+type ListenersFile = Record<string, readonly ListenerInForce[]>;
+
+/** The text of the file, written before `proposed` takes the place of the squid.conf that is there. */
+export function listenersFile(
+  paths: SquidPaths,
+  proposed: string,
+  listeners: readonly ListenerInForce[],
+): string {
+  const inForce = readListeners(paths);
+  const current = readIfThere(paths.conf);
+  const file: ListenersFile = {
+    ...(current === undefined || !inForce ? {} : { [hashOf(current)]: inForce }),
+    [hashOf(proposed)]: listeners,
+  };
+  return `${JSON.stringify(file)}\n`;
+}
+
+/**
+ * The listeners of the squid.conf that is there; none without one. Undefined: they are not known, as
+ * after an agent of before this file.
+ */
+export function readListeners(paths: SquidPaths): readonly ListenerInForce[] | undefined {
+  const conf = readIfThere(paths.conf);
+  if (conf === undefined) return [];
+  try {
+    const file = JSON.parse(readIfThere(paths.listeners) ?? '{}') as ListenersFile;
+    return file[hashOf(conf)];
+  } catch {
+    return undefined;
+  }
+}
+
+function hashOf(conf: string): string {
+  return createHash('sha256').update(conf).digest('hex');
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

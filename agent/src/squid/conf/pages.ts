@@ -1,0 +1,61 @@
+// The pages with which Squid rejects a request: one for each reason of the policy, and one for each fault of its own.
+import { allReasons, bodyOf, type Reason } from '../../policy/denials.ts';
+
+/** The name of the page that gives a reason. */
+export const pageOf = (reason: Reason) => `ERR_EXITWARD_${reason.toUpperCase()}`;
+
+/** Everything that Squid itself may have to say: it complains of each page that is missing. */
+const ownPages = [
+  ...['ACCESS_DENIED', 'ACL_TIME_QUOTA_EXCEEDED', 'AGENT_CONFIGURE', 'AGENT_WPAD'],
+  ...['CACHE_ACCESS_DENIED', 'CACHE_MGR_ACCESS_DENIED', 'CANNOT_FORWARD', 'CONFLICT_HOST'],
+  ...['CONNECT_FAIL', 'DIR_LISTING', 'DNS_FAIL', 'ESI', 'FORWARDING_DENIED', 'FTP_DISABLED'],
+  ...['FTP_FAILURE', 'FTP_FORBIDDEN', 'FTP_NOT_FOUND', 'FTP_PUT_CREATED', 'FTP_PUT_ERROR'],
+  ...['FTP_PUT_MODIFIED', 'FTP_UNAVAILABLE', 'GATEWAY_FAILURE', 'ICAP_FAILURE', 'INVALID_REQ'],
+  ...['INVALID_RESP', 'INVALID_URL', 'LIFETIME_EXP', 'NO_RELAY', 'ONLY_IF_CACHED_MISS'],
+  ...['PRECONDITION_FAILED', 'PROTOCOL_UNKNOWN', 'READ_ERROR', 'READ_TIMEOUT'],
+  ...['SECURE_CONNECT_FAIL', 'SHUTTING_DOWN', 'SOCKET_FAILURE', 'TOO_BIG', 'UNSUP_HTTPVERSION'],
+  ...['UNSUP_REQ', 'URN_RESOLVE', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
+];
+
+/**
+ * The faults that Squid itself finds in a request that the policy allows, by the words of the embedded
+ * engine as far as Squid can tell. Replies to CONNECT, and to a request that it could not parse, bear
+ * no word in their header.
+ */
+export const failures = {
+  bad_request: {
+    sentence: 'a proxy takes CONNECT host:port, and http://host/path for other methods',
+    names: [
+      ...['ACCESS_DENIED', 'INVALID_REQ', 'INVALID_URL', 'PROTOCOL_UNKNOWN', 'TOO_BIG'],
+      ...['UNSUP_HTTPVERSION', 'UNSUP_REQ', 'URN_RESOLVE'],
+    ],
+  },
+  unresolved: {
+    sentence: 'the name of the destination could not be resolved',
+    names: ['DNS_FAIL'],
+  },
+  unreachable: {
+    sentence: 'the destination could not be reached, or the exit address of this port is missing',
+    names: ['CANNOT_FORWARD', 'CONNECT_FAIL'],
+  },
+  broken_answer: {
+    sentence: 'the destination ended the connection, or answered what is not HTTP',
+    names: ['INVALID_RESP', 'READ_ERROR', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
+  },
+  timed_out: {
+    sentence: 'the destination did not answer in time',
+    names: ['READ_TIMEOUT', 'LIFETIME_EXP'],
+  },
+};
+
+/** Every page, by the name of its file. A line each, since they are sent most of all to clients that are lost. */
+export function errorPages(): Map<string, string> {
+  const other = 'Exitward: the request could not be carried out (%c).\n';
+  return new Map([
+    ...ownPages.map((name) => [`ERR_${name}`, other] as const),
+    ...Object.entries(failures).flatMap(([word, { names, sentence }]) =>
+      names.map((name) => [`ERR_${name}`, `Exitward: ${sentence} (${word}).\n`] as const),
+    ),
+    ...allReasons.map((reason) => [pageOf(reason), bodyOf(reason)] as const),
+  ]);
+}

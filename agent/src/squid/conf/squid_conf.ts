@@ -1,0 +1,257 @@
+// The configuration of a Squid, as text, and where its files are.
+import { isIP, isIPv6 } from 'node:net';
+import type { Config } from '../../config.ts';
+import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
+import type { Listener } from '../../policy/policy.ts';
+import { meterFormat } from '../agent/meter_log.ts';
+import { refusedDestinations } from './destinations.ts';
+import { failures, pageOf } from './pages.ts';
+
+export interface SquidPaths {
+  /** Holds what Squid reads: the configuration, the pages, the script. Squid's user may not write here. */
+  dir: string;
+  conf: string;
+  listeners: string;
+  pid: string;
+  errors: string;
+  dial_script: string;
+  /** Squid's user writes here. */
+  logs: string;
+  cache_log: string;
+  meter_log: string;
+  /** For the decider: the rules, which it reads beside the policy, and where it finds the agent. */
+  rules: string;
+  agent_socket: string;
+}
+
+export function squidPaths(dir: string): SquidPaths {
+  return {
+    dir,
+    conf: `${dir}/squid.conf`,
+    listeners: `${dir}/listeners.json`,
+    pid: `${dir}/squid.pid`,
+    errors: `${dir}/errors`,
+    dial_script: `${dir}/dial.sed`,
+    logs: `${dir}/logs`,
+    cache_log: `${dir}/logs/cache.log`,
+    meter_log: `${dir}/logs/meter.log`,
+    rules: `${dir}/rules.json`,
+    agent_socket: `${dir}/agent.sock`,
+  };
+}
+
+export interface ConfOptions {
+  listeners: readonly Listener[];
+  config: Pick<Config, 'listen_host' | 'port_shift' | 'tls' | 'allowed' | 'dns_servers'>;
+  paths: SquidPaths;
+  /** The user that a Squid started by root becomes; undefined: it stays who starts it. */
+  user: string | undefined;
+  /** Program and arguments of the decider. */
+  decider: readonly string[];
+  /** Changes when the certificate does: a renewed one makes another configuration. */
+  certificate: string | undefined;
+  /** Addresses of this machine. */
+  own: ReadonlySet<string>;
+}
+
+/** Addresses that no machine has: to bind one fails, so that nothing leaves from an address of the wrong family. */
+const unusable = ['100::1', '240.0.0.1'];
+
+/** The configuration. Errors: a value that Squid's syntax cannot carry, by name. */
+export function squidConf(options: ConfOptions): string {
+  const { listeners, config, paths, user, decider, certificate, own } = options;
+  for (const word of [...Object.values(paths), ...decider, ...Object.values(config.tls ?? {})]) {
+    if (/[\s"'\\#]/.test(word)) {
+      throw new Error(`${JSON.stringify(word)} holds a space or a quote, which Squid cannot read.`);
+    }
+  }
+  const exits = groupByExit(listeners);
+  const refused = refusedDestinations(
+    [...own, ...exits.map(([exit_ip]) => exit_ip)],
+    config.allowed,
+  );
+  const lines = [
+    '# Written by exitward-agent, which replaces it when the ports change.',
+    ...(certificate === undefined ? [] : [`# certificate ${certificate}`]),
+    ...exits.flatMap(([, group]) => group.map((listener) => portLine(listener, config))),
+    ...(user === undefined ? [] : [`cache_effective_user ${user}`]),
+    `pid_filename ${paths.pid}`,
+    `coredump_dir ${paths.logs}`,
+    `cache_log ${paths.cache_log}`,
+    `error_directory ${paths.errors}`,
+    'visible_hostname exitward',
+    ...fixed,
+
+    // The decider alone decides who may. Its denials bear their reason as a note.
+    'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
+      ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
+      ` %>a %>p %>lp %METHOD %DST %PORT %>ha{Proxy-Authorization} ${decider.join(' ')}`,
+    'acl decided external decide',
+    'acl connect method CONNECT',
+    'acl http proto HTTP',
+    'acl refused note reason_',
+    // A request that the decider let in and Squid rejects all the same is billed to no user.
+    'acl bad_destination annotate_transaction reason_=destination_refused account_=0',
+    'acl undecided annotate_transaction reason_=not_ready account_=0',
+    'acl unreadable annotate_transaction reason_=bad_token',
+    'http_access deny !connect !http bad_destination',
+    // In the decider's question these would look like none at all.
+    'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
+    'http_access deny blank unreadable',
+    `deny_info ${statusOf('bad_token')}:${pageOf('bad_token')} unreadable`,
+    'http_access allow decided',
+    ...allReasons.flatMap((reason) => [
+      `acl refused_${reason} note reason_ ${reason}`,
+      `http_access deny refused_${reason}`,
+      `deny_info ${statusOf(reason)}:${pageOf(reason)} refused_${reason}`,
+    ]),
+    // The decider died with the question.
+    'http_access deny undecided',
+    `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} undecided`,
+    `acl challenged note reason_ ${allReasons.filter((one) => statusOf(one) === 407).join(' ')}`,
+    'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
+    `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
+    ...Object.entries(failures).flatMap(([word, { names }]) => [
+      `acl failed_${word} squid_error ${names.map((name) => `ERR_${name}`).join(' ')}`,
+      `reply_header_add ${reasonHeader} "${word}" failed_${word}`,
+    ]),
+    'reply_header_access Content-Type deny refused',
+    'reply_header_replace Content-Type text/plain;charset=utf-8',
+
+    // Where to: the address that is dialled is checked, after an override and after DNS, and every address of a name.
+    'acl has_dial note dial_',
+    `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
+    `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longest_queue}`,
+    'url_rewrite_extras "%note{dial_}"',
+    'url_rewrite_access allow has_dial',
+    'url_rewrite_access deny all',
+    'url_rewrite_host_header off',
+    // A host that was not replaced must not be dialled: the script said nothing, or died with the question.
+    'acl replaced note replaced_ 1',
+    'adapted_http_access deny has_dial !replaced undecided',
+    `acl private dst ${refused.join(' ')}`,
+    'acl probe note probe_ 1',
+    'adapted_http_access deny private !probe bad_destination',
+    // A name that has no address by now must not have one when it is dialled.
+    'acl resolves dst all',
+    'acl unresolved annotate_transaction account_=0 reason_=unresolved',
+    'adapted_http_access allow resolves',
+    'adapted_http_access deny unresolved',
+    'deny_info 502:ERR_DNS_FAIL unresolved',
+    `deny_info ${statusOf('destination_refused')}:${pageOf('destination_refused')} bad_destination`,
+    ...(config.dns_servers.length === 0
+      ? []
+      : [`dns_nameservers ${config.dns_servers.map(nameServer).join(' ')}`]),
+
+    // From where: the exit of the port, and no address at all in its other family.
+    ...exits.flatMap(([exit_ip, group], index) => [
+      `acl exit_${index} myportname ${group.map(({ port }) => `p${port}`).join(' ')}`,
+      `tcp_outgoing_address ${exit_ip} exit_${index}`,
+    ]),
+    ...unusable.map((ip) => `tcp_outgoing_address ${ip}`),
+
+    `logformat meter ${meterFormat}`,
+    // With the disk full lines are lost, and not all connections.
+    `access_log stdio:${paths.meter_log} logformat=meter on-error=drop`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Requests that wait for a helper. Never reached: there are not so many connections. */
+const longest_queue = 65_536;
+
+/** The lines that are the same on every node. */
+const fixed = [
+  // A plain carrier: nothing is kept, nothing is told of the client, and Squid answers no question about itself.
+  'cache deny all',
+  'cache_mem 0 MB',
+  'memory_pools_limit 16 MB',
+  'via off',
+  'forwarded_for delete',
+  'httpd_suppress_version_string on',
+  'cachemgr_passwd disable all',
+  'global_internal_static off',
+  'client_db off',
+  // The default names the client's host, and has Squid look it up for every connection.
+  'store_id_extras "%>a"',
+  'pinger_enable off',
+  'digest_generation off',
+  'hosts_file none',
+  'logfile_rotate 0',
+  `max_filedescriptors ${longest_queue}`,
+  // Its words there about questions to the decider hold the credentials of clients.
+  'debug_options ALL,1 82,0',
+  // A connection to an origin serves one request: the next one may be another account's.
+  'server_persistent_connections off',
+  // An idle tunnel stays; keep-alive finds the peers that are gone (see portLine).
+  'read_timeout 1 day',
+  'client_lifetime 365 days',
+  'half_closed_clients off',
+  'request_timeout 1 minute',
+  'request_start_timeout 1 minute',
+  'connect_timeout 30 seconds',
+  'shutdown_lifetime 1 second',
+  // Short, so that names follow their owners; never 0: the address that was checked must still be known when it is dialled.
+  'positive_dns_ttl 5 minutes',
+  'negative_dns_ttl 5 seconds',
+];
+
+/**
+ * Parts the listeners among Squids, so many each. Those of one exit stay together, and with the Squid
+ * that has the exit already: its connections are known there. A part may be empty.
+ */
+export function divideListeners(
+  listeners: Iterable<Listener>,
+  most: number,
+  before: ReadonlyArray<ReadonlySet<string>> = [],
+): Listener[][] {
+  const parts: Listener[][] = before.map(() => []);
+  const fits = (part: Listener[], group: Listener[]) =>
+    part.length === 0 || part.length + group.length <= most;
+  const place = (part: Listener[] | undefined, group: Listener[]) => {
+    if (!part || !fits(part, group)) return false;
+    part.push(...group);
+    return true;
+  };
+  const homeless = groupByExit(listeners).flatMap(([exit_ip, group]) => {
+    const home = before.findIndex((exits) => exits.has(exit_ip));
+    return place(parts[home], group) ? [] : [group];
+  });
+  for (const group of homeless) {
+    if (!parts.some((part) => place(part, group))) parts.push([...group]);
+  }
+  return parts;
+}
+
+/** In the order of exits and ports, so that the same listeners always give the same text. */
+function groupByExit(listeners: Iterable<Listener>): Array<[exit_ip: string, Listener[]]> {
+  const exits = new Map<string, Listener[]>();
+  for (const listener of [...listeners].sort((a, b) => a.port - b.port)) {
+    const group = exits.get(listener.exit_ip);
+    if (group) group.push(listener);
+    else exits.set(listener.exit_ip, [listener]);
+  }
+  return [...exits];
+}
+
+function portLine({ port, tls }: Listener, config: ConfOptions['config']): string {
+  const host = config.listen_host;
+  const at = `${host === undefined ? '' : `${isIPv6(host) ? `[${host}]` : host}:`}${port + config.port_shift}`;
+  const shared = `${at} name=p${port} tcpkeepalive=60,30,4`;
+  if (!tls) return `http_port ${shared}`;
+  if (!config.tls) throw new Error(`port ${port}: there is no certificate for it.`);
+  const { cert_file, key_file } = config.tls;
+  return `https_port ${shared} tls-cert=${cert_file} tls-key=${key_file} options=NO_SSLv3,NO_TLSv1,NO_TLSv1_1`;
+}
+
+/** Squid asks on the usual port alone. */
+function nameServer(text: string): string {
+  const [, ip6, port6] = /^\[(.*)\]:(\d+)$/.exec(text) ?? [];
+  const [, ip4, port4] = /^([\d.]+):(\d+)$/.exec(text) ?? [];
+  const ip = ip6 ?? ip4 ?? text;
+  const port = Number(port6 ?? port4 ?? 53);
+  if (port === 53 && isIP(ip) !== 0) return ip;
+  throw new Error(
+    `EXITWARD_AGENT_DNS_SERVERS: ${text} is not valid; Squid asks name servers on port 53 only.`,
+  );
+}

@@ -1,0 +1,70 @@
+// Decides the requests that Squid asks about, a line each: this runs for every request, and does nothing that it need not.
+import { decide, type ProxyRequest, type Rules, readCredentials } from '../../policy/decide.ts';
+import type { LastUsedTimes } from '../../policy/last_used.ts';
+import type { Policy } from '../../policy/policy.ts';
+import { connectionName } from '../sockets.ts';
+import type { Connections } from './connections.ts';
+
+export interface EvaluatorOptions {
+  /** The policy of now: a reload makes another object. */
+  policy: () => Policy;
+  rules: Rules;
+  port_shift: number;
+  /** Hears of every connection that is let in. */
+  connections: Connections;
+  uses: LastUsedTimes;
+}
+
+export class Evaluator {
+  readonly #policy: () => Policy;
+  readonly #connections: Connections;
+  readonly #uses: LastUsedTimes;
+  rules: Rules;
+  port_shift: number;
+
+  constructor({ policy, rules, port_shift, connections, uses }: EvaluatorOptions) {
+    this.#policy = policy;
+    this.#connections = connections;
+    this.#uses = uses;
+    this.rules = rules;
+    this.port_shift = port_shift;
+  }
+
+  /**
+   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`: `ID OK …` with the
+   * notes that squid.conf and the meter want, or `ID ERR reason_=…`.
+   */
+  respond(line: string, now: number): string {
+    const words = line.split(' ');
+    const [id, source = '', source_port = '', port, method = '', host = ''] = words;
+    const authorization = words[7];
+    const request: ProxyRequest = {
+      source,
+      port: Number(port) - this.port_shift,
+      method,
+      host,
+      destination_port: Number(words[6]),
+      credentials:
+        authorization === undefined || authorization === '-'
+          ? undefined
+          : readCredentials(unescapeWord(authorization)),
+    };
+    const verdict = decide(this.#policy(), this.rules, request, now);
+    if (verdict.verdict !== 'allow') return `${id} ERR reason_=${verdict.reason}\n`;
+    const { authority, dial } = verdict;
+    if (authority.by === 'probe') return `${id} OK probe_=1\n`;
+    this.#connections.admit(connectionName(source, source_port, port ?? ''), authority);
+    this.#uses.note(authority, now);
+    const notes = `account_=${authority.account} user_=${authority.user}`;
+    if (dial === undefined) return `${id} OK ${notes}\n`;
+    return `${id} OK ${notes} dial_=${dial.includes(':') ? `[${dial}]` : dial}\n`;
+  }
+}
+
+/** Undoes what Squid does to a word with spaces in it. */
+function unescapeWord(word: string): string {
+  if (!word.includes('%')) return word;
+  return word.replace(/%([0-9a-f]{2})/gi, (_, code) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

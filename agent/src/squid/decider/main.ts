@@ -1,0 +1,217 @@
+// The decider: Squid's helper process. Decides requests by the policy on disk, with or without an agent.
+//   main POLICY_FOLDER RULES_FILE AGENT_SOCKET
+import { readFileSync, writeSync } from 'node:fs';
+import { connect, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ownAddresses, parseNetworks } from '../../address.ts';
+import { systemClock } from '../../clock.ts';
+import { decide, type Rules } from '../../policy/decide.ts';
+import { LastUsedTimes } from '../../policy/last_used.ts';
+import type { Listener } from '../../policy/policy.ts';
+import { type Revoked, Sessions } from '../../policy/sessions.ts';
+import { Replica, type Touched } from '../../store/replica.ts';
+import {
+  type Asked,
+  type FromDecider,
+  type Questions,
+  type RulesFile,
+  readLines,
+  type ToDecider,
+  writeLine,
+} from '../protocol.ts';
+import { listSockets } from '../sockets.ts';
+import { Connections } from './connections.ts';
+import { Evaluator } from './evaluator.ts';
+
+/** Without any policy requests are held so long, and rejected then: a policy may be on its way. */
+const held_seconds = 10;
+const reconnect_milliseconds = 250;
+const own_list_milliseconds = 60_000;
+/** An agent that starts while Squid changes its decider is there by then. */
+const leaving_milliseconds = 5000;
+const own_addresses_milliseconds = 5000;
+
+const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice(2);
+const now = systemClock.now;
+const replica = new Replica(policyFolder);
+const sessions = new Sessions();
+const connections = new Connections(sessions);
+const uses = new LastUsedTimes();
+let agent: Socket | undefined;
+let toldListeners: ReadonlyMap<number, Listener> | undefined;
+/** Squid has no more questions; and the agent was told all. */
+let isLeaving = false;
+let isParted = false;
+
+let { on_revoke, ...settings } = readRules();
+const evaluator = new Evaluator({ policy: () => replica.policy, connections, uses, ...settings });
+
+function readRules(): Pick<RulesFile, 'port_shift' | 'on_revoke'> & { rules: Rules } {
+  const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
+  return { ...others, rules: { ...rules, allowed: parseNetworks(allowed), own: ownAddresses() } };
+}
+
+// ---- Squid --------------------------------------------------------------------------------
+
+/** Responds to the lines on standard input; lines that came in one piece get one piece. */
+function serveSquid(): void {
+  let rest = '';
+  const squid = new Socket({
+    fd: 0,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: Buffer.allocUnsafe(65_536),
+      callback(length, buffer) {
+        const text = rest + (buffer as Buffer).toString('latin1', 0, length);
+        const time = now();
+        let responses = '';
+        let from = 0;
+        for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+          responses += evaluator.respond(text.slice(from, end), time);
+          from = end + 1;
+        }
+        rest = text.slice(from);
+        writeAll(responses);
+        return true;
+      },
+    },
+  });
+  // Squid is gone, or has another decider by now.
+  squid.on('close', leave);
+  squid.on('error', leave);
+  squid.resume();
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/** Squid reads the responses as fast as it asks; when it does not, there is nothing else to do. */
+function writeAll(text: string): void {
+  for (let rest = text; rest !== ''; ) {
+    try {
+      rest = rest.slice(writeSync(1, rest, null, 'latin1'));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') {
+        leave();
+        return;
+      }
+      Atomics.wait(pause, 0, 0, 1);
+    }
+  }
+}
+
+/** The connections live on without this decider: it ends when the agent knows of all. */
+function leave(): void {
+  if (isLeaving) return;
+  isLeaving = true;
+  if (agent) part(agent);
+  setTimeout(() => process.exit(0), leaving_milliseconds);
+}
+
+function part(socket: Socket): void {
+  isParted = true;
+  writeLine(socket, { opened: connections.untold(), uses: uses.take() });
+  // The agent closes when it has read it.
+  socket.end();
+}
+
+// ---- The agent ----------------------------------------------------------------------------
+
+/** Connects, for ever: the agent comes and goes. */
+function serveAgent(): void {
+  const socket = connect(agentSocket);
+  socket.on('connect', () => {
+    // The agent wrote them anew when it started.
+    ({ on_revoke, ...settings } = readRules());
+    Object.assign(evaluator, settings);
+    agent = socket;
+    toldListeners = undefined;
+    connections.restart();
+    if (isLeaving) part(socket);
+  });
+  readLines(socket, (line) => receive(JSON.parse(line) as ToDecider));
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    agent = undefined;
+    if (isParted) process.exit(0);
+    setTimeout(serveAgent, reconnect_milliseconds);
+  });
+}
+
+function receive(message: ToDecider): void {
+  if ('opened' in message) {
+    for (const [connection, authority] of message.opened)
+      connections.inherit(connection, authority);
+  } else {
+    const { id, ask } = message;
+    respond(message).then(
+      (answer) => tell({ id, answer }),
+      // Without a response it is asked again, of a new decider.
+      (error: Error) => logError(new Error(`${ask}: ${error.message}`)),
+    );
+  }
+}
+
+async function respond({ ask, question }: Asked): Promise<Questions[keyof Questions]['response']> {
+  if (ask === 'catch_up') return catchUp();
+  if (ask === 'take_list') return connections.take(question);
+  if (ask === 'take_uses') return uses.take(question);
+  const verdict = decide(replica.policy, evaluator.rules, question, now());
+  const { position } = replica;
+  return position ? { verdict, position } : { verdict };
+}
+
+async function catchUp(): Promise<Questions['catch_up']['response']> {
+  const touched = await replica.catchUp();
+  const { position, policy } = replica;
+  const caughtUp: Questions['catch_up']['response'] = { revoked: revoke(touched) };
+  if (position) caughtUp.position = position;
+  if (policy.listeners !== toldListeners) {
+    toldListeners = policy.listeners;
+    caughtUp.listeners = [...policy.listeners.values()];
+  }
+  return caughtUp;
+}
+
+/** The connections that may no longer be, told until the kernel lists them no more: closing them may fail. */
+function revoke(touched: Touched): Revoked[] {
+  const accounts = touched === 'all' ? undefined : touched;
+  const revoked = [...sessions.revoked(replica.policy, evaluator.rules, now(), accounts)];
+  // A connection that may go on is told once.
+  if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
+  return revoked;
+}
+
+function tell(message: FromDecider): void {
+  if (agent && !isParted) writeLine(agent, message);
+}
+
+/** With the agent away no list comes, and the connections that were let in must not pile up for ever. */
+async function takeOwnList(): Promise<void> {
+  if (agent || sessions.size === 0) return;
+  const ports = Array.from(replica.policy.listeners.keys(), (port) => port + evaluator.port_shift);
+  const sockets = await listSockets(ports);
+  if (agent) return;
+  connections.takeWhole(sockets.map(({ connection }) => connection));
+}
+
+// ---- Together -----------------------------------------------------------------------------
+
+function logError(error: Error): void {
+  process.stderr.write(`exitward decider: ${error.message}\n`);
+}
+
+for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {
+  if (waited > 0) await sleep(200);
+  await replica.load().catch(logError);
+}
+serveSquid();
+serveAgent();
+setInterval(() => {
+  const revoked = agent ? revoke('all') : [];
+  if (revoked.length > 0) tell({ revoked });
+}, 1000);
+setInterval(() => {
+  evaluator.rules = { ...evaluator.rules, own: ownAddresses() };
+}, own_addresses_milliseconds);
+setInterval(() => takeOwnList().catch(logError), own_list_milliseconds);

@@ -1,0 +1,86 @@
+// The lines of JSON between the agent and the deciders of a Squid, over a unix socket. Used by both processes.
+import type { Socket } from 'node:net';
+import type { Config } from '../config.ts';
+import type { Authority, Decision, ProxyRequest, Rules } from '../policy/decide.ts';
+import type { LastUsed } from '../policy/last_used.ts';
+import type { Listener } from '../policy/policy.ts';
+import type { Position } from '../policy/records.ts';
+import type { Revoked } from '../policy/sessions.ts';
+
+// The names in these messages, and in the file of rules, stay as they are: after an upgrade the agent
+// meets deciders of the version before, which Squid started.
+
+/** Client connections with the owner of each: the authority by which it was let in. */
+export type Opened = Array<[connection: string, Authority]>;
+
+/** The client connections in the kernel's list, against the list before. */
+export interface ListChange {
+  added: readonly string[];
+  removed: readonly string[];
+}
+
+export interface CaughtUp {
+  /** Undefined: the decider holds no policy. */
+  position?: Position;
+  revoked: Revoked[];
+  /** When they are others than it last told. */
+  listeners?: Listener[];
+}
+
+/** The questions of the agent, by name, each with its response. */
+export interface Questions {
+  /** To follow the policy on disk, and to evaluate by it the connections that are open. */
+  catch_up: { question: undefined; response: CaughtUp };
+  /** To forget the connections that are over. Tells the owners of those that are new in the list or had a new request. */
+  take_list: { question: ListChange; response: Opened };
+  /** When authlist entries last let somebody in, so many at most: meanwhile no request is decided. */
+  take_uses: { question: number; response: LastUsed[] };
+  explain: { question: ProxyRequest; response: { verdict: Decision; position?: Position } };
+}
+
+/** A question by its name. */
+export type Asked = {
+  [Name in keyof Questions]: { id: number; ask: Name; question: Questions[Name]['question'] };
+}[keyof Questions];
+
+/** `opened`: the connections that an earlier decider of this Squid let in. */
+export type ToDecider = Asked | { opened: Opened };
+
+/** `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. */
+export type FromDecider =
+  | { id: number; answer?: unknown }
+  | { revoked: Revoked[] }
+  | { opened: Opened; uses?: LastUsed[] };
+
+/** The file of rules, which the agent writes for the deciders. */
+export interface RulesFile {
+  rules: Omit<Rules, 'allowed' | 'own'>;
+  /** As in the settings. */
+  allowed: string;
+  port_shift: number;
+  on_revoke: Config['on_revoke'];
+}
+
+/** The owners of a hundred thousand connections take a tenth of this. */
+const longest_line = 256 * 1024 * 1024;
+
+/** Hands out the lines that come over a socket; a peer that sends anything else is cut off. */
+export function readLines(socket: Socket, take: (line: string) => void): void {
+  let rest = '';
+  socket.setEncoding('utf8');
+  socket.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    try {
+      if (rest.length > longest_line) throw new Error('a line is too long');
+      for (const line of lines) take(line);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
+}
+
+/** Sends one message. */
+export function writeLine(socket: Socket, message: ToDecider | FromDecider): void {
+  socket.write(`${JSON.stringify(message)}\n`);
+}

@@ -1,0 +1,171 @@
+// The state of the usage journal, in memory: its entries, applied one after another, give the counts so far and the rows still to be sent.
+import type { Traffic } from '../engine.ts';
+
+/** Bytes of one user that the control plane has not yet acknowledged. */
+export interface UsageRow {
+  account: number;
+  user: number;
+  /** Epoch seconds; of the newest traffic in it. All of it is of the same hour (UTC). */
+  at: number;
+  up: number;
+  down: number;
+}
+
+/** Rows that are sent under one name until the control plane has acknowledged them. */
+export interface Batch {
+  boot: string;
+  seq: number;
+  rows: UsageRow[];
+}
+
+/** Bytes of a user that were counted too much: later traffic is reduced by them. */
+export interface Carry {
+  account: number;
+  user: number;
+  up: number;
+  down: number;
+}
+
+/** The outcome of one poll of the engine. It holds as a whole or not at all. */
+export interface Tick {
+  rows: UsageRow[];
+  /** Where the engine's next poll goes on. */
+  cursor: unknown;
+  /** By connection, the bytes counted so far of the request that is under way on it. */
+  counted: Traffic[];
+  /** Connections to forget: nothing on them is under way. */
+  settled: string[];
+  /** The bytes left to carry; a user with none is forgotten. */
+  carry: Carry[];
+}
+
+/** A line of the journal. */
+export type Entry =
+  | { kind: 'journal'; boot: string; seq: number; newest_at?: number }
+  | ({ kind: 'tick' } & Tick)
+  /** The first so many rows become the batch. */
+  | { kind: 'batch'; seq: number; rows: number }
+  | { kind: 'acknowledged'; seq: number };
+
+/** The most that the control plane takes in one row. */
+const mostBytesOfRow = 2 ** 50;
+/** So that no entry of a rewritten journal is huge. */
+const mostInEntry = 10_000;
+
+export class JournalState {
+  /** Names this journal; with `seq` it names a batch for ever. */
+  boot = '';
+  /** Number of the last batch. */
+  seq = 0;
+  /** The latest `at` that a row ever had; 1, the least that there is, before the first. */
+  newest_at = 1;
+  /** The batch that is being sent. */
+  batch: Batch | undefined;
+  cursor: unknown;
+  /** By connection. */
+  readonly counted = new Map<string, Traffic>();
+  /** By `identityOf`. */
+  readonly carry = new Map<string, Carry>();
+  /** Rows of no batch yet, oldest first. */
+  rows: UsageRow[] = [];
+  /** By user and hour: the one of `rows` that more traffic is added to. */
+  readonly #growing = new Map<string, UsageRow>();
+
+  /** Errors: an entry of a kind that this version does not know. */
+  apply(entry: Entry): void {
+    switch (entry.kind) {
+      case 'journal':
+        this.boot = entry.boot;
+        this.seq = entry.seq;
+        this.newest_at = entry.newest_at ?? 1;
+        return;
+      case 'tick':
+        this.#applyTick(entry);
+        return;
+      case 'batch': {
+        const rows = this.rows.splice(0, entry.rows);
+        for (const row of rows) {
+          if (this.#growing.get(keyOf(row)) === row) this.#growing.delete(keyOf(row));
+        }
+        this.seq = entry.seq;
+        this.batch = { boot: this.boot, seq: entry.seq, rows };
+        return;
+      }
+      case 'acknowledged':
+        if (this.batch?.seq === entry.seq) this.batch = undefined;
+        return;
+      default:
+        throw new Error(`an entry of the kind ${JSON.stringify((entry as Entry).kind)}`);
+    }
+  }
+
+  /** The shortest history that ends in this very state, down to the order of the rows. */
+  *entries(): Generator<Entry> {
+    const nothing = { rows: [], cursor: this.cursor, counted: [], settled: [], carry: [] };
+    yield { kind: 'journal', boot: this.boot, seq: this.seq, newest_at: this.newest_at };
+    if (this.batch) {
+      const { seq, rows } = this.batch;
+      for (const some of inPieces(rows)) yield { kind: 'tick', ...nothing, rows: some };
+      yield { kind: 'batch', seq, rows: rows.length };
+    }
+    for (const rows of inPieces(this.rows)) yield { kind: 'tick', ...nothing, rows };
+    for (const counted of inPieces([...this.counted.values()])) {
+      yield { kind: 'tick', ...nothing, counted };
+    }
+    for (const carry of inPieces([...this.carry.values()])) {
+      yield { kind: 'tick', ...nothing, carry };
+    }
+    yield { kind: 'tick', ...nothing };
+  }
+
+  #applyTick({ rows, cursor, counted, settled, carry }: Tick): void {
+    for (const row of rows) for (const part of partsOf(row)) this.#add(part);
+    this.cursor = cursor;
+    for (const connection of settled) this.counted.delete(connection);
+    for (const traffic of counted) this.counted.set(traffic.connection, traffic);
+    for (const one of carry) {
+      if (one.up > 0 || one.down > 0) this.carry.set(identityOf(one), one);
+      else this.carry.delete(identityOf(one));
+    }
+  }
+
+  /** While the control plane is away, memory grows by users and hours, not by polls. */
+  #add(row: UsageRow): void {
+    this.newest_at = Math.max(this.newest_at, row.at);
+    const key = keyOf(row);
+    const sum = this.#growing.get(key);
+    if (sum && sum.up + row.up <= mostBytesOfRow && sum.down + row.down <= mostBytesOfRow) {
+      sum.at = Math.max(sum.at, row.at);
+      sum.up += row.up;
+      sum.down += row.down;
+      return;
+    }
+    this.rows.push(row);
+    this.#growing.set(key, row);
+  }
+}
+
+/** Names a user: ids are per account. */
+export function identityOf({ account, user }: { account: number; user: number }): string {
+  return `${account} ${user}`;
+}
+
+function keyOf(row: UsageRow): string {
+  return `${identityOf(row)} ${Math.floor(row.at / 3600)}`;
+}
+
+/** The row as copies that are small enough, nearly always one. */
+function* partsOf(row: UsageRow): Generator<UsageRow> {
+  let { up, down } = row;
+  do {
+    const part = { up: Math.min(up, mostBytesOfRow), down: Math.min(down, mostBytesOfRow) };
+    // A clock without a battery may begin at 0, which is no time for the control plane.
+    yield { ...row, at: Math.max(row.at, 1), ...part };
+    up -= part.up;
+    down -= part.down;
+  } while (up > 0 || down > 0);
+}
+
+function* inPieces<T>(all: T[]): Generator<T[]> {
+  for (let at = 0; at < all.length; at += mostInEntry) yield all.slice(at, at + mostInEntry);
+}

@@ -1,0 +1,62 @@
+// Reports each minute which authlist entries let connections in. A hint for people, no bill: it is only in memory.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
+
+/** The part of the control plane that is needed. A rejection is a ControlError. */
+export interface LastUsedReports {
+  reportLastUsed(list: LastUsed[]): Promise<void>;
+}
+
+export interface LastUsedReporterOptions {
+  engine: { takeLastUsed(): Promise<LastUsed[]> };
+  control: LastUsedReports;
+  clock: Clock;
+  log: Logger;
+}
+
+const report_seconds = 60;
+/** The most that the control plane takes at once. */
+const mostOfReport = 5000;
+
+export class LastUsedReporter {
+  readonly #options: LastUsedReporterOptions;
+  readonly #waiting = new LastUsedTimes();
+
+  constructor(options: LastUsedReporterOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(report_seconds, signal);
+      if (signal.aborted) return;
+      await this.collect();
+      await this.send();
+    }
+  }
+
+  async collect(): Promise<void> {
+    this.#waiting.add(await this.#options.engine.takeLastUsed());
+  }
+
+  /** Sends all that was collected. A report that fails goes with the next, unless it was rejected for good. */
+  async send(): Promise<void> {
+    const { control, log } = this.#options;
+    for (;;) {
+      const list = this.#waiting.take(mostOfReport);
+      if (list.length === 0) return;
+      try {
+        await control.reportLastUsed(list);
+      } catch (error) {
+        const isRejected = rejections.includes((error as { status?: number }).status ?? 0);
+        if (!isRejected) this.#waiting.add(list);
+        log.warn({ err: error }, 'the last use of authlist entries cannot be reported');
+        return;
+      }
+    }
+  }
+}
+
+/** Statuses of a control plane that does not take this report: an older one, say. */
+const rejections = [400, 404, 413];

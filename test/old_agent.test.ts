@@ -1,0 +1,100 @@
+// The agent of before error codes, as git has it, as a node of this control plane: nodes are upgraded after their control plane.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../server/test/waiting.ts';
+import { nextClientIp, nextNodePlace } from './system/places.ts';
+import { openTunnel } from './system/traffic.ts';
+import { through, World } from './system/world.ts';
+
+/** The last commit before errors had codes. */
+const commit = 'ed43d72';
+const root = join(import.meta.dirname, '..');
+/** A node believes that it is revoked after half a minute. */
+const revoked_seconds = 90;
+
+let folder: string;
+let world: World;
+
+/** Lays that commit's agent into the folder. Errors: the history does not reach back to it. */
+function unpackAgent(): string {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', root, ...args], { maxBuffer: 100_000_000, stdio: 'pipe' });
+  try {
+    git('cat-file', '-e', `${commit}^{commit}`);
+  } catch {
+    throw new Error(
+      `The repository's history does not hold commit ${commit}, whose agent this test runs; a shallow clone gets it by "git fetch --unshallow".`,
+    );
+  }
+  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit, 'agent') });
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return join(folder, 'agent/bin/exitward-agent.js');
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'exitward-old-agent-'));
+  world = await World.start('embedded');
+});
+afterAll(async () => {
+  await world?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('an agent of before this change keeps working with a new server', async () => {
+  const { control } = world;
+  const place = nextNodePlace();
+  const server = await world.addServer(place.exit_ip);
+  const customer = await world.customer(server);
+  const judged = (ip: string) => world.judged(through(place, ip));
+  const first = await customer.list();
+
+  // It joins, takes a snapshot, and follows the changes.
+  const agent = await world.addAgent(server, { place, program: unpackAgent() });
+  await agent.follow();
+  expect(await judged(first.ip)).toBe('200');
+  const second = await customer.list();
+  await until(async () => (await judged(second.ip)) === '200');
+  expect(await judged(nextClientIp())).toBe('407 unknown_address');
+  const credentials = await customer.credentials();
+  expect(await world.judged(through(place, nextClientIp(), { credentials }))).toBe('200');
+
+  // Its usage is billed. When it stops it reports which entries let connections in.
+  const counted = await world.customer(server);
+  const { ip, id } = await counted.list();
+  await until(async () => (await judged(ip)) === '200');
+  const before = await control.billed(counted);
+  const tunnel = await openTunnel(through(place, ip), world.tunnel);
+  await tunnel.transfer(100_000, 200_000);
+  await tunnel.close();
+  await until(
+    async () => (await control.billed(counted)).down >= before.down + tunnel.received,
+    20,
+  );
+  const entries = () => control.do('GET', `/accounts/${counted.name}/authlist`);
+  expect(await entries()).toMatchObject([{ id, last_used_at: null }]);
+  await agent.end('SIGTERM');
+  expect(await entries()).toMatchObject([{ id, last_used_at: expect.any(Number) }]);
+  await agent.follow();
+
+  // Its place in the log of changes is gone with a backup: it takes a new snapshot.
+  const { applied } = await agent.status();
+  const backup = join(folder, 'backup.db');
+  await control.command('backup', backup);
+  await control.kill();
+  await control.command('restore', backup, '--yes');
+  await control.startAgain();
+  await agent.until((status) => status.applied?.epoch !== applied?.epoch, 60);
+  await agent.until(({ state }) => state === 'following', 60);
+  expect(await judged(first.ip)).toBe('200');
+  const third = await customer.list();
+  await until(async () => (await judged(third.ip)) === '200');
+
+  // Revoked, it lets nobody in.
+  const { node } = await agent.status();
+  await control.do('DELETE', `/nodes/${node}`);
+  await agent.until(({ state }) => state === 'revoked', revoked_seconds);
+  await expect(judged(first.ip)).resolves.not.toBe('200');
+}, 240_000);

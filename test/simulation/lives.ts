@@ -1,0 +1,39 @@
+// A program: lives one simulated life after another, of the seeds that its arguments name, and sends each outcome to its parent.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TestClock } from '../../server/test/harness.ts';
+import { begin } from './center.ts';
+import { Simulation } from './simulation.ts';
+
+/** One life, as it is sent. */
+export interface Life {
+  seed: number;
+  digest: string;
+  /** How often each thing happened. */
+  counts: Array<[string, number]>;
+}
+
+// In memory where there is such a folder: what a disk loses is simulated, too.
+const dir = mkdtempSync(
+  join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'exitward-simulation-'),
+);
+process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
+// The parent has ended, or everything was sent.
+process.on('disconnect', () => process.exit());
+
+const beginning = await begin(join(dir, 'beginning'), new TestClock());
+for (const seed of process.argv.slice(2).map(Number)) {
+  const simulation = new Simulation(seed, beginning, join(dir, 'life'));
+  try {
+    const { digest, counts } = await simulation.run();
+    process.send?.({ seed, digest, counts: [...counts] } satisfies Life);
+  } catch (error) {
+    console.error(`${(error as Error).stack}\n`);
+    console.error(
+      `Replay it with EXITWARD_TEST_SEED=${seed}; what came before:\n${simulation.trace}`,
+    );
+    process.exit(1);
+  }
+}
+process.disconnect?.();
