@@ -1,5 +1,6 @@
 // Removals: the entries of a list that were removed all at once, kept for seven days so that it can be undone.
-import { nextId } from './changes.ts';
+import { audit } from './audit.ts';
+import { countHeld, heldCount, nextId, recordChange } from './changes.ts';
 import type { Reader, Transaction } from './db/database.ts';
 import { conflict } from './errors.ts';
 
@@ -27,14 +28,48 @@ export interface Restored {
   left_out: number;
 }
 
-/** Keeps the entries of one removal; answers its number, or null where none of them holds: none could come back. */
-export async function keepRemoved(
+/** The words of each list: in the log of changes, in the audit log, and in a message. */
+const words = {
+  authlist: {
+    cleared: 'authlist_cleared',
+    entry: 'authlist',
+    removal: (id: number) => `authlist removal ${id}`,
+  },
+  overrides: {
+    cleared: 'overrides_cleared',
+    entry: 'override',
+    removal: (id: number) => `removal ${id} of custom DNS entries`,
+  },
+} as const;
+
+/**
+ * Records that an account's list was emptied of `rows`, and keeps `entries`, those of them that were still
+ * shown. Where none of these holds any more, there is nothing to undo.
+ */
+export async function recordRemoval(
   tx: Transaction,
   account_id: number,
   list: RemovableList,
+  rows: number,
   entries: ReadonlyArray<{ id: number; expiry: number }>,
-): Promise<number | null> {
-  if (!entries.some(({ expiry }) => tx.now < expiry)) return null;
+): Promise<Removed> {
+  if (rows === 0) return { removal_id: null, entries: 0 };
+  await countHeld(tx, account_id, list, -rows);
+  const canBeUndone = entries.some(({ expiry }) => tx.now < expiry);
+  const removal_id = canBeUndone ? await keepEntries(tx, account_id, list, entries) : null;
+  const { cleared, entry } = words[list];
+  await recordChange(tx, { kind: cleared, account_id, server_id: null, record_id: null });
+  const removed = { entries: entries.length, removal_id };
+  await audit(tx, { account_id, action: `${entry}.remove_all`, target: list, before: removed });
+  return removed;
+}
+
+async function keepEntries(
+  tx: Transaction,
+  account_id: number,
+  list: RemovableList,
+  entries: ReadonlyArray<{ id: number }>,
+): Promise<number> {
   const removal_id = await nextId(tx, account_id, 'removals');
   const rows = entries.map((entry) => ({
     account_id,
@@ -71,11 +106,7 @@ export async function takeRemoved<T>(
     [account_id, removal_id, list, tx.now - kept_seconds],
   );
   if (rows.length === 0) {
-    const removal =
-      list === 'authlist'
-        ? `authlist removal ${removal_id}`
-        : `removal ${removal_id} of custom DNS entries`;
-    throw conflict(`the account has no ${removal} that can be undone.`, {
+    throw conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
       code: 'removal_gone',
       field: 'removal_id',
     });
@@ -88,15 +119,32 @@ export async function takeRemoved<T>(
 }
 
 /**
- * For an undo, before its entries count. Errors: 409 when the list has no room for all of them; the undo is
- * taken back whole, so that nothing is lost.
+ * Records an undo: so many entries are back in the list, `left_out` are not. Errors: 409 when an account
+ * may not have that many (`most`); the undo is then taken back whole, so that nothing is lost.
  */
-export function requireRoomAgain(held: number, restored: number, most: number): void {
-  if (restored === 0 || held + restored <= most) return;
-  throw conflict(
-    `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
-    { code: 'list_full' },
-  );
+export async function recordRestore(
+  tx: Transaction,
+  account_id: number,
+  { list, removal_id }: Pick<Removal, 'list' | 'removal_id'>,
+  outcome: Restored,
+  most: number,
+): Promise<Restored> {
+  const held = await heldCount(tx, account_id, list);
+  const { restored } = outcome;
+  if (restored > 0 && held + restored > most) {
+    throw conflict(
+      `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
+      { code: 'list_full' },
+    );
+  }
+  await countHeld(tx, account_id, list, restored);
+  await audit(tx, {
+    account_id,
+    action: `${words[list].entry}.restore`,
+    target: list,
+    after: { removal_id, ...outcome },
+  });
+  return outcome;
 }
 
 /** Forgets removals that can no longer be undone, a batch at a time. */

@@ -8,10 +8,10 @@ import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import type { Use } from '../last_used.ts';
 import { quoted } from '../quoted.ts';
 import {
-  keepRemoved,
   type Removed,
   type Restored,
-  requireRoomAgain,
+  recordRemoval,
+  recordRestore,
   takeRemoved,
 } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
@@ -108,8 +108,14 @@ export async function createEntry(
   rules.conflicts?.rejectTooMany(account_id, tx.now);
   const most = rules.max_authlist_entries;
   if ((await heldCount(tx, account_id, 'authlist')) >= most) {
-    const held = await heldWithoutExpired(tx, account_id);
-    if (held >= most) throw listFull(held);
+    await sweepOwnExpired(tx, account_id);
+    const held = await heldCount(tx, account_id, 'authlist');
+    if (held >= most) {
+      throw conflict(
+        `The list holds ${held} entries, as many as an account may have; remove some first.`,
+        { code: 'list_full' },
+      );
+    }
   }
   const id = await nextId(tx, account_id, 'authlist');
   const row = { account_id, id, ip, user: body.user, expiry: body.expiry };
@@ -123,21 +129,10 @@ export async function createEntry(
 
 const expiredAtOnce = 500;
 
-/**
- * The entries that count: expired ones are off the list, swept or not; only the account's own are looked
- * at. Nothing is written if there are none.
- */
-async function heldWithoutExpired(tx: Transaction, account_id: number): Promise<number> {
+/** Expired entries are off the list, swept or not; only the account's own are looked at. */
+async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
   const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
   for (const row of expired) await removeRow(tx, row);
-  return heldCount(tx, account_id, 'authlist');
-}
-
-function listFull(held: number) {
-  return conflict(
-    `The list holds ${held} entries, as many as an account may have; remove some first.`,
-    { code: 'list_full' },
-  );
 }
 
 /** A condition of the insert did not hold: says which, or tries again where it was an expired claim. */
@@ -281,23 +276,8 @@ export async function removeAllEntries(
   await requireWritable(tx, account_id, any_contract);
   const entries = await store.all(tx, account_id, tx.now);
   requireMatch(entries);
-  const removed = await store.removeAll(tx, account_id);
-  if (removed === 0) return { removal_id: null, entries: 0 };
-  await countHeld(tx, account_id, 'authlist', -removed);
-  const removal_id = await keepRemoved(tx, account_id, 'authlist', entries.map(toRow));
-  await recordChange(tx, {
-    kind: 'authlist_cleared',
-    account_id,
-    server_id: null,
-    record_id: null,
-  });
-  await audit(tx, {
-    account_id,
-    action: 'authlist.remove_all',
-    target: 'authlist',
-    before: { entries: entries.length, removal_id },
-  });
-  return { removal_id, entries: entries.length };
+  const rows = await store.removeAll(tx, account_id);
+  return recordRemoval(tx, account_id, 'authlist', rows, entries.map(toRow));
 }
 
 /**
@@ -312,7 +292,7 @@ export async function restoreEntries(
   rules: Pick<AuthlistRules, 'max_authlist_entries'>,
 ): Promise<Restored> {
   const rows = await takeRemoved<store.AuthlistRow>(tx, account.id, removal_id, 'authlist');
-  const held = await heldWithoutExpired(tx, account.id);
+  await sweepOwnExpired(tx, account.id);
   const { port_scheme_id } = account;
   let restored = 0;
   for (const row of rows) {
@@ -325,16 +305,9 @@ export async function restoreEntries(
       record_id: row.id,
     });
   }
-  requireRoomAgain(held, restored, rules.max_authlist_entries);
-  await countHeld(tx, account.id, 'authlist', restored);
   const outcome = { restored, left_out: rows.length - restored };
-  await audit(tx, {
-    account_id: account.id,
-    action: 'authlist.restore',
-    target: 'authlist',
-    after: { removal_id, ...outcome },
-  });
-  return outcome;
+  const removal = { list: 'authlist', removal_id } as const;
+  return recordRestore(tx, account.id, removal, outcome, rules.max_authlist_entries);
 }
 
 /**

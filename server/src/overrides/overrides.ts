@@ -8,10 +8,10 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
 import {
-  keepRemoved,
   type Removed,
   type Restored,
-  requireRoomAgain,
+  recordRemoval,
+  recordRestore,
   takeRemoved,
 } from '../removals.ts';
 import * as store from './store.ts';
@@ -297,23 +297,8 @@ export async function removeAllOverrides(
   await requireWritable(tx, account_id, any_contract);
   const overrides = await store.all(tx, account_id, tx.now - retention_seconds);
   requireMatch(overrides);
-  const removed = await store.removeAll(tx, account_id);
-  if (removed === 0) return { removal_id: null, entries: 0 };
-  await countHeld(tx, account_id, 'overrides', -removed);
-  const removal_id = await keepRemoved(tx, account_id, 'overrides', overrides.map(toRow));
-  await recordChange(tx, {
-    kind: 'overrides_cleared',
-    account_id,
-    server_id: null,
-    record_id: null,
-  });
-  await audit(tx, {
-    account_id,
-    action: 'override.remove_all',
-    target: 'overrides',
-    before: { entries: overrides.length, removal_id },
-  });
-  return { removal_id, entries: overrides.length };
+  const rows = await store.removeAll(tx, account_id);
+  return recordRemoval(tx, account_id, 'overrides', rows, overrides.map(toRow));
 }
 
 /**
@@ -341,16 +326,9 @@ export async function restoreOverrides(
     await store.insert(tx, revived);
     restored += 1;
   }
-  requireRoomAgain(await heldCount(tx, account.id, 'overrides'), restored, rules.max_overrides);
-  await countHeld(tx, account.id, 'overrides', restored);
   const outcome = { restored, left_out: rows.length - restored };
-  await audit(tx, {
-    account_id: account.id,
-    action: 'override.restore',
-    target: 'overrides',
-    after: { removal_id, ...outcome },
-  });
-  return outcome;
+  const removal = { list: 'overrides', removal_id } as const;
+  return recordRestore(tx, account.id, removal, outcome, rules.max_overrides);
 }
 
 /** Tells the nodes of entries whose expiry has passed, a batch at a time. Answers how many. */
