@@ -1,22 +1,27 @@
 // Requests side by side: Exitward against a bare server with the same bytes, alternating rounds, medians, ratios.
 //   node bench/requests.ts [--rounds 5] [--seconds 4] [--url postgres://…]
+//   node bench/requests.ts --cache [--usage-seconds 3]   with the response cache against without it, under reports of usage
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { load, median, type Process, type Result, start } from './load.ts';
+import type { Served } from './server.ts';
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     url: { type: 'string' },
+    cache: { type: 'boolean', default: false },
+    'usage-seconds': { type: 'string', default: '3' },
   },
 });
 const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
+const list = '/v0/contract/ip-authlist';
 
 const settings = {
   EXITWARD_LISTEN: '127.0.0.1:0',
@@ -25,10 +30,15 @@ const settings = {
   EXITWARD_LOG_LEVEL: 'warn',
   EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
 };
+const database: Record<string, string> = values.url ? { EXITWARD_DATABASE_URL: values.url } : {};
+if (values.cache) {
+  await measureCache(100);
+  process.exit();
+}
 const exitward = await start('server.ts', ['2', '40'], {
   ...settings,
+  ...database,
   EXITWARD_DATA_DIR: folder,
-  ...(values.url ? { EXITWARD_DATABASE_URL: values.url } : {}),
 });
 /** The same server, with a commit for each request. */
 const ungrouped = values.url
@@ -38,9 +48,9 @@ const ungrouped = values.url
       EXITWARD_DATA_DIR: join(folder, 'ungrouped'),
       BENCH_LARGEST_GROUP: '1',
     });
-const { base_url, tokens } = JSON.parse(exitward.said) as { base_url: string; tokens: string[] };
-const authorization = `Basic ${Buffer.from(`:${tokens[0]}`).toString('base64')}`;
-const writer = `Basic ${Buffer.from(`:${tokens[1]}`).toString('base64')}`;
+const { base_url, tokens } = JSON.parse(exitward.said) as Served;
+const authorization = basic(tokens[0]);
+const writer = basic(tokens[1]);
 
 /** The answer of Exitward, as the floor is to send it. */
 async function capture(path: string, init: RequestInit): Promise<string> {
@@ -59,7 +69,6 @@ interface Case {
   post?: boolean;
 }
 
-const list = '/v0/contract/ip-authlist';
 const etag =
   (await fetch(base_url + list, { headers: { authorization } })).headers.get('etag') ?? '';
 const cases: Case[] = [
@@ -139,12 +148,11 @@ for (const one of cases) {
     floors.push(await start('floor.ts', ['commit'], env));
     targets.push({ name: 'floor that commits', url: floors[1]?.said ?? '' });
     if (ungrouped) {
-      const other = JSON.parse(ungrouped.said) as { base_url: string; tokens: string[] };
-      const token = Buffer.from(`:${other.tokens[1]}`).toString('base64');
+      const other = JSON.parse(ungrouped.said) as Served;
       targets.push({
         name: 'a commit per request',
         url: other.base_url,
-        headers: { authorization: `Basic ${token}` },
+        headers: { authorization: basic(other.tokens[1]) },
       });
     }
   }
@@ -171,3 +179,93 @@ for (const one of cases) {
 await exitward.stop();
 await ungrouped?.stop();
 rmSync(folder, { recursive: true, force: true });
+
+function basic(token: string | undefined): string {
+  return `Basic ${Buffer.from(`:${token}`).toString('base64')}`;
+}
+
+/**
+ * Each kind of GET with the response cache and without it, alternating, while a node reports usage of all
+ * accounts every few seconds.
+ */
+async function measureCache(accounts: number): Promise<void> {
+  const [cached, uncached] = await Promise.all(
+    ['on', 'off'].map((cache) =>
+      start('server.ts', [String(accounts), String(20 * accounts)], {
+        ...settings,
+        EXITWARD_DATA_DIR: join(folder, cache),
+        BENCH_RESPONSE_CACHE: cache,
+      }),
+    ),
+  );
+  const servers = [cached as Process, uncached as Process].map((process) => ({
+    process,
+    served: JSON.parse(process.said) as Served,
+  }));
+  let seq = 0;
+  const report = async () => {
+    seq += 1;
+    const at = Math.floor(Date.now() / 1000);
+    const rows = Array.from({ length: accounts }, (_, account) => ({
+      ...{ account: account + 1, user: 1, at },
+      ...{ up: 1000, down: 9000 },
+    }));
+    for (const { served } of servers) {
+      const response = await fetch(`${served.node_url}/node/usage`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${served.nodes[0]}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ boot: 'bench', seq, rows }),
+      });
+      if (!response.ok) throw new Error(`usage was answered ${response.status}`);
+    }
+  };
+  await report();
+  const reports = setInterval(() => void report(), Number(values['usage-seconds']) * 1000);
+  const kinds = [
+    { name: 'list', path: list },
+    { name: 'one entry', path: `${list}/1` },
+    { name: 'contract', path: '/v0/contract' },
+    { name: 'contract servers', path: '/v0/contract/servers' },
+    { name: 'contract servers, usage', path: '/v0/contract/servers?detail=usage' },
+    { name: 'users', path: '/v0/users' },
+  ];
+  const one = async (name: string, run: (served: Served) => Promise<Result>) => {
+    const results: Result[][] = [[], []];
+    for (let round = 0; round < rounds; round++) {
+      for (const [at, { served }] of servers.entries()) results[at]?.push(await run(served));
+    }
+    const [with_, without] = results.map((all) => median(all.map(({ rate }) => rate)));
+    const ratio = median(
+      results[0]?.map(({ rate }, round) => rate / (results[1]?.[round]?.rate ?? 0)) ?? [],
+    );
+    const bad = results.flat().reduce((sum, { bad }) => sum + bad, 0);
+    console.log(
+      `${name.padEnd(30)} ${with_?.toFixed(0).padStart(7)}/s with   ${without?.toFixed(0).padStart(7)}/s without   ${ratio.toFixed(2)}${bad > 0 ? `   ${bad} BAD ANSWERS` : ''}`,
+    );
+  };
+  console.log(
+    `${rounds} alternating rounds of ${seconds} s, median of their ratios; a report of usage every ${values['usage-seconds']} s; SQLite, one process`,
+  );
+  const connections = 32;
+  for (const { name, path } of kinds) {
+    for (const unchanged of [false, true]) {
+      await one(`${name}, ${unchanged ? 304 : 200}`, async ({ base_url, tokens }) => {
+        const headers: Record<string, string> = { authorization: basic(tokens[0]) };
+        const { headers: sent } = await fetch(base_url + path, { headers });
+        // Usage changes its tag with each report: then some of the responses are 200 again.
+        if (unchanged) headers['if-none-match'] = sent.get('etag') ?? '';
+        return load({ url: base_url + path, connections, seconds, headers });
+      });
+    }
+  }
+  await one('mix of 100 accounts', ({ base_url, tokens }) => {
+    const pairs = tokens.map((token) => basic(token).slice('Basic '.length));
+    return load({ url: base_url, connections, seconds, script: ['mix.lua', ...pairs] });
+  });
+  clearInterval(reports);
+  for (const { process } of servers) await process.stop();
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -2,6 +2,7 @@
 //   node bench/server.ts ACCOUNTS ENTRIES [SERVERS NODES]   (0 0: serves what is there)
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ResponseCache } from '../server/src/api/account/response_cache.ts';
 import { serve } from '../server/src/main.ts';
 import { createInvite, joinNode, networkPosition } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';
@@ -23,6 +24,11 @@ export interface Served {
 }
 
 const [accounts = 0, entries = 0, servers = 1, nodes = 1] = process.argv.slice(2).map(Number);
+if (process.env.BENCH_RESPONSE_CACHE === 'off') {
+  // Principals are remembered all the same: only responses are neither cached nor served ahead of the router.
+  ResponseCache.prototype.store = () => {};
+  ResponseCache.prototype.serve = (_request, _response, _nextRequestId, miss) => miss();
+}
 const largest_group = Number(process.env.BENCH_LARGEST_GROUP ?? 512);
 const running = await serve(process.env, { largest_group });
 const { ctx, base_url, node_url } = running;

@@ -29,8 +29,11 @@ const whole: Received = {
 const error = (status: number, body: unknown = { message: 'No.' }): Received => ({
   ...whole,
   status,
+  headers: { ...whole.headers, 'exitward-error': 'bad_request' },
   body: JSON.stringify(body),
 });
+const servers: Sent = { method: 'GET', target: '/admin/servers' };
+const refused = { message: 'No.', code: 'bad_request' };
 const withHeaders = (headers: Received['headers'], base = whole): Received => ({
   ...base,
   headers: { ...base.headers, ...headers },
@@ -44,6 +47,9 @@ test('a whole answer has no faults', () => {
   expect(checker.faults(list, whole)).toEqual([]);
   expect(checker.faults({ ...list, method: 'HEAD' }, { ...whole, body: '' })).toEqual([]);
   expect(checker.faults(list, error(400))).toEqual([]);
+  expect(checker.faults(servers, error(400, refused))).toEqual([]);
+  const ofField = { message: 'limit: no.', code: 'invalid_field', field: 'limit' };
+  expect(checker.faults(servers, error(400, ofField))).toEqual([]);
   expect(
     checker.faults(
       { method: 'PUT', target: '/v0/contract' },
@@ -70,6 +76,20 @@ describe('refuses', () => {
     ['what is not JSON', list, { ...whole, body: '[' }],
     ['another content type', list, withHeaders({ 'content-type': 'application/json' })],
     ['an error with more than a message', list, error(400, { message: 'No.', code: 7 })],
+    [
+      'an error of /v0 without its code',
+      list,
+      withHeaders({ 'exitward-error': undefined }, error(400)),
+    ],
+    [
+      'an error of /v0 with a code that is none',
+      list,
+      withHeaders({ 'exitward-error': 'no' }, error(400)),
+    ],
+    ['an error without its code', servers, error(400)],
+    ['an error with a code that is none', servers, error(400, { message: 'No.', code: 'no' })],
+    ['an error with a member too many', servers, error(400, { ...refused, why: 'no' })],
+    ['an error whose message is not of its field', servers, error(400, { ...refused, field: 'a' })],
     ['an error with an empty message', list, error(400, { message: '' })],
     ['a 200 without an ETag', list, withHeaders({ etag: undefined })],
     ['no request id', list, withHeaders({ 'x-request-id': undefined })],

@@ -1,6 +1,7 @@
 // Judges answers by the OpenAPI document: status, headers, body, and what must never show.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Answer, Document, Operation } from '../scripts/openapi/shapes.ts';
+import { errorCodes as codes } from '../server/src/errors.ts';
 
 export interface Sent {
   method: string;
@@ -99,7 +100,12 @@ export class ContractChecker {
     } catch {
       return [...faults, `not JSON: ${body.slice(0, 80)}`];
     }
-    if (status >= 400) fault(isError(value), `not exactly {"message"}: ${body.slice(0, 80)}`);
+    if (status >= 400) {
+      const isV0 = pathOf(sent.target).startsWith('/v0');
+      const code = isV0 ? header('exitward-error') : (value as { code?: unknown }).code;
+      fault(errorCodes.has(code), `no code of an error: ${code}`);
+      fault(isError(value, isV0), `not the body of an error: ${body.slice(0, 80)}`);
+    }
     const validate = answer && this.#validatorOf(`${place} ${status}`, answer);
     if (validate && !validate(value)) {
       faults.push(
@@ -177,8 +183,23 @@ export class ContractChecker {
   }
 }
 
-function isError(value: unknown): boolean {
+/** The path of a target as the router reads it, as far as it can be read. */
+function pathOf(target: string): string {
+  return target
+    .replace(/^https?:\/\/[^/]*/i, '')
+    .replace(/[?#].*$/s, '')
+    .replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
+}
+
+const errorCodes = new Set<unknown>(codes);
+
+/** Under /v0 exactly a message; else message, code, and the field at fault, with which the message begins. */
+function isError(value: unknown, isV0: boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { message, ...rest } = value as { message?: unknown };
-  return typeof message === 'string' && message.length > 0 && Object.keys(rest).length === 0;
+  if (typeof message !== 'string' || message.length === 0) return false;
+  if (isV0) return Object.keys(rest).length === 0;
+  const { code: _, field, ...others } = rest as { code?: unknown; field?: unknown };
+  const isField = field === undefined || message.startsWith(`${field}: `);
+  return isField && Object.keys(others).length === 0;
 }

@@ -1,6 +1,7 @@
 // Turns the plain document, as the routes' schemas give it, into the one that we publish.
 
-import { components } from './components.ts';
+import { ErrorBody, ErrorCodes, Message } from '../../server/src/http/fields.ts';
+import { components, type ErrorBodies } from './components.ts';
 import { operationIdOf, pascal, recordOf } from './naming.ts';
 import { sample } from './samples.ts';
 import {
@@ -54,7 +55,12 @@ const audienceOf = (path: string) => audiences.find((one) => path.startsWith(one
 /** The published document. Errors: an Error for a route that it cannot name, or whose tag is not known. */
 export function complete(plain: PlainPaths, variants: Variants, version: string): Document {
   const named = new NamedSchemas(nested);
-  const error = named.name(tidy(errorSchemaOf(plain)), 'Error');
+  const code = named.name(tidy(plainOf(ErrorCodes)), 'ErrorCode');
+  const error = tidy(plainOf(ErrorBody));
+  const bodies: ErrorBodies = {
+    v0: named.name(tidy(plainOf(Message)), 'Message'),
+    others: named.name({ ...error, properties: { ...error.properties, code } }, 'Error'),
+  };
   const order = (path: string) => `${audiences.indexOf(audienceOf(path))} ${path}`;
   const paths = Object.keys(plain).sort((one, other) => (order(one) < order(other) ? -1 : 1));
   const completed = Object.fromEntries(
@@ -87,21 +93,11 @@ export function complete(plain: PlainPaths, variants: Variants, version: string)
     })),
     security: [],
     paths: completed,
-    components: components(error, sorted(named.byName), named),
+    components: components(bodies, sorted(named.byName), named),
   };
 }
 
-/** The body of every refusal, from any route that documents one. */
-function errorSchemaOf(plain: PlainPaths): Schema {
-  for (const item of Object.values(plain)) {
-    for (const { responses } of Object.values(item)) {
-      const schema = (responses['400'] as Answer | undefined)?.content?.['application/json']
-        ?.schema;
-      if (schema) return schema;
-    }
-  }
-  throw new Error('no route documents an error');
-}
+const plainOf = (schema: object) => JSON.parse(JSON.stringify(schema)) as Schema;
 
 function completePath(
   named: NamedSchemas,
@@ -247,7 +243,7 @@ function responsesOf(
       throw new Error(`${method} ${path} answers ${status}, which has no words; see words.ts`);
     const own = words.statuses?.[status];
     const reference = {
-      $ref: `#/components/responses/${name}${name === 'Unauthorized' ? unauthorizedOf[audienceOf(path)] : ''}`,
+      $ref: `#/components/responses/${isV0 ? 'V0' : ''}${name}${name === 'Unauthorized' ? unauthorizedOf[audienceOf(path)] : ''}`,
     };
     // A reference may carry a description of its own in OpenAPI 3.1.
     responses[status] = own ? { ...reference, description: own } : reference;

@@ -1,4 +1,4 @@
-// What operations of the OpenAPI document share: headers, refusals, ways to authenticate.
+// The components that operations of the OpenAPI document share: headers, errors, ways to authenticate.
 import { sample } from './samples.ts';
 import type { Answer, Document, NamedSchemas, Parameter, Reference, Schema } from './shapes.ts';
 import { refusals } from './words.ts';
@@ -11,6 +11,11 @@ const headers: Document['components']['headers'] = {
     description: 'The version of this answer, for If-None-Match and If-Match.',
     schema: text,
     example: '"V3Ck0CQ7OqyHzUGi5AKDKzl1Iu0"',
+  },
+  'Exitward-Error': {
+    description: 'The code of the error, for programs: one of `ErrorCode`.',
+    schema: { $ref: '#/components/schemas/ErrorCode' },
+    example: 'not_found',
   },
   Link: {
     description: 'Where the next page is, when there is more.',
@@ -79,23 +84,37 @@ const parameters: Record<string, Parameter> = {
   },
 };
 
+/** The schema of an error's body: under `/v0`, and everywhere else. */
+export interface ErrorBodies {
+  v0: Schema;
+  others: Schema;
+}
+
 /** Everything below `components`. */
 export function components(
-  error: Schema,
+  bodies: ErrorBodies,
   schemas: Record<string, Schema>,
   named: NamedSchemas,
 ): Document['components'] {
-  const content = { 'application/json': { schema: error, example: sample(named, error) } };
-  const answer = (description: string, ...more: string[]): Answer => ({
+  const response = (description: string, ...headerNames: string[]): Answer => ({
     description,
     headers: Object.fromEntries(
-      [...more, 'X-Request-Id'].map((name): [string, Reference] => [
+      [...headerNames, 'X-Request-Id'].map((name): [string, Reference] => [
         name,
         { $ref: `#/components/headers/${name}` },
       ]),
     ),
-    content,
   });
+  const error = (description: string, ...headerNames: string[]): Answer => {
+    const schema = bodies.others;
+    const content = { 'application/json': { schema, example: sample(named, schema) } };
+    return { ...response(description, ...headerNames), content };
+  };
+  const errorOfV0 = (description: string, ...headerNames: string[]): Answer => {
+    const schema = bodies.v0;
+    const content = { 'application/json': { schema, example: sample(named, schema) } };
+    return { ...response(description, 'Exitward-Error', ...headerNames), content };
+  };
   const more: Record<number, string[]> = {
     401: ['WWW-Authenticate'],
     405: ['Allow'],
@@ -103,12 +122,14 @@ export function components(
     503: ['Retry-After'],
   };
   const responses = Object.fromEntries(
-    Object.entries(refusals).map(([status, { name, description }]) => [
-      name,
-      answer(description, ...(more[Number(status)] ?? [])),
-    ]),
-  );
-  const { content: _, ...notModified } = answer('Nothing has changed; the body is empty.', 'ETag');
+    Object.entries(refusals).flatMap(([status, { name, description }]) => {
+      const headerNames = more[Number(status)] ?? [];
+      return [
+        [`V0${name}`, errorOfV0(description, ...headerNames)],
+        ...(status === '401' ? [] : [[name, error(description, ...headerNames)]]),
+      ];
+    }),
+  ) as Record<string, Answer>;
   return {
     securitySchemes: {
       api_token: {
@@ -140,12 +161,12 @@ export function components(
     headers,
     responses: {
       ...responses,
-      NotModified: notModified,
-      UnauthorizedCookie: answer(
+      NotModified: response('Nothing has changed; the body is empty.', 'ETag'),
+      UnauthorizedCookie: error(
         'Nobody is signed in: there is no session, or it has ended.',
         'WWW-Authenticate',
       ),
-      UnauthorizedBearer: answer('The token was not recognised.', 'WWW-Authenticate'),
+      UnauthorizedBearer: error('The token was not recognised.', 'WWW-Authenticate'),
     },
   };
 }

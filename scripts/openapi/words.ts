@@ -29,7 +29,7 @@ export const description = `Exitward runs a proxy or VPN network. This document 
 One server speaks both at once, from the same data. The half of the Basic pair that holds the API token decides: as the **password** with an empty username the request speaks the *current* variant, as the **username** with an empty password the *earlier* one. A path of the other variant answers 404 and names the right one.
 
 ## Errors
-Every error body is exactly \`{"message": "…"}\`, for a person to read. Checks run in this order, and the first that fails answers: 401 unknown token, 404 no such path or record for this account, 405 wrong method, 403 not allowed, 400 the request itself, 409 it does not fit the records. A request that is no valid HTTP is answered 400, 408 or 431, and the connection is closed.
+An error has a \`message\`, for a person to read, and a code, for programs to decide by: sentences may be improved on any day, codes stay. Under \`/v0\` the body is exactly \`{"message": "…"}\` and the code is in the header \`exitward-error\`; everywhere else it is \`{"message", "code", "field"?}\`, where \`field\` names the field of the request at fault. Checks run in this order, and the first that fails answers: 401 unknown token, 404 no such path or record for this account, 405 wrong method, 403 not allowed, 400 the request itself, 409 it does not fit the records. A request that is no valid HTTP is answered 400, 408 or 431, and the connection is closed.
 
 ## Reading
 HEAD works wherever GET does. Every GET under \`/v0\` carries an \`ETag\`: send it back as \`If-None-Match\` to get 304 while nothing has changed, or as \`If-Match\` on PATCH and DELETE to change only what you have seen (else 412).
@@ -231,35 +231,8 @@ export const operationWords: Record<string, OperationWords> = {
     statuses: { 503: 'No node of the server is live, or none answered in time.' },
   },
   'put /admin/servers/{server}/exits/{ip}': { record: 'ServerDetail', body: 'ExitIpSettings' },
-  'get /admin/accounts/{account}/authlist': { record: 'OperatorAuthlistEntry' },
-  'get /admin/accounts/{account}/overrides': { record: 'OperatorOverride' },
-  'get /admin/accounts/{account}/overrides/{id}': { record: 'OverrideOnNodes' },
   'get /admin/authlist': { record: 'AuthlistClaim' },
-  'get /admin/accounts/{account}/removals': { record: 'Removal' },
   'get /admin/usage': { record: 'AccountUsage' },
-  'get /admin/accounts/{account}/usage': { record: 'UsageReport' },
-  'post /admin/accounts/{account}/users/{user}/token_version': {
-    id: 'admin_raise_token_version',
-    record: 'User',
-  },
-  'post /admin/accounts/{account}/tokens/{id}/view': {
-    id: 'admin_view_account_token',
-    record: 'ViewedToken',
-  },
-  'post /admin/accounts/{account}/authlist/restore': {
-    id: 'admin_restore_account_authlist',
-    body: 'Restore',
-    record: 'RestoreOutcome',
-  },
-  'post /admin/accounts/{account}/overrides/restore': {
-    id: 'admin_restore_account_overrides',
-    body: 'Restore',
-    record: 'OverridesRestoreOutcome',
-  },
-  'delete /admin/accounts/{account}/authlist': { id: 'admin_remove_all_account_authlist_entries' },
-  'delete /admin/accounts/{account}/authlist/{id}': { id: 'admin_remove_account_authlist_entry' },
-  'delete /admin/accounts/{account}/overrides': { id: 'admin_remove_all_account_overrides' },
-  'delete /admin/accounts/{account}/overrides/{id}': { id: 'admin_remove_account_override' },
   'get /admin/geo': { id: 'admin_list_geo_statuses', record: 'GeoStatus' },
   'post /admin/geo/check': {
     id: 'admin_check_geo',
@@ -280,7 +253,6 @@ export const operationWords: Record<string, OperationWords> = {
 export const nested: Record<string, Record<string, string>> = {
   NetworkServer: { location: 'Location' },
   ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
-  OverrideOnNodes: { nodes: 'EntryNode' },
   NodeAnswer: { answer: 'NodeVerdict' },
   ...nestedInRecords,
 };

@@ -1,35 +1,16 @@
-// Puts the rooms together: one app for each listener, with the parts that it serves.
+// Puts the audiences together: one app for each listener, with the parts that it serves.
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { addressInNetworks } from './address.ts';
-import { authenticate } from './api/account/authentication.ts';
-import { authlistRoutes, authlistRules } from './api/account/authlist.ts';
-import { addV0Checks } from './api/account/checks.ts';
-import { accountRoutes } from './api/account/contract.ts';
-import { overrideRoutes } from './api/account/overrides.ts';
-import { RateLimiter } from './api/account/rate_limit.ts';
-import { serverRoutes } from './api/account/servers.ts';
-import { userRoutes } from './api/account/users.ts';
-import { auditConsoleRoutes } from './api/manage/audit.ts';
-import { authlistConsoleRoutes } from './api/manage/authlist.ts';
-import { authlistAdminRoutes } from './api/manage/authlist_operator.ts';
-import { addConsoleChecks } from './api/manage/checks.ts';
-import { accountConsoleRoutes } from './api/manage/contract.ts';
-import { consoleEventRoutes, operatorEventRoutes } from './api/manage/events.ts';
-import { overrideConsoleRoutes } from './api/manage/overrides.ts';
-import { overrideAdminRoutes } from './api/manage/overrides_operator.ts';
-import { serverConsoleRoutes } from './api/manage/servers.ts';
-import { consoleFactsRoute, signInRoutes } from './api/manage/session.ts';
-import { signInAdminRoutes } from './api/manage/sign_in_operator.ts';
-import { userConsoleRoutes } from './api/manage/users.ts';
-import { userAdminRoutes } from './api/manage/users_operator.ts';
+import { authlistRules } from './api/account/authlist.ts';
+import { rejectBrokenPath } from './api/account/checks.ts';
+import { type AccountContext, accountContext } from './api/account/context.ts';
+import { accountRoutes } from './api/account/routes.ts';
+import { accountRoutesOfOperators, consoleRoutes } from './api/manage/routes.ts';
+import { consoleFactsRoute } from './api/manage/session.ts';
 import { nodeRoutes } from './api/node/routes.ts';
-import { accountAdminRoutes } from './api/operator/accounts.ts';
-import { addAdminChecks } from './api/operator/checks.ts';
-import { nodeAdminRoutes } from './api/operator/nodes.ts';
-import { operatorRoutes } from './api/operator/operators.ts';
-import { serverAdminRoutes } from './api/operator/servers.ts';
+import { operatorRoutes } from './api/operator/routes.ts';
 import type { Context } from './context.ts';
 import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -38,7 +19,8 @@ import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
-import { collectMethods, isUnder, rejectUndocumentedQueries } from './http/routing.ts';
+import { logRequest } from './http/request_log.ts';
+import { collectMethods, rejectUndocumentedQueries } from './http/routing.ts';
 import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
 
@@ -65,21 +47,23 @@ function requestIds(): () => string {
   return () => `${start}-${(++count).toString(36)}`;
 }
 
-/** An app that is ready to listen. The caller closes it. */
+/** An app that is ready to listen. Close it after use. */
 export async function createApp(
   ctx: Context,
   parts: Parts,
   options: AppOptions = {},
 ): Promise<FastifyInstance> {
   const nextRequestId = requestIds();
-  const limiter =
-    ctx.config.rate_limit_per_minute > 0
-      ? new RateLimiter(ctx.clock, ctx.config.rate_limit_per_minute)
-      : undefined;
+  const account = accountContext(ctx);
 
   const app = Fastify({
-    serverFactory: (route) =>
-      listener(ctx, parts, options, nextRequestId, limiter, route as RequestListener),
+    serverFactory: (route) => {
+      const toRouter = route as RequestListener;
+      return listener(
+        parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter,
+        options,
+      );
+    },
     genReqId: nextRequestId,
     requestIdHeader: false,
     logger: false,
@@ -91,13 +75,13 @@ export async function createApp(
     frameworkErrors: (error, request, reply) => {
       // A path that cannot be read comes here without passing any hook.
       reply.headers(safetyHeaders(request as FastifyRequest));
-      void rejectBrokenPath(ctx, request as FastifyRequest).then(
+      void rejectBrokenPath(account, request as FastifyRequest).then(
         () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
         (earlier) => errorHandler(ctx)(earlier, request as FastifyRequest, reply as never),
       );
     },
     clientErrorHandler: clientErrorHandler(ctx, nextRequestId),
-    // While the server stops, what still arrives on an open connection is answered as always.
+    // While the server stops, a request that still arrives on an open connection is answered as always.
     return503OnClosing: false,
   });
   for (const method of http.METHODS) {
@@ -120,35 +104,14 @@ export async function createApp(
   healthRoutes(app, ctx);
   if (parts.customers || parts.operators) pageRoutes(app, ctx);
   if (parts.customers) {
-    addV0Checks(app, ctx, limiter);
     docsRoutes(app);
-    accountRoutes(app, ctx);
-    serverRoutes(app, ctx);
-    userRoutes(app, ctx);
     const rules = authlistRules(ctx);
-    authlistRoutes(app, ctx, rules);
-    overrideRoutes(app, ctx);
-    addConsoleChecks(app, ctx);
-    signInRoutes(app, ctx);
-    consoleEventRoutes(app, ctx);
-    auditConsoleRoutes(app, ctx);
-    accountConsoleRoutes(app, ctx);
-    serverConsoleRoutes(app, ctx);
-    userConsoleRoutes(app, ctx);
-    authlistConsoleRoutes(app, ctx, rules);
-    overrideConsoleRoutes(app, ctx);
+    accountRoutes(app, account, rules);
+    consoleRoutes(app, ctx, rules);
   }
   if (parts.operators) {
-    addAdminChecks(app, ctx);
-    operatorEventRoutes(app, ctx);
     operatorRoutes(app, ctx);
-    accountAdminRoutes(app, ctx);
-    serverAdminRoutes(app, ctx);
-    userAdminRoutes(app, ctx);
-    signInAdminRoutes(app, ctx);
-    authlistAdminRoutes(app, ctx);
-    overrideAdminRoutes(app, ctx);
-    nodeAdminRoutes(app, ctx);
+    accountRoutesOfOperators(app, ctx);
   }
   if (parts.customers || parts.operators) {
     consoleFactsRoute(app, { account: parts.customers, operator: parts.operators });
@@ -159,37 +122,26 @@ export async function createApp(
   return app;
 }
 
-/** The HTTP(S) server of an app, with kept answers served ahead of its router. */
-function listener(
-  ctx: Context,
-  parts: Parts,
-  { tls }: AppOptions,
+/** Cached responses of /v0 are served ahead of the router. */
+function cachedFirst(
+  { cache }: AccountContext,
   nextRequestId: () => string,
-  limiter: RateLimiter | undefined,
   route: RequestListener,
-): http.Server {
-  const handle: RequestListener = (request, response) => {
-    if (!parts.customers || !hasOneHost(request)) return route(request, response);
-    ctx.cache.serve(
-      request,
-      response,
-      nextRequestId,
-      (session, path, status) => {
-        // With a limit set every request takes the slow way: it needs its own headers.
-        if (limiter || ctx.config.log_requests === 'all') return false;
-        ctx.noteTokenUse(session.caller);
-        ctx.metrics.noteHit(path, status);
-        return true;
-      },
-      () => route(request, response),
-    );
+): RequestListener {
+  return (request, response) => {
+    if (!hasOneHost(request)) route(request, response);
+    else cache.serve(request, response, nextRequestId, () => route(request, response));
   };
+}
+
+/** The HTTP(S) server of an app. */
+function listener(handle: RequestListener, { tls }: AppOptions): http.Server {
   const limits = {
     requestTimeout: 10_000,
     headersTimeout: 8_000,
     connectionsCheckingInterval: 2_000,
     maxHeaderSize: 16 * 1024,
-    // We refuse it ourselves, in JSON.
+    // The app rejects it, in JSON.
     requireHostHeader: false,
   };
   const server = tls
@@ -217,7 +169,7 @@ function addBodyParser(app: FastifyInstance): void {
   });
 }
 
-/** What every answer carries. */
+/** The headers that every response carries. */
 function safetyHeaders(request: FastifyRequest): Record<string, string> {
   return {
     'x-request-id': request.id,
@@ -227,7 +179,7 @@ function safetyHeaders(request: FastifyRequest): Record<string, string> {
   };
 }
 
-/** What holds for every audience: one Host, headers, metrics and the log. */
+/** For every audience: one Host, headers, metrics and the log. */
 function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
   if (ctx.config.trusted_proxies.length > 0) addAddressHook(app);
   app.addHook('onRequest', async (request, reply) => {
@@ -244,30 +196,28 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
     ctx.metrics.latency.observe({ route }, reply.elapsedTime / 1000);
     const quiet = status < 400 && (request.method === 'GET' || request.method === 'HEAD');
     if (quiet && ctx.config.log_requests === 'changes') return;
-    ctx.log.info(
-      {
-        request_id: request.id,
-        method: request.method,
-        route,
-        status,
-        milliseconds: Math.round(reply.elapsedTime * 10) / 10,
-        address: request.ip,
-        ...(request.session
-          ? {
-              account: request.session.caller.account_name,
-              token_name: request.session.caller.token_name,
-            }
-          : {}),
-        ...(request.person
-          ? { account: request.person.account_name, user: request.person.user_name }
-          : {}),
-      },
-      'request',
-    );
+    logRequest(ctx, {
+      request_id: request.id,
+      method: request.method,
+      route,
+      status,
+      seconds: reply.elapsedTime / 1000,
+      address: request.ip,
+      ...loggedPrincipal(request),
+    });
   });
 }
 
-/** What is left to check before the body is looked at, for every audience alike: 404, 405, 403. */
+/** The principal of a request, as its log line names it. */
+function loggedPrincipal({ session, person }: FastifyRequest) {
+  if (session) {
+    const { account_name, token_name } = session.principal;
+    return { account: account_name, token_name };
+  }
+  return person ? { account: person.account_name, user: person.user_name } : {};
+}
+
+/** The last checks before the body is looked at, for every audience alike: 404, 405, 403. */
 function addLastChecks(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw nothingThere(request);
@@ -283,11 +233,4 @@ function addLastChecks(app: FastifyInstance): void {
 
 function nothingThere({ method, url }: FastifyRequest): ApiError {
   return notFound(`There is nothing at ${method} ${url.split('?')[0]}.`);
-}
-
-/** A path that cannot be read still needs a token first, as every path under /v0. */
-async function rejectBrokenPath(ctx: Context, request: FastifyRequest): Promise<void> {
-  if (isUnder('/v0', request)) {
-    await authenticate(ctx, request.headers.authorization);
-  }
 }

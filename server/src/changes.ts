@@ -1,4 +1,4 @@
-// Revisions: every change gets the next number, the log that nodes follow, and a stamp on what it touched.
+// Revisions: every change gets the next number, an entry in the log that nodes follow, and bumps the version of what it changes.
 import type { Reader, Transaction } from './db/database.ts';
 
 export type ChangeKind =
@@ -15,9 +15,9 @@ export type ChangeKind =
 
 export interface Change {
   kind: ChangeKind;
-  /** Whose record; null for a record of the network. */
+  /** The account of the record; null for a record of the network. */
   account_id: number | null;
-  /** The one server that needs it; null: every server that the account is on. */
+  /** The server that needs it; null: every server that the account is on. */
   server_id: number | null;
   /** The record within its account and kind; null when the kind alone names it. */
   record_id: number | null;
@@ -29,13 +29,20 @@ export interface LoggedChange extends Change {
   at: number;
 }
 
-/** The stamp of the network itself: servers, exit IPs, health. Accounts count from 1. */
+/** The account id under which the versions of the network itself stand: servers, exit IPs, health. Accounts count from 1. */
 export const networkVersion = 0;
 
-class Ledger {
+/** The columns of `versions` that a bump raises. */
+type VersionColumn = 'revision' | 'contract_revision' | 'usage_revision';
+type Bumped = Record<VersionColumn, number>;
+const unchanged: Bumped = { revision: 0, contract_revision: 0, usage_revision: 0 };
+const columns = Object.keys(unchanged) as VersionColumn[];
+
+/** The revisions that the actions of one group take, and all that is written of them before its commit. */
+class ChangeGroup {
   revision: number;
   readonly logged: LoggedChange[] = [];
-  readonly stamps = new Map<number, { revision: number; contract_revision: number }>();
+  readonly versions = new Map<number, Bumped>();
 
   constructor(revision: number) {
     this.revision = revision;
@@ -44,69 +51,78 @@ class Ledger {
     this.revision += 1;
     return this.revision;
   }
-  /** The next revision, stamped on an account (0: the network), and on its contract where that changed. */
-  stamp(account_id: number, contractToo: boolean): number {
-    this.next();
-    const contract_revision = contractToo
-      ? this.revision
-      : (this.stamps.get(account_id)?.contract_revision ?? 0);
-    this.stamps.set(account_id, { revision: this.revision, contract_revision });
-    return this.revision;
+  /** Sets versions of an account (0: the network) to the next revision, and answers it. */
+  bump(account_id: number, ...which: VersionColumn[]): number {
+    const revision = this.next();
+    const bumped = this.versions.get(account_id) ?? { ...unchanged };
+    for (const column of which) bumped[column] = revision;
+    this.versions.set(account_id, bumped);
+    return revision;
+  }
+  async write(tx: Transaction): Promise<void> {
+    await Promise.all([
+      tx.insertMany('changes', this.logged as never),
+      tx.insertMany(
+        'versions',
+        Array.from(this.versions, ([account_id, bumped]) => ({ account_id, ...bumped })),
+        `on conflict (account_id) do update set ${columns.map(
+          (column) =>
+            `${column} = case when excluded.${column} > 0 then excluded.${column} else versions.${column} end`,
+        )}`,
+      ),
+      tx.run('update network set revision = $1, newest_time = $2', [this.revision, tx.now]),
+    ]);
   }
 }
 
-function ledgerOf(tx: Transaction): Promise<Ledger> {
-  return tx.group.share('ledger', async () => {
+function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
+  return tx.group.share('changes', async () => {
     const row = await tx.one<{ revision: number }>('select revision from network');
-    const ledger = new Ledger(row?.revision ?? 0);
-    tx.group.beforeCommit(async (last) => {
-      await Promise.all([
-        last.insertMany('changes', ledger.logged as never),
-        last.insertMany(
-          'stamps',
-          Array.from(ledger.stamps, ([account_id, stamp]) => ({ account_id, ...stamp })),
-          `on conflict (account_id) do update set revision = excluded.revision, contract_revision =
-             case when excluded.contract_revision > 0 then excluded.contract_revision else stamps.contract_revision end`,
-        ),
-        last.run('update network set revision = $1, newest_time = $2', [ledger.revision, last.now]),
-      ]);
-    });
-    return ledger;
+    const group = new ChangeGroup(row?.revision ?? 0);
+    tx.group.beforeCommit((last) => group.write(last));
+    return group;
   });
 }
 
 /**
- * Logs a change for the nodes, stamps its account (or the network) unless it is a question, which shows
- * in nobody's answers, and answers its revision.
+ * Logs a change for the nodes, bumps the version of its account (or of the network) unless it is a
+ * question, which no response shows, and answers its revision.
  * Revisions commit in their order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: Change): Promise<number> {
   tx.markWritten();
-  const ledger = await ledgerOf(tx);
+  const group = await changeGroupOf(tx);
+  const { kind, account_id } = change;
+  const shown: VersionColumn[] =
+    kind === 'contract' ? ['revision', 'contract_revision'] : ['revision'];
   const revision =
-    change.kind === 'explain'
-      ? ledger.next()
-      : ledger.stamp(change.account_id ?? networkVersion, change.kind === 'contract');
-  ledger.logged.push({ revision, ...change, at: tx.now });
+    kind === 'explain' ? group.next() : group.bump(account_id ?? networkVersion, ...shown);
+  group.logged.push({ revision, ...change, at: tx.now });
   return revision;
 }
 
-/** Stamps an account (0: the network) whose answers change without anything for the nodes to apply. */
+/** For an account (0: the network) whose responses change without anything for the nodes to apply. */
 export async function bumpVersion(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
-  (await ledgerOf(tx)).stamp(account_id, false);
+  (await changeGroupOf(tx)).bump(account_id, 'revision');
 }
 
-/** Stamps an account whose API tokens change: what is remembered of its callers ends. */
+/** For an account with new usage: only the responses that show usage change by it. */
+export async function bumpUsage(tx: Transaction, account_id: number): Promise<void> {
+  tx.markWritten();
+  (await changeGroupOf(tx)).bump(account_id, 'usage_revision');
+}
+
+/** For an account whose API tokens change: remembered principals of it end. */
 export async function bumpTokens(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
   (await tokensBumped(tx)).add(account_id);
-  (await ledgerOf(tx)).stamp(account_id, true);
+  (await changeGroupOf(tx)).bump(account_id, 'revision', 'contract_revision');
 }
 
 /** The accounts whose API tokens have changed in this very group: what it has read of them before is old. */
 export function tokensBumped(tx: Transaction): Promise<Set<number>> {
-  return tx.group.share('tokens touched', async () => new Set());
+  return tx.group.share('tokens bumped', async () => new Set());
 }
 
 /** A number kept per account (0: the network) and name; written once per group, however often it moved. */

@@ -1,7 +1,5 @@
-// Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes.
-
+// Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 import { sweepLimits } from './accounts/accounts.ts';
-import { markTokenUsed } from './api_tokens/api_tokens.ts';
 import { removeOldAudit } from './audit.ts';
 import { sweepEntries } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
@@ -9,11 +7,11 @@ import type { Context } from './context.ts';
 import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { GeoWatch } from './geo/geo.ts';
-import { removeOldAnswers } from './http/idempotency.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
+import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals } from './usage/usage.ts';
 
 interface Job {
@@ -105,7 +103,7 @@ export const jobs: readonly Job[] = [
     name: 'purge stored responses',
     every_seconds: 600,
     purges: true,
-    run: (tx) => removeOldAnswers(tx, batch),
+    run: (tx) => purgeStoredResponses(tx, batch),
   },
   {
     name: 'purge usage journals',
@@ -203,6 +201,7 @@ async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<nu
 
 /** Runs every job once; tests drive time with it. */
 export async function runAllJobs(ctx: Context): Promise<void> {
+  await ctx.lastUsed.write(ctx);
   for (const job of jobs) await runJob(ctx, job);
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
@@ -210,8 +209,8 @@ export async function runAllJobs(ctx: Context): Promise<void> {
 /** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
 const geo_seconds = 5;
 
-/** Starts the jobs, and the writing down of token use; returns a function that stops them. */
-export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() => Promise<void>> {
+/** Starts the jobs, and the writing of last uses; answers the function that stops them. */
+export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   const guard = await ClockGuard.watch(ctx);
   let stopped = false;
   /** Since when each job has not failed, in steady seconds. */
@@ -247,7 +246,7 @@ export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() =>
   const timers = jobs.map((job) =>
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
-  timers.push(sweeps.every(60, () => tokenUse.writeDown(ctx)));
+  timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   // A check of a large network takes seconds, and no sweep is to wait for it.
   const geoChecks = new SerialQueue();
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
@@ -261,7 +260,7 @@ export async function startJobs(ctx: Context, tokenUse: TokenUse): Promise<() =>
     stopped = true;
     for (const timer of timers) clearInterval(timer);
     await Promise.all([sweeps.end(), geoChecks.end()]);
-    await tokenUse.writeDown(ctx);
+    await ctx.lastUsed.write(ctx);
   };
 }
 
@@ -286,37 +285,5 @@ class SerialQueue {
   /** Resolves when all that was added is done. */
   end(): Promise<void> {
     return this.#running;
-  }
-}
-
-/** Ids of API tokens count per account and stay below this. */
-const tokensPerAccount = 2 ** 20;
-
-/** Remembers when API tokens were used, in memory, and writes it down once a minute. */
-export class TokenUse {
-  // One number per token: this runs for every request, and must not grow with anything but tokens.
-  #used = new Map<number, number>();
-
-  note({ account_id, token_id }: { account_id: number; token_id: number }, now: number): void {
-    this.#used.set(account_id * tokensPerAccount + token_id, now);
-  }
-  async writeDown(ctx: Context): Promise<void> {
-    const used = Array.from(this.#used);
-    this.#used = new Map();
-    try {
-      // Small transactions, as with sweeps: no write waits long behind them.
-      for (let from = 0; from < used.length; from += batch) {
-        await ctx.db.write(system, async (tx) => {
-          const some = used.slice(from, from + batch);
-          await Promise.all(
-            some.map(([key, at]) =>
-              markTokenUsed(tx, Math.floor(key / tokensPerAccount), key % tokensPerAccount, at),
-            ),
-          );
-        });
-      }
-    } catch (error) {
-      ctx.log.warn({ err: error }, 'the use of API tokens could not be written down');
-    }
   }
 }

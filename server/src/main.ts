@@ -4,7 +4,9 @@ import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
+import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
+import { markEntriesUsed } from './authlist/authlist.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, type Environment, type ListenAddress, readConfig } from './config.ts';
 import type { Context } from './context.ts';
@@ -12,14 +14,15 @@ import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { Geoip } from './geoip.ts';
-import { AnswerCache } from './http/caching.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
-import { startJobs, TokenUse } from './jobs.ts';
+import { startJobs } from './jobs.ts';
+import { LastUsed } from './last_used.ts';
 import { Metrics, metricsServer } from './metrics.ts';
 import { ensureNetwork } from './network.ts';
 import { appliedWatch, listNodes, nodeLag } from './nodes/nodes.ts';
-import { ensureOperatorToken } from './operators/operators.ts';
+import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
+import { markSessionsSeen } from './sign_in/sign_in.ts';
 import { openVersions } from './versions.ts';
 
 export interface Running {
@@ -32,8 +35,8 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** What tests put in place of the real thing. */
-export interface Overrides {
+/** The parts that tests put in place of the real ones. */
+export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
   /** False: nothing happens by itself. */
@@ -72,10 +75,10 @@ function openLog(config: Config): Logger {
   });
 }
 
-/** Opens the database and brings it to this schema. The caller closes it. */
+/** Opens the database and brings it to this schema. Close it after use. */
 export async function openStorage(
   config: Config,
-  { clock = systemClock, largest_group }: Overrides = {},
+  { clock = systemClock, largest_group }: TestDoubles = {},
   metrics?: Metrics,
 ): Promise<Database> {
   const db = await openDatabase(config.database_url, {
@@ -100,49 +103,50 @@ export async function openStorage(
 export async function createContext(
   config: Config,
   db: Database,
-  overrides: Overrides,
+  doubles: TestDoubles,
   metrics: Metrics,
   stopping: AbortSignal,
-): Promise<{ ctx: Context; tokenUse: TokenUse }> {
-  const clock = overrides.clock ?? systemClock;
-  const tokenUse = new TokenUse();
-  const stamps = openVersions(db);
-  const log = overrides.log ?? openLog(config);
-  const ctx: Context = {
+): Promise<Context> {
+  const clock = doubles.clock ?? systemClock;
+  const log = doubles.log ?? openLog(config);
+  return {
     config,
     clock,
     db,
     secrets: loadSecrets(config.keys_file),
-    stamps,
-    cache: new AnswerCache(stamps, clock, config.cache_bytes),
+    versions: openVersions(db),
     metrics,
     geoip: await Geoip.open(config.geoip, log),
     log,
-    noteTokenUse: (caller) => tokenUse.note(caller, clock.now()),
+    lastUsed: new LastUsed({
+      api_tokens: markTokensUsed,
+      operator_tokens: markOperatorTokensUsed,
+      sessions: markSessionsSeen,
+      authlist_entries: markEntriesUsed,
+    }),
     whenApplied: appliedWatch(db, () => clock.steady(), stopping),
   };
-  return { ctx, tokenUse };
 }
 
 /**
  * Runs the server until it is stopped. Errors: an Error whose message is one clear sentence (or a line
  * for each fault of the settings) when it cannot start.
  */
-export async function serve(env: Environment, overrides: Overrides = {}): Promise<Running> {
+export async function serve(env: Environment, doubles: TestDoubles = {}): Promise<Running> {
   const config = readConfig(env);
   prepareDataDir(config.data_dir);
   const metrics = new Metrics();
-  const db = await openStorage(config, overrides, metrics);
+  const db = await openStorage(config, doubles, metrics);
   const closers: Array<() => Promise<void>> = [() => db.close()];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
     const stopping = new AbortController();
-    const { ctx, tokenUse } = await createContext(config, db, overrides, metrics, stopping.signal);
+    const ctx = await createContext(config, db, doubles, metrics, stopping.signal);
     await ensureNetwork(ctx);
     await ensureOperatorToken(db, ctx.secrets, config.admin_token_file, starting);
-    if (overrides.jobs !== false) closers.push(await startJobs(ctx, tokenUse));
+    if (doubles.jobs !== false) closers.push(await startJobs(ctx));
     const urls = await listenAll(ctx, closers);
     closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');
@@ -257,7 +261,7 @@ const look_for_idle_milliseconds = 50;
 /** Lets requests in flight finish; after the grace time their connections are cut. */
 async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<void> {
   const cut = setTimeout(() => app.server.closeAllConnections(), stop_seconds * 1000);
-  // A connection that was busy is kept alive behind its answer; nobody else would end it.
+  // A connection that was busy is kept alive behind its answer; no other code would end it.
   const idle = setInterval(() => app.server.closeIdleConnections(), look_for_idle_milliseconds);
   await app.close();
   clearTimeout(cut);

@@ -1,28 +1,33 @@
-// How fresh is what we know? The revision of an account's last change, as committed by any process.
+// Versions: the revisions of an account's last changes, as committed by any process. Whatever is cached holds while they stand.
 import { networkVersion } from './changes.ts';
 import type { Database } from './db/database.ts';
 
-export interface Stamp {
-  /** The last change that shows in an answer of the account. */
+export interface Versions {
+  /** The last change that shows in a response of the account, usage excepted. */
   account: number;
   /** The last change of its contract or its API tokens. */
   contract: number;
+  /** The last report of its usage. */
+  usage: number;
+  /** The last change of servers, exit IPs or health. */
   network: number;
   maintenance: boolean;
 }
 
 /**
- * Answers with what was committed when the request came in, or later: never with less. At once where
- * that is known without asking (SQLite, nothing committed since), else as a promise.
+ * Answers with the versions that were committed when the request came in, or later: never with less. At
+ * once where they are known without asking (SQLite, nothing committed since), else as a promise.
  */
-export interface Stamps {
-  current(account_id: number): Stamp | Promise<Stamp>;
+export interface VersionReader {
+  current(account_id: number): Versions | Promise<Versions>;
 }
 
-/** The stamps of the accounts that `which` selects, of the network, and (as account -1) of maintenance. */
-const sqlFor = (which: string) => `select account_id, revision, contract_revision from stamps
+/** The versions of the accounts that `which` selects, of the network, and (as account -1) maintenance. */
+const sqlFor = (
+  which: string,
+) => `select account_id, revision, contract_revision, usage_revision from versions
   where ${which} or account_id = ${networkVersion}
-  union all select -1, maintenance, 0 from network`;
+  union all select -1, maintenance, 0, 0 from network`;
 const sqlForOne = sqlFor('account_id = $1');
 const sqlForMany = sqlFor('account_id = any($1::bigint[])');
 
@@ -30,13 +35,15 @@ interface VersionRow {
   account_id: number;
   revision: number;
   contract_revision: number;
+  usage_revision: number;
 }
 
-function toVersions(rows: Map<number, VersionRow>, account_id: number): Stamp {
+function toVersions(rows: Map<number, VersionRow>, account_id: number): Versions {
   const account = rows.get(account_id);
   return {
     account: account?.revision ?? 0,
     contract: account?.contract_revision ?? 0,
+    usage: account?.usage_revision ?? 0,
     network: rows.get(networkVersion)?.revision ?? 0,
     maintenance: rows.get(-1)?.revision === 1,
   };
@@ -46,23 +53,23 @@ function byAccount(rows: VersionRow[]): Map<number, VersionRow> {
   return new Map(rows.map((row) => [row.account_id, row]));
 }
 
-/** SQLite: stamps are kept until its data version moves, which is looked at once per turn of the event loop. */
-class DataVersionReader implements Stamps {
+/** SQLite: versions are kept until its data version moves, which is looked at once per turn of the event loop. */
+class DataVersionReader implements VersionReader {
   readonly #db: Database;
   readonly #version: () => number;
-  readonly #known = new Map<number, Stamp>();
+  readonly #known = new Map<number, Versions>();
   #knownAt = -1;
 
   constructor(db: Database, version: () => number) {
     this.#db = db;
     this.#version = version;
   }
-  current(account_id: number): Stamp | Promise<Stamp> {
+  current(account_id: number): Versions | Promise<Versions> {
     let version: number;
     try {
       version = this.#version();
     } catch (error) {
-      // Kept answers are served outside of the router: there nobody would catch it.
+      // Cached responses are served outside of the router, where no handler would catch it.
       return Promise.reject(error);
     }
     if (version !== this.#knownAt) {
@@ -71,27 +78,27 @@ class DataVersionReader implements Stamps {
     }
     return this.#known.get(account_id) ?? this.#load(account_id, version);
   }
-  async #load(account_id: number, version: number): Promise<Stamp> {
-    const stamp = toVersions(
+  async #load(account_id: number, version: number): Promise<Versions> {
+    const versions = toVersions(
       byAccount(await this.#db.all<VersionRow>(sqlForOne, [account_id])),
       account_id,
     );
-    if (version === this.#knownAt) this.#known.set(account_id, stamp);
-    return stamp;
+    if (version === this.#knownAt) this.#known.set(account_id, versions);
+    return versions;
   }
 }
 
 /** PostgreSQL: all requests that wait at the same time share one query, sent after the last of them came in. */
-class BatchedReader implements Stamps {
+class BatchedReader implements VersionReader {
   readonly #db: Database;
-  #waiting = new Map<number, Array<PromiseWithResolvers<Stamp>>>();
+  #waiting = new Map<number, Array<PromiseWithResolvers<Versions>>>();
   #asking = false;
 
   constructor(db: Database) {
     this.#db = db;
   }
-  current(account_id: number): Promise<Stamp> {
-    const mine = Promise.withResolvers<Stamp>();
+  current(account_id: number): Promise<Versions> {
+    const mine = Promise.withResolvers<Versions>();
     const others = this.#waiting.get(account_id);
     if (others) others.push(mine);
     else this.#waiting.set(account_id, [mine]);
@@ -109,8 +116,8 @@ class BatchedReader implements Stamps {
         const ids = `{${Array.from(asked.keys()).join(',')}}`;
         const rows = byAccount(await this.#db.all<VersionRow>(sqlForMany, [ids]));
         for (const [id, waiters] of asked) {
-          const stamp = toVersions(rows, id);
-          for (const waiter of waiters) waiter.resolve(stamp);
+          const versions = toVersions(rows, id);
+          for (const waiter of waiters) waiter.resolve(versions);
         }
       } catch (error) {
         for (const waiters of asked.values()) for (const waiter of waiters) waiter.reject(error);
@@ -121,7 +128,7 @@ class BatchedReader implements Stamps {
 }
 
 /** The way of this database's engine. */
-export function openVersions(db: Database): Stamps {
+export function openVersions(db: Database): VersionReader {
   return db.dataVersion
     ? new DataVersionReader(db, db.dataVersion.bind(db))
     : new BatchedReader(db);

@@ -121,14 +121,34 @@ eachDatabase((database) => {
   /** A weak tag is not for the kept answers: this goes through the router and the database. */
   const fresh = (app: TestApp, path: string, variant?: 'current' | 'earlier') =>
     raw(app, path, ['If-None-Match', 'W/"other"'], variant);
-  const hits = (app: TestApp) => app.running.ctx.cache.hits;
+  const hits = async ({ running }: TestApp): Promise<number> => {
+    const { metrics } = running.ctx;
+    await metrics.text();
+    const { values } = await metrics.cacheHits.get();
+    return values.reduce((sum, { value }) => sum + value, 0);
+  };
+
+  it('a report of usage drops the responses that show usage, and no other', async () => {
+    const paths = ['/contract/ip-authlist', '/contract/ip-authlist/1', '/servers', '/users'];
+    const withoutUsage = [...paths, '/contract/overrides', '/contract/servers?detail=location'];
+    const withUsage = ['/contract', '/contract/servers?detail=usage'];
+    for (const path of [...withoutUsage, ...withUsage]) await raw(a, path);
+    const rows = [{ account: acme.account.id, user: 1, at: a.now(), up: 5, down: 5 }];
+    const { status } = await node.send('POST', '/usage', { boot: 'hits', seq: 1, rows });
+    expect(status).toBe(200);
+    const before = await hits(a);
+    for (const path of withUsage) await raw(a, path);
+    expect(await hits(a)).toBe(before);
+    for (const path of [...withoutUsage, ...withUsage]) await raw(a, path);
+    expect(await hits(a)).toBe(before + withoutUsage.length + withUsage.length);
+  });
 
   describe.each(targets)('GET /v0$path ($variant variant)', ({ path, variant }) => {
     it('a kept answer has the same bytes and headers as a fresh one', async () => {
       const slow = await fresh(a, path, variant);
-      const before = hits(a);
+      const before = await hits(a);
       const fast = await raw(a, path, [], variant);
-      expect(hits(a)).toBe(before + 1);
+      expect(await hits(a)).toBe(before + 1);
       expect(slow.status).toBe(200);
       expect([fast.status, fast.text]).toEqual([200, slow.text]);
       expect(settled(fast)).toEqual(settled(slow));
@@ -138,9 +158,9 @@ eachDatabase((database) => {
     it('a kept 304 has the same headers as a fresh one, and no body', async () => {
       const etag = headerOf(await raw(a, path, [], variant), 'etag') as string;
       const slow = await raw(a, path, ['If-None-Match', `W/${etag}`], variant);
-      const before = hits(a);
+      const before = await hits(a);
       const fast = await raw(a, path, ['If-None-Match', etag], variant);
-      expect(hits(a)).toBe(before + 1);
+      expect(await hits(a)).toBe(before + 1);
       expect([slow.status, slow.text, fast.status, fast.text]).toEqual([304, '', 304, '']);
       expect(settled(fast)).toEqual(settled(slow));
       expect(headerOf(fast, 'etag')).toBe(etag);
@@ -460,9 +480,9 @@ eachDatabase((database) => {
         for (const app of [a, b]) {
           for (const path of shownIn) {
             await raw(app, path);
-            const kept = hits(app);
+            const kept = await hits(app);
             before.set(path, (await raw(app, path)).text);
-            expect(hits(app)).toBe(kept + 1);
+            expect(await hits(app)).toBe(kept + 1);
           }
         }
         await make(via);

@@ -58,6 +58,7 @@ eachDatabase((database) => {
       uses: [{ account: acme.account.id, entry: id, at }],
     });
     expect([answer.status, await answer.text()]).toEqual([204, '']);
+    await app.running.ctx.lastUsed.write(app.running.ctx);
     const [shown] = (await bob.get('/authlist')).body;
     expect(shown.last_used_at).toBe(at - (at % 60));
     const changed = await bob.patch(`/authlist/${id}`, { expiry: app.now() + 60 });

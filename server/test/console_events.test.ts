@@ -1,7 +1,7 @@
 // Live pages: what reaches an open stream, how often, and how it ends.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EventStreams } from '../src/api/manage/events.ts';
+import { EventStreams } from '../src/http/event_streams.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { EventStream } from './event_stream.ts';
@@ -60,7 +60,7 @@ eachDatabase((database) => {
 
   test('a stream opens with the stamps of the account, and nothing on the way may keep or hold it', async () => {
     const stream = await listen(alice);
-    const { account, network } = await t.running.ctx.stamps.current(acme.account.id);
+    const { account, network } = await t.running.ctx.versions.current(acme.account.id);
     expect(stream.heard).toEqual([{ account, network }]);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
     expect(stream.headers.get('cache-control')).toBe('no-store');
@@ -137,7 +137,7 @@ eachDatabase((database) => {
     for (let times = 0; times < 60; times += 1) {
       await t.as(acme).post('/contract/overrides', newOverride());
     }
-    const { account } = await t.running.ctx.stamps.current(acme.account.id);
+    const { account } = await t.running.ctx.versions.current(acme.account.id);
     await stream.until(({ heard }) => heard.at(-1)?.account === account);
     const seconds = (performance.now() - from) / 1000;
     expect(stream.heard.length).toBeLessThanOrEqual(3 + Math.ceil(seconds * 10));

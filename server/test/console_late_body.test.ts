@@ -1,6 +1,6 @@
 // A caller who may no longer write when the body of the request has come writes nothing, whatever held at its head.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Caller, requireTokenNow } from '../src/api/account/authentication.ts';
+import { type Principal, requireTokenNow } from '../src/api/account/authentication.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -52,7 +52,10 @@ eachDatabase((database) => {
       await people();
       const answer = await late(bob, newToken, meanwhile);
       expect(answer.status).toBe(status);
-      expect(JSON.parse(answer.text)).toEqual({ message: expect.stringMatching(/^(Sign|This)/) });
+      expect(JSON.parse(answer.text)).toEqual({
+        message: expect.stringMatching(/^(Sign|This)/),
+        code: expect.stringMatching(/^[a-z_]+$/),
+      });
       expect(await namesOfTokens()).toEqual(['default']);
     });
   });
@@ -182,7 +185,7 @@ eachDatabase((database) => {
     const commits: number[] = [];
     const use = () =>
       t.write(async (tx) => {
-        await requireTokenNow(tx, caller as Caller);
+        await requireTokenNow(tx, caller as Principal);
         tx.group.beforeCommit(async () => void commits.push(1));
       });
     const outcomes = await Promise.allSettled([

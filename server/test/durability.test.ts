@@ -113,7 +113,7 @@ eachDatabase((database) => {
       ["update counters set last = 0 where list = 'overrides'", 'an id that will be given again'],
       ['update overrides set revision = revision + 1', 'a revision that no change has'],
       ['update network set revision = 1', 'a revision behind its changes'],
-      ['delete from stamps where account_id = 1', 'behind the changes of their account'],
+      ['delete from versions where account_id = 1', 'behind the changes of their account'],
       ["delete from counters where list = 'audit'", 'an id that will be given again'],
       ['update usage_server_hours set bytes = bytes + 1', 'hours and their sums differ'],
       ['delete from usage_periods', 'hours and periods differ'],

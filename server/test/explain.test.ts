@@ -214,7 +214,7 @@ eachDatabase((database) => {
     const list = await t.as(built).get('/contract/overrides');
     expect(list.body[0].status).toBe('active');
     const audited = (await t.operator.get('/audit?limit=1')).body;
-    const stamps = await db.all('select * from stamps order by account_id');
+    const stamps = await db.all('select * from versions order by account_id');
     const { revision } = (await t.operator.get('/status')).body.database;
     const asked = ask();
     expect(await answerNext(node)).toBe(204);
@@ -222,7 +222,7 @@ eachDatabase((database) => {
     expect((await t.operator.get('/status')).body.database.revision).toBe(revision + 1);
     const nodes = (await t.operator.get('/nodes')).body as Array<{ id: number; lag: number }>;
     expect(nodes.find(({ id }) => id === node.id)?.lag).toBe(0);
-    expect(await db.all('select * from stamps order by account_id')).toEqual(stamps);
+    expect(await db.all('select * from versions order by account_id')).toEqual(stamps);
     const etag = list.headers.get('etag') as string;
     expect((await t.as(built).get('/contract/overrides', { 'if-none-match': etag })).status).toBe(
       304,

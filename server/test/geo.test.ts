@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparePlaces, distanceInKm, GeoWatch } from '../src/geo/geo.ts';
 import { near_km } from '../src/geoip.ts';
-import { startJobs, TokenUse } from '../src/jobs.ts';
+import { startJobs } from '../src/jobs.ts';
 import { changeServer, removeExitIp, requireServer, setExitIp } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -363,7 +363,7 @@ eachDatabase((database) => {
       const { ctx } = t.running;
       const count = async () =>
         (await ctx.db.one<{ n: number }>('select count(*) as n from geo_statuses'))?.n;
-      const stop = await startJobs(ctx, new TokenUse());
+      const stop = await startJobs(ctx);
       for (let tries = 0; tries < 60 && (await count()) !== 2400; tries++) await sleep(50);
       await stop();
       expect(await count()).toBe(2400);

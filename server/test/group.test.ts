@@ -95,7 +95,7 @@ eachDatabase((database) => {
       });
       expect(await marks()).toEqual(['one', 'three']);
       expect(
-        await t.running.ctx.db.one('select revision from stamps where account_id = 12345'),
+        await t.running.ctx.db.one('select revision from versions where account_id = 12345'),
       ).toBe(undefined);
     });
 

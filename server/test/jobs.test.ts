@@ -1,9 +1,11 @@
 // Jobs: purges that wait for a clock they can trust, and sweeps in batches.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
+import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
-import { ClockGuard, jobs, runAllJobs, startJobs, TokenUse } from '../src/jobs.ts';
+import { ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';
+import { LastUsed } from '../src/last_used.ts';
 import { sweepLostNodes } from '../src/nodes/nodes.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -177,7 +179,7 @@ eachDatabase((database) => {
     async function runUntil(says: string, ctx = t.running.ctx): Promise<void> {
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       try {
-        const stop = await startJobs(ctx, new TokenUse());
+        const stop = await startJobs(ctx);
         vi.advanceTimersByTime(5000);
         await vi.waitFor(async () => expect(await ctx.metrics.text()).toContain(says), 5000);
         await stop();
@@ -237,7 +239,7 @@ eachDatabase((database) => {
         return ours.reduce((sum, { value }) => sum + value, 0);
       };
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-      const stop = await startJobs({ ...ctx, clock, db }, new TokenUse());
+      const stop = await startJobs({ ...ctx, clock, db });
       /** Lets these seconds pass and the job take its turn; answers whether the node is still live. */
       const liveAfter = async (seconds: number) => {
         clock.pass(seconds);
@@ -268,36 +270,60 @@ eachDatabase((database) => {
     });
   });
 
-  describe('the use of API tokens', () => {
-    /** Writes down through a database that counts its transactions. */
-    async function transactionsOf(use: TokenUse): Promise<number> {
+  describe('the last use of API tokens', () => {
+    /** Writes the last uses through a database that counts its transactions. */
+    async function transactionsOf(used: LastUsed): Promise<number> {
       const { ctx } = t.running;
       let transactions = 0;
       const write: typeof ctx.db.write = (actor, action) => {
         transactions += 1;
         return ctx.db.write(actor, action);
       };
-      const db = { write } as typeof ctx.db;
-      await use.writeDown({ ...ctx, db });
+      await used.write({ ...ctx, db: { write } as typeof ctx.db });
       return transactions;
     }
+    const nothing = async () => {};
+    const collector = () =>
+      new LastUsed({
+        api_tokens: markTokensUsed,
+        operator_tokens: nothing,
+        sessions: nothing,
+        authlist_entries: nothing,
+      });
+    const stored = async (account_id: number) => {
+      const sql = 'select last_used_at from api_tokens where account_id = $1';
+      return (await t.running.ctx.db.one<{ last_used_at: number }>(sql, [account_id]))
+        ?.last_used_at;
+    };
 
-    test('is written once per token, however often and by however many callers it was used', async () => {
+    test('is written once per token, however often and by however many clients it was used', async () => {
       const { account } = await t.account('busy');
-      const use = new TokenUse();
-      for (let at = 1; at <= 20_000; at++) use.note({ account_id: account.id, token_id: 1 }, at);
-      expect(await transactionsOf(use)).toBe(1);
-      const row = await t.running.ctx.db.one(
-        'select last_used_at from api_tokens where account_id = $1',
-        [account.id],
-      );
-      expect(row).toEqual({ last_used_at: 20_000 });
+      const used = collector();
+      for (let at = 1; at <= 20_000; at++) used.api_tokens.note(account.id, 1, at);
+      expect(await transactionsOf(used)).toBe(1);
+      expect(await stored(account.id)).toBe(20_000);
+      expect(await transactionsOf(used)).toBe(0);
     });
 
     test('of many tokens is written in small transactions', async () => {
-      const use = new TokenUse();
-      for (let at = 1; at <= 1200; at++) use.note({ account_id: 1_000_000 + at, token_id: 1 }, at);
-      expect(await transactionsOf(use)).toBe(3);
+      const used = collector();
+      for (let at = 1; at <= 1200; at++) used.api_tokens.note(1_000_000 + at, 1, at);
+      expect(await transactionsOf(used)).toBe(3);
+    });
+
+    test('that cannot be written is written the next time, and no earlier one takes its place', async () => {
+      const { account } = await t.account('away');
+      const { ctx } = t.running;
+      const used = collector();
+      used.api_tokens.note(account.id, 1, 30);
+      const write = () => Promise.reject(new Error('The disk is full.'));
+      await used.write({ ...ctx, db: { write } as never });
+      used.api_tokens.note(account.id, 1, 20);
+      await used.write(ctx);
+      expect(await stored(account.id)).toBe(30);
+      used.api_tokens.note(account.id, 1, 10);
+      await used.write(ctx);
+      expect(await stored(account.id)).toBe(30);
     });
   });
 

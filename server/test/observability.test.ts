@@ -18,6 +18,14 @@ async function sendBytes(url: string, bytes: string): Promise<string> {
   return heard;
 }
 
+/** How many responses came out of the cache. */
+async function hitsOf({ running }: TestApp): Promise<number> {
+  const { metrics } = running.ctx;
+  await metrics.text();
+  const { values } = await metrics.cacheHits.get();
+  return values.reduce((sum, { value }) => sum + value, 0);
+}
+
 eachDatabase((database) => {
   const { log, lines } = keptLog();
   let t: TestApp;
@@ -102,7 +110,7 @@ eachDatabase((database) => {
       const answer = await sendBytes(t.base_url, bytes);
       expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(answer.toLowerCase()).toContain('application/json');
-      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toEqual({
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({
         message: expect.any(String),
       });
       const id = /^x-request-id: (\S+)/im.exec(answer)?.[1];
@@ -156,6 +164,31 @@ eachDatabase((database) => {
         ids.push(answer.headers.get('x-request-id'));
       }
       await expect.poll(() => kept.lines.map(({ request_id }) => request_id)).toEqual(ids);
+      expect(await hitsOf(all)).toBe(2);
+      await all.stop();
+    });
+
+    test.each([
+      ['no proxy', {}, '127.0.0.1'],
+      ['a trusted proxy', { 'x-forwarded-for': '203.0.113.7' }, '203.0.113.7'],
+      ['a chain of them', { 'x-forwarded-for': '198.51.100.9, 203.0.113.7' }, '203.0.113.7'],
+      ['one that passes on no address', { 'x-forwarded-for': 'unknown' }, '127.0.0.1'],
+    ])('a cached response is logged as a fresh one is: %s', async (_, headers, address) => {
+      const kept = keptLog();
+      const all = await startTestApp(
+        await database.url(),
+        { EXITWARD_LOG_REQUESTS: 'all', EXITWARD_TRUSTED_PROXIES: '127.0.0.1' },
+        kept.log,
+      );
+      const { api_token } = await all.account('acme');
+      kept.lines.length = 0;
+      for (let times = 0; times < 2; times += 1) await all.as({ api_token }).get('/users', headers);
+      await expect.poll(() => kept.lines.length).toBe(2);
+      expect(await hitsOf(all)).toBe(1);
+      const [fresh, cached] = kept.lines;
+      const differs = { request_id: '', milliseconds: 0, time: 0 };
+      expect({ ...cached, ...differs }).toEqual({ ...fresh, ...differs });
+      expect(cached).toMatchObject({ address, account: 'acme', status: 200, method: 'GET' });
       await all.stop();
     });
 
@@ -291,6 +324,8 @@ eachDatabase((database) => {
     ]);
     const refused = await limited.as({ api_token }).get('/contract');
     expect(refused.body).toEqual({ message: expect.stringMatching(/too many requests/i) });
+    expect(refused.headers.get('exitward-error')).toBe('rate_limited');
+    expect(await hitsOf(limited)).toBe(4);
     expect((await limited.as(other).get('/contract')).status).toBe(200);
     limited.clock.advance(50);
     expect((await limited.as({ api_token }).get('/contract')).status).toBe(200);

@@ -295,7 +295,9 @@ eachDatabase((database) => {
       });
       await hearAll();
       const [removal] = await listRemovals(db, account.account.id, t.now());
-      await t.write((tx) => restoreOverrides(tx, account.account, removal?.removal_id ?? 0));
+      await t.write((tx) =>
+        restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
+      );
       await hearAll();
       const gone = { kind: 'account', account: account.account.id, value: null };
       const told = () => node.events.slice(since.events).flatMap(({ records }) => records);
@@ -498,7 +500,9 @@ eachDatabase((database) => {
       const [removal] = await listRemovals(t.running.ctx.db, account.account.id, t.now());
       expect(removal).toMatchObject({ list: 'overrides', entries: 3 });
       const undo = () =>
-        t.write((tx) => restoreOverrides(tx, account.account, removal?.removal_id ?? 0));
+        t.write((tx) =>
+          restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
+        );
       expect(await undo()).toEqual({ restored: 1, left_out: 2 });
       expect((await caller.get(list)).body).toEqual([kept, anew]);
       await expect(undo()).rejects.toThrow(/no removal/);

@@ -5,6 +5,7 @@ import { changeAccount } from '../src/accounts/accounts.ts';
 import { createApiToken } from '../src/api_tokens/api_tokens.ts';
 import { createApp, type Parts } from '../src/app.ts';
 import { bumpVersion } from '../src/changes.ts';
+import { errorCodes } from '../src/errors.ts';
 import { Metrics } from '../src/metrics.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -85,6 +86,7 @@ eachDatabase((database) => {
   const expectRefusal = (answer: Answer, status: number, says: RegExp = /./) => {
     expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
     expect(answer.body).toEqual({ message: expect.stringMatching(says) });
+    expect(errorCodes).toContain(answer.headers.get('exitward-error'));
     expect(answer.headers.get('content-type')).toBe('application/json; charset=UTF-8');
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-z]{8}-[0-9a-z]+$/);
   };
@@ -184,7 +186,11 @@ eachDatabase((database) => {
       for (const path of paths) {
         const { status, text } = await sendRaw(base, { path });
         expect([path, status]).toEqual([path, status === 404 ? 404 : 401]);
-        expect(JSON.parse(text)).toEqual({ message: expect.any(String) });
+        // A 404 without a token is none of /v0: its body has a code.
+        expect(JSON.parse(text)).toEqual({
+          message: expect.any(String),
+          ...(status === 404 ? { code: 'not_found' } : {}),
+        });
       }
     });
 

@@ -39,8 +39,11 @@ eachDatabase((database) => {
     const account = built.account.id;
     return { server, built, node, account, entries, entry: entries[0] as number };
   }
-  const report = async (node: TestNode, ...uses: Use[]) =>
-    (await node.send('POST', '/uses', { uses })).status;
+  const report = async (node: TestNode, ...uses: Use[]) => {
+    const { status } = await node.send('POST', '/last-used', { uses });
+    await t.running.ctx.lastUsed.write(t.running.ctx);
+    return status;
+  };
   /** As the operator sees it: [id, last_used_at] of each entry. */
   const shown = async ({ account }: BuiltAccount): Promise<Array<[number, number | null]>> =>
     (await t.operator.get(`/accounts/${account.name}/authlist`)).body.map(
@@ -135,17 +138,17 @@ eachDatabase((database) => {
     it('is no change: not one that nodes hear of, and none to the answers of the account API', async () => {
       const { built, node, account, entry } = await scene();
       const url = `/contract/ip-authlist/${entry}`;
-      /** What kept answers and nodes go by. */
-      const stamps = () =>
+      /** The numbers that cached responses and nodes go by. */
+      const versions = () =>
         t.running.ctx.db.one(
-          `select n.revision, s.revision as stamp from network n, stamps s where s.account_id = $1`,
+          `select n.revision, s.revision as version from network n, versions s where s.account_id = $1`,
           [account],
         );
       const before = await t.as(built).get(url);
-      const was = await stamps();
-      expect(was).toEqual({ revision: expect.any(Number), stamp: expect.any(Number) });
+      const was = await versions();
+      expect(was).toEqual({ revision: expect.any(Number), version: expect.any(Number) });
       expect(await report(node, { account, entry, at: t.now() })).toBe(204);
-      expect(await stamps()).toEqual(was);
+      expect(await versions()).toEqual(was);
       const after = await t.as(built).get(url);
       expect(after.text).toBe(before.text);
       expect(after.headers.get('etag')).toBe(before.headers.get('etag'));

@@ -71,7 +71,7 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
   const overrides = { clock, log: pino({ level: 'silent' }) };
   const db = await openStorage(config, overrides);
   const never = new AbortController().signal;
-  const { ctx } = await createContext(config, db, overrides, new Metrics(), never);
+  const ctx = await createContext(config, db, overrides, new Metrics(), never);
   await ensureNetwork(ctx);
   const write = <T>(action: (tx: Transaction) => Promise<T>) => db.write(actor, action);
   const build = builders(ctx, write);

@@ -146,7 +146,7 @@ const verbs: Array<[name: string, weight: number, verb: Verb]> = [
       const of = await account(tx, random);
       const [last] = await listRemovals(tx, of.id, tx.now);
       const restore = last?.list === 'authlist' ? restoreEntries : restoreOverrides;
-      return restore(tx, of, last?.removal_id ?? 0);
+      return restore(tx, of, last?.removal_id ?? 0, { ...authlistRules, ...overrideRules });
     },
   ],
   [

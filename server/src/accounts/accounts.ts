@@ -50,10 +50,17 @@ export async function requireAccountNamed(db: Reader, name: string): Promise<Acc
   return account;
 }
 
-/** The account, for a change by its holder. Errors: 403 when the contract is suspended or has expired. */
-export async function requireWritable(tx: Transaction, id: number): Promise<Account> {
+/**
+ * The account, for a change of its records. Errors: 403 when the contract is suspended or has expired, but
+ * for who may change `any_contract`: the operator.
+ */
+export async function requireWritable(
+  tx: Transaction,
+  id: number,
+  any_contract = false,
+): Promise<store.AccountRow> {
   const account = await requireAccount(tx, id);
-  rejectUnlessWritable(account, tx.now);
+  if (!any_contract) rejectUnlessWritable(account, tx.now);
   return account;
 }
 

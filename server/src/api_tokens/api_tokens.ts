@@ -13,7 +13,7 @@ import * as store from './store.ts';
  */
 export type ApiToken = store.ApiTokenRow;
 export type { PrincipalRow } from './store.ts';
-export { findApiToken, listApiTokens, markTokenUsed, principalByHash } from './store.ts';
+export { findApiToken, listApiTokens, markTokensUsed, principalByHash } from './store.ts';
 
 /** One API token of an account. Errors: 404. */
 export async function requireApiToken(

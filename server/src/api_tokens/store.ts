@@ -1,5 +1,6 @@
 // The SQL of API tokens.
 import type { Reader, Transaction } from '../db/database.ts';
+import type { Use } from '../last_used.ts';
 
 export interface ApiTokenRow {
   account_id: number;
@@ -28,6 +29,7 @@ export interface PrincipalRow {
   suspended: number;
   account_version: number;
   contract_version: number;
+  usage_version: number;
   network_version: number;
   maintenance: number;
 }
@@ -36,11 +38,12 @@ export function principalByHash(db: Reader, hash: string): Promise<PrincipalRow 
   return db.one(
     `select a.id as account_id, a.name as account_name, t.id as token_id, t.name as token_name,
        t.read_only, t.expiry as token_expiry, a.expiry as contract_expiry, a.suspended,
-       coalesce(s.revision, 0) as account_version, coalesce(s.contract_revision, 0) as contract_version,
-       coalesce((select revision from stamps where account_id = 0), 0) as network_version,
+       coalesce(v.revision, 0) as account_version, coalesce(v.contract_revision, 0) as contract_version,
+       coalesce(v.usage_revision, 0) as usage_version,
+       coalesce((select revision from versions where account_id = 0), 0) as network_version,
        (select maintenance from network) as maintenance
      from api_tokens t join accounts a on a.id = t.account_id
-     left join stamps s on s.account_id = a.id where t.hash = $1`,
+     left join versions v on v.account_id = a.id where t.hash = $1`,
     [hash],
   );
 }
@@ -65,15 +68,14 @@ export function remove(tx: Transaction, account_id: number, id: number): Promise
   return tx.run('delete from api_tokens where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Stores when a token was used, unless a later time is known. */
-export function markTokenUsed(
-  tx: Transaction,
-  account_id: number,
-  id: number,
-  at: number,
-): Promise<number> {
-  return tx.run(
-    'update api_tokens set last_used_at = $3 where account_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)',
-    [account_id, id, at],
+/** Stores when tokens were used, unless a later time is known. */
+export async function markTokensUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  await Promise.all(
+    uses.map(({ account_id, id, at }) =>
+      tx.run(
+        'update api_tokens set last_used_at = $3 where account_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)',
+        [account_id, id, at],
+      ),
+    ),
   );
 }

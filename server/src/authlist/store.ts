@@ -76,20 +76,24 @@ export interface NewRow {
 export type Placed = Pick<AuthlistEntry, 'port_scheme_id' | 'user_id' | 'active' | 'proxy'>;
 
 /**
- * Adds an entry in one atomic statement: only for a contract that takes changes at `now`, a user of
- * the account, and an address that is not claimed on the account's port scheme. Undefined when one of
+ * Adds an entry in one atomic statement: only for a contract that takes changes at `now` (or
+ * `any_contract`), a user of the account, and an address that is not claimed on the account's port scheme. Undefined when one of
  * these does not hold; then nothing is written.
  */
-export async function insert(tx: Transaction, row: NewRow): Promise<Placed | undefined> {
+export async function insert(
+  tx: Transaction,
+  row: NewRow,
+  any_contract = false,
+): Promise<Placed | undefined> {
   const ofUser = (column: string) =>
     `(select u.${column} from users u where u.account_id = authlist.account_id and u.id = authlist.user_id) as ${column}`;
   const rows = await tx.put<Placed>(
     `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
      select a.id, $2, a.port_scheme_id, $3, u.id, $5
      from accounts a join users u on u.account_id = a.id and u.name = $4
-     where a.id = $1 and a.suspended = 0 and a.expiry > $6
+     where a.id = $1 and ($7 = 1 or (a.suspended = 0 and a.expiry > $6))
      on conflict do nothing returning port_scheme_id, user_id, ${ofUser('active')}, ${ofUser('proxy')}`,
-    [row.account_id, row.id, row.ip, row.user, row.expiry, tx.now],
+    [row.account_id, row.id, row.ip, row.user, row.expiry, tx.now, any_contract ? 1 : 0],
   );
   return rows[0];
 }

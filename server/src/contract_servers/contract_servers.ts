@@ -42,7 +42,7 @@ export async function requireOnContract(
   const server = await findServerNamed(db, name);
   if (server && (await store.findContractServer(db, account_id, server.id))) return server;
   throw conflict(`${JSON.stringify(name)} is not added to the account.${otherwise}`, {
-    code: 'not_on_contract',
+    code: 'server_not_on_contract',
     field: 'server',
   });
 }
@@ -57,7 +57,7 @@ export async function requireContractServer(
   if (!(await store.findContractServer(db, account_id, server.id))) {
     throw forbidden(
       `${name} is a server of the network, but not on your contract; ask your provider to add it.`,
-      { code: 'not_on_contract' },
+      { code: 'server_not_on_contract' },
     );
   }
 }

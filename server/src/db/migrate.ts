@@ -6,6 +6,7 @@ import { questionsAndHealth } from './migrations/0002_questions_and_health.ts';
 import { usageJournals } from './migrations/0003_usage_journals.ts';
 import { signIn } from './migrations/0004_sign_in.ts';
 import { authlistUses } from './migrations/0005_authlist_uses.ts';
+import { versions } from './migrations/0006_versions.ts';
 
 interface Migration {
   id: number;
@@ -20,6 +21,7 @@ const migrations: Migration[] = [
   { id: 3, name: 'usage_journals', statements: usageJournals },
   { id: 4, name: 'sign_in', statements: signIn },
   { id: 5, name: 'authlist_uses', statements: authlistUses },
+  { id: 6, name: 'versions', statements: versions },
 ];
 
 /**

@@ -3,6 +3,7 @@ import pg from 'pg';
 import type { Actor, Database, DatabaseOptions, Reader, Transaction, Value } from './database.ts';
 import { isStorageFault, storageFault } from './faults.ts';
 import { GroupWriter } from './group.ts';
+import { Listeners } from './listeners.ts';
 import { connectionSettings, marked, named, newClient } from './postgres_connection.ts';
 import { PostgresListener } from './postgres_listener.ts';
 import { PostgresWriter, writeLock } from './postgres_writer.ts';
@@ -25,19 +26,17 @@ class PostgresDatabase implements Database {
   readonly #pool: pg.Pool;
   readonly #writer: PostgresWriter;
   readonly #groups: GroupWriter;
-  readonly #listeners = new Set<() => void>();
-  #listener: PostgresListener | undefined;
+  readonly #listeners = new Listeners(() => {
+    const listener = new PostgresListener(this.#settings, () => this.#listeners.notify());
+    return () => listener.stop();
+  });
 
   constructor(url: string, options: DatabaseOptions) {
     this.#settings = connectionSettings(url);
     this.#pool = new pg.Pool({ ...this.#settings, max: 4, idleTimeoutMillis: 60_000 });
     this.#pool.on('error', () => {});
     this.#writer = new PostgresWriter(this.#settings);
-    this.#groups = new GroupWriter(this.#writer, options, () => this.#heard());
-  }
-
-  #heard(): void {
-    for (const heard of this.#listeners) heard();
+    this.#groups = new GroupWriter(this.#writer, options, () => this.#listeners.notify());
   }
 
   async one<R>(sql: string, values?: readonly Value[]): Promise<R | undefined> {
@@ -68,14 +67,7 @@ class PostgresDatabase implements Database {
   }
 
   listen(heard: () => void): () => void {
-    this.#listeners.add(heard);
-    this.#listener ??= new PostgresListener(this.#settings, () => this.#heard());
-    return () => {
-      this.#listeners.delete(heard);
-      if (this.#listeners.size > 0) return;
-      this.#listener?.stop();
-      this.#listener = undefined;
-    };
+    return this.#listeners.add(heard);
   }
 
   async script(statements: readonly string[]): Promise<void> {
@@ -100,7 +92,7 @@ class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#groups.settled();
-    this.#listener?.stop();
+    this.#listeners.close();
     this.#writer.close();
     await this.#pool.end();
   }

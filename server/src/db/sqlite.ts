@@ -14,6 +14,7 @@ import type {
 } from './database.ts';
 import { isStorageFault, markStorageFault, storageFault } from './faults.ts';
 import { GroupWriter, type WriteConnection } from './group.ts';
+import { Listeners } from './listeners.ts';
 
 /** Result codes that speak of the disk or the file, not of the statement: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
@@ -221,8 +222,7 @@ class SqliteDatabase implements Database {
   readonly #reader: Connection;
   readonly #writer: SqliteWriter;
   readonly #groups: GroupWriter;
-  readonly #listeners = new Set<() => void>();
-  #looking: NodeJS.Timeout | undefined;
+  readonly #listeners = new Listeners(() => this.#lookForOthers());
   #versionThisTurn: number | undefined;
 
   constructor(file: string, options: DatabaseOptions) {
@@ -233,7 +233,7 @@ class SqliteDatabase implements Database {
     this.#writer = new SqliteWriter(this.#connection, options.clock);
     this.#groups = new GroupWriter(this.#writer, options, () => {
       this.#versionThisTurn = undefined;
-      this.#heard();
+      this.#listeners.notify();
     });
   }
 
@@ -284,28 +284,23 @@ class SqliteDatabase implements Database {
   }
 
   listen(heard: () => void): () => void {
-    this.#listeners.add(heard);
-    this.#looking ??= this.#lookForOthers();
-    return () => this.#listeners.delete(heard);
+    return this.#listeners.add(heard);
   }
 
   /** Commits of this process are told by their group; this hears those of another one on the same file. */
-  #lookForOthers(): NodeJS.Timeout {
+  #lookForOthers(): () => void {
     let last = this.dataVersion();
     const timer = setInterval(() => {
       try {
         const version = this.dataVersion();
-        if (version !== last) this.#heard();
+        if (version !== last) this.#listeners.notify();
         last = version;
       } catch {
         // The file is away for now; the next tick looks again.
       }
     }, look_milliseconds);
-    return timer.unref();
-  }
-
-  #heard(): void {
-    for (const heard of this.#listeners) heard();
+    timer.unref();
+    return () => clearInterval(timer);
   }
 
   async script(statements: readonly string[]): Promise<void> {
@@ -337,7 +332,7 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#groups.settled();
-    clearInterval(this.#looking);
+    this.#listeners.close();
     this.#reader.close();
     this.#connection.close();
   }

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 import { networkVersion } from '../changes.ts';
 import type { Database, Reader } from '../db/database.ts';
 import { exitIpsAfter, inventoryVersion, type PlacedExitIp } from '../servers/servers.ts';
-import type { Stamps } from '../versions.ts';
+import type { VersionReader } from '../versions.ts';
 
 export const geofeedType = 'text/csv; charset=utf-8';
 
@@ -60,20 +60,20 @@ export interface Geofeed {
 /** The feed for everybody: its bytes are cached until a server or an exit IP changes. */
 export class CachedGeofeed {
   readonly #db: Database;
-  readonly #stamps: Stamps;
+  readonly #versions: VersionReader;
   #network = -1;
   #inventory = -1;
   #feed: Promise<Geofeed> | undefined;
 
-  constructor(db: Database, stamps: Stamps) {
+  constructor(db: Database, versions: VersionReader) {
     this.#db = db;
-    this.#stamps = stamps;
+    this.#versions = versions;
   }
 
   /** As the inventory was when this was asked, or later. */
   async current(): Promise<Geofeed> {
     // The network's version costs nothing to read, but also rises with each report of health.
-    const { network } = await this.#stamps.current(networkVersion);
+    const { network } = await this.#versions.current(networkVersion);
     if (this.#feed && network === this.#network) return this.#feed;
     const inventory = await inventoryVersion(this.#db);
     if (!this.#feed || inventory !== this.#inventory) {

@@ -1,4 +1,10 @@
-// Whether the entity tags of If-Match and If-None-Match name the version that we have (RFC 9110, 8.8.3).
+// Entity tags: of a body, and whether those of If-Match and If-None-Match name the version that we have (RFC 9110, 8.8.3).
+import { hash } from 'node:crypto';
+
+/** The strong ETag of a body. */
+export function etagOf(body: string | Buffer): string {
+  return `"${hash('sha1', body, 'base64url')}"`;
+}
 
 /** One element of the list, which may be empty, up to its comma or the end. A tag may hold commas. */
 const element = /[\t ]*(?:(W\/)?("[!\x23-\x7e\x80-\xff]*")[\t ]*)?(?:,|$)/y;

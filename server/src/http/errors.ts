@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
-import { jsonType } from './caching.ts';
 import { schemaError } from './fields.ts';
+import { jsonType } from './responses.ts';
 import { isUnder } from './routing.ts';
 
 /** The errors of Fastify itself, in our words. */
@@ -70,22 +70,36 @@ export function errorHandler(ctx: Context) {
   };
 }
 
-/** What node:http itself refuses, by its error code; everything else is no HTTP. */
-const clientErrors: Record<string, [number, string, string]> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request took too long to arrive.'],
+/** The errors of node:http itself, by its error code; everything else is no HTTP. */
+const clientErrors: Record<string, [number, ErrorCode, string, string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    408,
+    'request_timeout',
+    'Request Timeout',
+    'The request took too long to arrive.',
+  ],
   HPE_HEADER_OVERFLOW: [
     431,
+    'headers_too_large',
     'Request Header Fields Too Large',
     'The request headers are too large.',
   ],
 };
-const noHttp: [number, string, string] = [400, 'Bad Request', 'This is not a valid HTTP request.'];
+const noHttp: [number, ErrorCode, string, string] = [
+  400,
+  'bad_request',
+  'Bad Request',
+  'This is not a valid HTTP request.',
+];
 
-/** What never becomes a request: one plain answer, then the connection is closed. */
+/**
+ * For bytes that never become a request: one plain response, then the connection is closed. Its audience
+ * is not known, so it has the form of /v0.
+ */
 export function clientErrorHandler(ctx: Context, nextRequestId: () => string) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) return;
-    const [status, reason, message] = clientErrors[error.code ?? ''] ?? noHttp;
+    const [status, code, reason, message] = clientErrors[error.code ?? ''] ?? noHttp;
     const request_id = nextRequestId();
     const body = JSON.stringify({ message });
     const head = [
@@ -93,6 +107,7 @@ export function clientErrorHandler(ctx: Context, nextRequestId: () => string) {
       `Content-Type: ${jsonType}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${request_id}`,
+      `Exitward-Error: ${code}`,
       'Connection: close',
     ];
     socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);

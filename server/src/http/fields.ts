@@ -1,9 +1,9 @@
 // The fields of the wire: one schema for each kind of value, in the spec's words.
 import { type Static, type TSchema, Type } from 'typebox';
-import { type ApiError, badRequest, invalidField } from '../errors.ts';
+import { type ApiError, badRequest, errorCodes, invalidField } from '../errors.ts';
 
 declare module 'fastify' {
-  /** What the OpenAPI document shows of a route beside its shapes. */
+  /** The words that the OpenAPI document shows of a route beside its shapes. */
   interface FastifySchema {
     summary?: string;
     description?: string;
@@ -33,9 +33,28 @@ export const OneOf = <T extends string[]>(words: readonly [...T], description: s
 export const Strict = <T extends Record<string, TSchema>>(properties: T, description?: string) =>
   Type.Object(properties, { additionalProperties: false, ...(description ? { description } : {}) });
 
-export const Message = Type.Object(
-  { message: Type.String({ description: 'What is wrong, for a person.' }) },
-  { additionalProperties: false, description: 'An error.' },
+const message = Type.String({
+  description: 'What is wrong, for a person. It may be improved on any day.',
+});
+
+/** The body of an error under /v0; its code is in the header `exitward-error`. */
+export const Message = Strict({ message }, 'An error under `/v0`.');
+
+export const ErrorCodes = OneOf(
+  [...errorCodes],
+  'What is wrong, for programs: one word, which stays as it is.',
+);
+
+/** The body of an error everywhere else. */
+export const ErrorBody = Strict(
+  {
+    message,
+    code: ErrorCodes,
+    field: Type.Optional(
+      Type.String({ description: 'The field of the request at fault: `expiry`, `rows.3.at`.' }),
+    ),
+  },
+  'An error.',
 );
 
 export const Location = Type.Object(
@@ -48,7 +67,7 @@ export const Location = Type.Object(
   { additionalProperties: false },
 );
 
-/** The error answers that a route documents. */
+/** The error responses that a route documents. The OpenAPI document gives each the body of its audience. */
 export function errors(...statuses: number[]): Record<number, typeof Message> {
   return Object.fromEntries(statuses.map((status) => [status, Message]));
 }
@@ -60,7 +79,7 @@ export const EmptyQuery = Strict({});
 
 export const NoContent = Type.Null({ description: 'Empty body.' });
 
-/** What a "remove all" answers to who may undo it. */
+/** The response of a "remove all" to a principal that may undo it. */
 export const Removed = Strict({
   removal_id: Type.Union([Integer('Undoes it, for seven days.', 1), Type.Null()], {
     description: 'Null where there was nothing to remove.',

@@ -1,11 +1,12 @@
-// The caller's address: the socket's, or what a trusted proxy says; a text that is no address never becomes one.
+// The client's address: the socket's, or the one that a trusted proxy passes on; a text that is no address never becomes one.
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { canonicalAddress } from '../address.ts';
+import { addressInNetworks, canonicalAddress, type Network } from '../address.ts';
 import { invalidField } from '../errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What a trusted proxy passed on and is no address; then `ip` is the proxy's own. */
+    /** The text that a trusted proxy passed on and that is no address; then `ip` is the proxy's own. */
     unreadable_ip: string | undefined;
   }
 }
@@ -19,11 +20,23 @@ export function addAddressHook(app: FastifyInstance): void {
   });
 }
 
-/** The address to list for "my address". Errors: 400 where only the proxy's is known, which is not the caller's. */
+/** The address to list for "my address". Errors: 400 where only the proxy's is known, which is not the client's. */
 export function ownAddress(request: FastifyRequest): string {
   if (request.unreadable_ip === undefined) return canonicalAddress(request.ip) ?? request.ip;
   throw invalidField(
     'ip',
     'your own address is not known, as the proxy in front of this server passes on none; send the address.',
   );
+}
+
+/** `request.ip`, for a request that never reached the router. */
+export function clientAddress(request: IncomingMessage, trusted_proxies: Network[]): string {
+  const own = request.socket.remoteAddress ?? '';
+  const passedOn = String(request.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+  const hops = [own, ...passedOn.reverse()];
+  const first = hops.find((hop) => !addressInNetworks(hop, trusted_proxies)) ?? hops.at(-1);
+  return first !== undefined && canonicalAddress(first) !== undefined ? first : own;
 }

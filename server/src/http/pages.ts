@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { etagOf } from '../api/account/responses.ts';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
-import { etagMatches } from './conditions.ts';
+import { etagMatches, etagOf } from './conditions.ts';
 
 const folder = fileURLToPath(new URL('../../console/', import.meta.url));
 const hidden = { schema: { hide: true } };
@@ -45,7 +44,7 @@ const safety = {
   'x-frame-options': 'DENY',
 };
 
-/** For a year no browser speaks to this host without TLS; said where TLS is ours, else the proxy may say it. */
+/** For a year no browser speaks to this host without TLS. Sent where TLS is ours, else the proxy may send it. */
 const tlsAlone = { 'strict-transport-security': 'max-age=31536000' };
 
 /** Serves the console, where this installation holds it. */
@@ -100,7 +99,7 @@ class StaticFile {
       ...this.#safety,
       etag: this.#etag,
       vary: 'accept-encoding',
-      // What the build named by its content never changes; the page itself is asked for each time.
+      // A file that the build named by its content never changes; the page itself is asked for each time.
       'cache-control': this.#name.startsWith('assets/')
         ? 'public, max-age=31536000, immutable'
         : 'no-cache',
@@ -116,7 +115,7 @@ class StaticFile {
 
   async #read(): Promise<Encoded> {
     const identity = readFileSync(join(folder, this.#name));
-    this.#etag = etagOf(identity.toString('base64'));
+    this.#etag = etagOf(identity);
     return {
       identity,
       gzip: await promisify(gzip)(identity),

@@ -1,7 +1,8 @@
-// The plain responses of /console, /admin and /node.
+// JSON responses, and the plain ones of /console, /admin and /node.
 import type { FastifyReply } from 'fastify';
 import { badRequest } from '../errors.ts';
-import { jsonType } from './caching.ts';
+
+export const jsonType = 'application/json; charset=UTF-8';
 
 /** Answers 200 with `value` as JSON. */
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {

@@ -1,4 +1,4 @@
-// Backpressure: the server waits for a node to read, as writing faster than that piles up in memory.
+// Backpressure: a stream to a node waits until the node has read; otherwise it piles up in memory.
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 

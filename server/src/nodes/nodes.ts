@@ -1,8 +1,7 @@
 // Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and report.
 import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { noteUses } from '../authlist/authlist.ts';
-import { bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
+import { bumpUsage, bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
 import { accountsOfServer, evaluateServerLimit } from '../contract_servers/contract_servers.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
@@ -333,28 +332,18 @@ export async function reportUsage(
   for (const account of accounts.values()) {
     await evaluateLimit(tx, account);
     await evaluateServerLimit(tx, account, node.server_id);
-    await bumpVersion(tx, account.id);
+    await bumpUsage(tx, account.id);
   }
   return { counted: true, left_out };
 }
 
-/**
- * Stores when authlist entries last let a connection in. Those of accounts that the node's server does
- * not serve are left out, and so are those that are no entries (any more).
- */
-export async function reportLastUsed(
-  tx: Transaction,
-  node_id: number,
-  uses: ReadonlyArray<{ account: number; entry: number; at: number }>,
-): Promise<void> {
-  const node = await requireNode(tx, node_id);
-  const named = Array.from(new Set(uses.map(({ account }) => account)));
-  const served = await log.served(tx, node.server_id, named);
-  const own = uses.filter(({ account }) => served.has(account));
-  await noteUses(
-    tx,
-    own.map(({ account, entry, at }) => ({ account_id: account, entry_id: entry, used_at: at })),
-  );
+/** The accounts of a list that the node's server serves: a node reports of these alone. */
+export function servedAccounts(
+  db: Reader,
+  node: store.NodeRow,
+  account_ids: Iterable<number>,
+): Promise<ReadonlySet<number>> {
+  return log.served(db, node.server_id, Array.from(new Set(account_ids)));
 }
 
 /** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted every wait ends. */

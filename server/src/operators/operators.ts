@@ -14,16 +14,12 @@ import * as store from './store.ts';
 /** The operator token behind a request: who works through /admin. */
 export type Operator = store.OperatorTokenRow;
 export type { NamedAuditRecord } from './store.ts';
-export { findOperator, listAuditLog, listOperatorTokens } from './store.ts';
-
-const use_noted_seconds = 60;
-
-/** Remembers that an operator token was used, at most once a minute. A database that cannot write loses it. */
-export function noteOperatorUse(db: Database, operator: Operator, now: number): void {
-  if (operator.last_used_at !== null && now < operator.last_used_at + use_noted_seconds) return;
-  const actor: Actor = { kind: 'system', name: 'token-use', address: '', request_id: '' };
-  db.write(actor, (tx) => store.markTokenUsed(tx, operator.id, now)).catch(() => {});
-}
+export {
+  findOperator,
+  listAuditLog,
+  listOperatorTokens,
+  markTokensUsed as markOperatorTokensUsed,
+} from './store.ts';
 
 /** The fields of an operator token that may be shown and logged. */
 export function withoutHash({ hash: _, ...shown }: Operator) {

@@ -2,6 +2,7 @@
 import type { AuditRecord } from '../audit.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';
+import type { Use } from '../last_used.ts';
 
 export interface OperatorTokenRow {
   id: number;
@@ -33,8 +34,15 @@ export function removeToken(tx: Transaction, id: number): Promise<number> {
   return tx.run('delete from admin_tokens where id = $1', [id]);
 }
 
-export function markTokenUsed(tx: Transaction, id: number, at: number): Promise<number> {
-  return tx.run('update admin_tokens set last_used_at = $2 where id = $1', [id, at]);
+export async function markTokensUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  await Promise.all(
+    uses.map(({ id, at }) =>
+      tx.run(
+        'update admin_tokens set last_used_at = $2 where id = $1 and (last_used_at is null or last_used_at < $2)',
+        [id, at],
+      ),
+    ),
+  );
 }
 
 export interface NetworkRow {

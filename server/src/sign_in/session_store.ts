@@ -1,5 +1,6 @@
 // The SQL of sessions.
 import type { Reader, Row, Transaction } from '../db/database.ts';
+import type { Use } from '../last_used.ts';
 
 export interface SessionRow {
   account_id: number;
@@ -101,16 +102,14 @@ export function insertSession(tx: Transaction, row: SessionRow): Promise<void> {
   return tx.insertMany('sessions', [row as unknown as Row]);
 }
 
-/** Notes a use, unless one was noted since `noted_before`. */
-export function markSeen(
-  tx: Transaction,
-  account_id: number,
-  id: number,
-  noted_before: number,
-): Promise<number> {
-  return tx.run(
-    'update sessions set seen_at = $3 where account_id = $1 and id = $2 and seen_at <= $4',
-    [account_id, id, tx.now, noted_before],
+export async function markSessionsSeen(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  await Promise.all(
+    uses.map(({ account_id, id, at }) =>
+      tx.run(
+        'update sessions set seen_at = $3 where account_id = $1 and id = $2 and seen_at < $3',
+        [account_id, id, at],
+      ),
+    ),
   );
 }
 

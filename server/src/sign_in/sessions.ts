@@ -1,16 +1,17 @@
 // Sessions: what a signed-in browser holds, until when, and how they end.
 import { randomBytes } from 'node:crypto';
 import { bumpVersion, nextId } from '../changes.ts';
-import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
+import type { Database, Reader, Transaction } from '../db/database.ts';
 import { notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { Flags } from '../users/users.ts';
 import * as store from './session_store.ts';
 import { changeSignIn } from './store.ts';
 
+export { markSessionsSeen } from './session_store.ts';
+
 const longest_seconds = 30 * 86_400;
 export const idle_seconds = 7 * 86_400;
-const seen_noted_seconds = 60;
 const most_per_user = 50;
 const longest_browser = 200;
 
@@ -46,9 +47,7 @@ export async function findPerson(
 ): Promise<Person | undefined> {
   if (!token_format.test(token)) return undefined;
   const row = await store.sessionByHash(db, secrets.hashToken(token), now, now - idle_seconds);
-  if (!row) return undefined;
-  noteUse(db, row, now);
-  return toPerson(row);
+  return row && toPerson(row);
 }
 
 function toPerson(row: store.PersonRow): Person {
@@ -62,15 +61,6 @@ function toPerson(row: store.PersonRow): Person {
     session_id,
     contract: { suspended: row.suspended === 1, expiry: row.contract_expiry },
   };
-}
-
-/** Remembers that a session was used, at most once a minute. A database that cannot write loses it. */
-function noteUse(db: Database, session: store.PersonRow, now: number): void {
-  if (now < session.seen_at + seen_noted_seconds) return;
-  const actor: Actor = { kind: 'system', name: 'session-use', address: '', request_id: '' };
-  db.write(actor, (tx) =>
-    store.markSeen(tx, session.account_id, session.session_id, tx.now - seen_noted_seconds),
-  ).catch(() => {});
 }
 
 /** Whether a session that was let in still holds; what stays open for long asks it again and again. */

@@ -44,6 +44,7 @@ export {
   endSessions,
   findPerson,
   listSessions,
+  markSessionsSeen,
   type NewSession,
   type Person,
   requireOwnSession,

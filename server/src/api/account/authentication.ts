@@ -1,16 +1,16 @@
-// Who is calling: HTTP Basic pair -> API token -> account and variant, for every path under /v0.
+// Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and its variant.
 import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
 import { tokensBumped } from '../../changes.ts';
-import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { forbidden, unauthorized } from '../../errors.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
-import type { Stamp } from '../../versions.ts';
+import type { Versions } from '../../versions.ts';
+import type { AccountContext } from './context.ts';
 
 export type Variant = 'current' | 'earlier';
 
-/** The account, token and variant behind a request, as of its stamp. */
-export interface Caller {
+/** The account, token and variant behind a request, as of its versions. */
+export interface Principal {
   account_id: number;
   account_name: string;
   variant: Variant;
@@ -22,10 +22,10 @@ export interface Caller {
   suspended: boolean;
 }
 
-/** What is remembered of a caller while its contract and API tokens stay as they are. */
+/** A principal, remembered while its contract and API tokens stay as they are. */
 export interface Session {
-  caller: Caller;
-  stamp: Stamp;
+  principal: Principal;
+  versions: Versions;
   /** The keyed hash that the token is looked up by. */
   token_hash: string;
 }
@@ -46,28 +46,42 @@ export function parseBasic(
 }
 
 /**
- * Finds the caller of a request.
+ * Finds the principal of a request.
  * Errors: 401 with the reason and where to obtain a token.
  */
-export async function authenticate(ctx: Context, header: string | undefined): Promise<Session> {
+export async function authenticate(
+  ctx: AccountContext,
+  header: string | undefined,
+): Promise<Session> {
   const pair = parseBasic(header);
-  if (!header || !pair) throw unauthorized(`This request carries no API token. ${advice}`);
+  if (!header || !pair) {
+    throw unauthorized(`This request carries no API token. ${advice}`, 'Basic', {
+      code: 'token_missing',
+    });
+  }
   if ((pair.user === '') === (pair.password === '')) {
     throw unauthorized(
       `Exactly one half of the Basic pair must hold the API token; ${pair.user === '' ? 'both are empty' : 'both are filled'}. ${advice}`,
+      'Basic',
+      { code: 'token_missing' },
     );
   }
   const variant: Variant = pair.user === '' ? 'current' : 'earlier';
   if (ctx.config.variants !== 'both' && ctx.config.variants !== variant) {
     throw unauthorized(
       `This server speaks the ${ctx.config.variants} interface only: send the API token as the ${ctx.config.variants === 'current' ? 'password, with an empty username' : 'username, with an empty password'}.`,
+      'Basic',
+      { code: 'other_variant' },
     );
   }
   const known = ctx.cache.session(header);
   if (known) {
-    const stamp = await ctx.stamps.current(known.caller.account_id);
-    if (stamp.contract === known.stamp.contract && tokenHolds(known.caller, ctx.clock.now())) {
-      return { ...known, stamp };
+    const versions = await ctx.versions.current(known.principal.account_id);
+    if (
+      versions.contract === known.versions.contract &&
+      tokenHolds(known.principal, ctx.clock.now())
+    ) {
+      return { ...known, versions };
     }
   }
   const token_hash = known?.token_hash ?? hashOf(ctx, pair.user || pair.password);
@@ -82,23 +96,27 @@ export async function authenticate(ctx: Context, header: string | undefined): Pr
   return session;
 }
 
-const unknownToken = () => unauthorized(`The API token was not recognised. ${advice}`);
-const expiredToken = () => unauthorized(`The API token has expired. ${advice}`);
+const unknownToken = () =>
+  unauthorized(`The API token was not recognised. ${advice}`, 'Basic', { code: 'token_unknown' });
+const expiredToken = () =>
+  unauthorized(`The API token has expired. ${advice}`, 'Basic', { code: 'token_expired' });
 
 /** Errors: 403 for an API token that may read alone. */
-export function rejectReadOnly({ token_name }: Caller, read_only: boolean): void {
+export function rejectReadOnly({ token_name }: Principal, read_only: boolean): void {
   if (!read_only) return;
   throw forbidden(
     `The API token ${JSON.stringify(token_name)} is read-only; use one with full access.`,
+    { code: 'token_read_only' },
   );
 }
 
 /**
  * Asks in the transaction of a change whether its API token still holds: a body may have been long on
- * its way. All changes of one group ask once, unless tokens change among them. Errors: 401 when it was revoked or has expired; 403 when it is read-only.
+ * its way. All changes of one group ask once, unless tokens change among them.
+ * Errors: 401 when it was revoked or has expired; 403 when it is read-only.
  */
-export async function requireTokenNow(tx: Transaction, caller: Caller): Promise<void> {
-  const { account_id, token_id } = caller;
+export async function requireTokenNow(tx: Transaction, principal: Principal): Promise<void> {
+  const { account_id, token_id } = principal;
   const read = () => findApiToken(tx, account_id, token_id);
   const isKnown = !(await tokensBumped(tx)).has(account_id);
   const token = await (isKnown
@@ -106,11 +124,11 @@ export async function requireTokenNow(tx: Transaction, caller: Caller): Promise<
     : read());
   if (!token) throw unknownToken();
   if (!tokenHolds({ token_expiry: token.expiry }, tx.now)) throw expiredToken();
-  rejectReadOnly(caller, token.read_only === 1);
+  rejectReadOnly(principal, token.read_only === 1);
 }
 
 /** The hash to look a token up by; a text that cannot be one of our tokens costs no look-up. */
-function hashOf(ctx: Context, token: string): string | undefined {
+function hashOf(ctx: AccountContext, token: string): string | undefined {
   return tokenTextIsPlausible(token) ? ctx.secrets.hashToken(token) : undefined;
 }
 
@@ -118,17 +136,19 @@ function toSession(row: PrincipalRow, variant: Variant, token_hash: string): Ses
   const {
     account_version,
     contract_version,
+    usage_version,
     network_version,
     maintenance,
     read_only,
     suspended,
-    ...caller
+    ...principal
   } = row;
   return {
-    caller: { ...caller, variant, read_only: read_only === 1, suspended: suspended === 1 },
-    stamp: {
+    principal: { ...principal, variant, read_only: read_only === 1, suspended: suspended === 1 },
+    versions: {
       account: account_version,
       contract: contract_version,
+      usage: usage_version,
       network: network_version,
       maintenance: maintenance === 1,
     },

@@ -1,6 +1,6 @@
 // /v0/contract/ip-authlist, and the earlier variant's /v0/contract/whitelist: one list, two paths.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import {
   type AuthlistEntry,
   type AuthlistRules,
@@ -14,11 +14,8 @@ import {
   userIsActive,
 } from '../../authlist/authlist.ts';
 import { ConflictCap } from '../../authlist/conflicts.ts';
-import type { Context } from '../../context.ts';
-import { requireValid } from '../../http/errors.ts';
 import {
   checkExpiry,
-  errors,
   IdPath,
   Integer,
   idOf,
@@ -30,7 +27,10 @@ import {
 } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import type { Variant } from './authentication.ts';
-import { answer, change, requireMatch } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { earliest } from './response_cache.ts';
+import { requireMatch } from './responses.ts';
+import { addChange, addRead } from './route.ts';
 
 const Entry = Type.Object(
   {
@@ -73,35 +73,40 @@ function presentEntry(entry: AuthlistEntry) {
   return { id, ip, user, user_active: userIsActive(entry), expiry };
 }
 
-/** What the settings say of this list, with one count of conflicts for every way to it. */
-export function authlistRules({ config }: Context): AuthlistRules {
+/** The settings of this list, with one count of conflicts for every way to it. */
+export function authlistRules({ config }: Pick<AccountContext, 'config'>): AuthlistRules {
   return { ...config, conflicts: new ConflictCap(config.conflicts_per_hour) };
 }
 
 /** The same routes under each variant's own path. */
-export function authlistRoutes(app: FastifyInstance, ctx: Context, rules: AuthlistRules): void {
+export function authlistRoutes(
+  app: FastifyInstance,
+  ctx: AccountContext,
+  rules: AuthlistRules,
+): void {
   addRoutes(app, ctx, rules, 'current', '/contract/ip-authlist', '/v0/contract/whitelist');
   addRoutes(app, ctx, rules, 'earlier', '/contract/whitelist', '/v0/contract/ip-authlist');
 }
 
 function addRoutes(
   app: FastifyInstance,
-  ctx: Context,
+  ctx: AccountContext,
   rules: AuthlistRules,
   variant: Variant,
   path: string,
   counterpart: string,
 ): void {
   const tags = [variant === 'current' ? 'IP authlist' : 'IP whitelist (earlier variant)'];
-  const accountOf = (request: FastifyRequest) => request.session.caller.account_id;
+  const accountOf = (request: FastifyRequest) => request.session.principal.account_id;
   const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
-  const config = { variant, counterpart };
+  const ofList = { variant, counterpart, tags };
   const ofEntry = {
-    ...config,
+    ...ofList,
+    params: IdPath,
     find: (request: FastifyRequest) =>
       requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
-  /** With `Prefer: wait` the entry is read again once the nodes have it. */
+  /** With `Prefer: wait` the entry is shown again once the nodes have it. */
   const shown = (entry: ChangedEntry) => ({
     value: presentEntry(entry),
     whenApplied: async (wait_seconds: number) => {
@@ -110,134 +115,128 @@ function addRoutes(
     },
   });
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
+  addRead(
+    app,
+    ctx,
     `/v0${path}`,
     {
-      config,
-      schema: {
-        summary: 'List entries',
-        tags,
-        querystring: ListQuery,
-        response: { 200: Type.Array(Entry), ...errors(400, 401, 404) },
-      },
+      ...ofList,
+      summary: 'List entries',
+      query: ListQuery,
+      response: { 200: Type.Array(Entry) },
+      errors: [400, 401, 404],
     },
-    async (request, reply) => {
+    async (request) => {
       const { ip, user } = request.query;
       const filter = { ip, users: words('user', user) };
       const entries = await listEntries(ctx.db, accountOf(request), filter, ctx.clock.now());
-      const valid_until = entries.reduce(
-        (first, { expiry }) => Math.min(first, expiry),
-        Number.MAX_SAFE_INTEGER,
-      );
-      return answer(ctx, request, reply, entries.map(presentEntry), { valid_until });
+      return {
+        value: entries.map(presentEntry),
+        valid_until: earliest(entries.map(({ expiry }) => expiry)),
+      };
     },
   );
 
-  app.post<{ Body: Static<typeof NewEntry> }>(
+  addChange(
+    app,
+    ctx,
+    'POST',
     `/v0${path}`,
     {
-      config,
-      schema: {
-        summary: 'Add an entry',
-        tags,
-        body: NewEntry,
-        response: { 201: Entry, ...errors(400, 401, 403, 404, 409, 429) },
-      },
+      ...ofList,
+      summary: 'Add an entry',
+      body: NewEntry,
+      response: { 201: Entry },
+      errors: [400, 401, 403, 404, 409, 429],
     },
-    async (request, reply) => {
+    async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
-      return change(ctx, request, reply, async (tx) => {
-        checkExpiry(body.expiry, tx.now);
-        const entry = await createEntry(tx, accountOf(request), body, rules);
-        const headers = { location: `${path}/${entry.id}` };
-        return { status: 201, headers, ...shown(entry) };
-      });
+      checkExpiry(body.expiry, tx.now);
+      const entry = await createEntry(tx, accountOf(request), body, rules);
+      return { status: 201, headers: { location: `${path}/${entry.id}` }, ...shown(entry) };
     },
   );
 
-  app.delete(
+  addChange(
+    app,
+    ctx,
+    'DELETE',
     `/v0${path}`,
     {
-      config,
-      schema: {
-        summary: 'Remove all entries of the account',
-        tags,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
-      },
+      ...ofList,
+      summary: 'Remove all entries of the account',
+      response: { 204: NoContent },
+      errors: [400, 401, 403, 404, 412],
     },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        await removeAllEntries(tx, accountOf(request), (all) =>
-          requireMatch(request, () => all.map(presentEntry)),
-        );
-        return { status: 204 };
-      }),
+    async (tx, request) => {
+      await removeAllEntries(tx, accountOf(request), (all) =>
+        requireMatch(request, () => all.map(presentEntry)),
+      );
+      return { status: 204 };
+    },
   );
 
-  app.get<{ Params: IdPath }>(
+  addRead(
+    app,
+    ctx,
     `/v0${path}/:id`,
     {
-      config,
-      schema: {
-        summary: 'One entry',
-        tags,
-        params: IdPath,
-        response: { 200: Entry, ...errors(400, 401, 404) },
-      },
-      attachValidation: true,
+      ...ofList,
+      findFirst: true,
+      params: IdPath,
+      summary: 'One entry',
+      response: { 200: Entry },
+      errors: [400, 401, 404],
     },
-    async (request, reply) => {
+    async (request) => {
       const entry = await requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now());
-      requireValid(request);
-      return answer(ctx, request, reply, presentEntry(entry), { valid_until: entry.expiry });
+      return { value: presentEntry(entry), valid_until: entry.expiry };
     },
   );
 
-  app.patch<{ Params: IdPath; Body: Static<typeof Changes> }>(
+  addChange(
+    app,
+    ctx,
+    'PATCH',
     `/v0${path}/:id`,
     {
-      config: ofEntry,
-      schema: {
-        summary: 'Change an entry',
-        tags,
-        params: IdPath,
-        body: Changes,
-        response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412, 429) },
-      },
+      ...ofEntry,
+      summary: 'Change an entry',
+      body: Changes,
+      response: { 200: Entry },
+      errors: [400, 401, 403, 404, 409, 412, 429],
     },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        const { ip, user, expiry } = request.body;
-        if (expiry !== undefined) checkExpiry(expiry, tx.now);
-        const entry = await changeEntry(
-          tx,
-          accountOf(request),
-          idIn(request),
-          { ip, user, expiry },
-          rules,
-          (before) => requireMatch(request, () => presentEntry(before)),
-        );
-        return { status: 200, ...shown(entry) };
-      }),
+    async (tx, request) => {
+      const { ip, user, expiry } = request.body;
+      if (expiry !== undefined) checkExpiry(expiry, tx.now);
+      const entry = await changeEntry(
+        tx,
+        accountOf(request),
+        idIn(request),
+        { ip, user, expiry },
+        rules,
+        (before) => requireMatch(request, () => presentEntry(before)),
+      );
+      return { status: 200, ...shown(entry) };
+    },
   );
 
-  app.delete<{ Params: IdPath }>(
+  addChange(
+    app,
+    ctx,
+    'DELETE',
     `/v0${path}/:id`,
     {
-      config: ofEntry,
-      schema: {
-        summary: 'Remove an entry',
-        tags,
-        params: IdPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
-      },
+      ...ofEntry,
+      summary: 'Remove an entry',
+      response: { 204: NoContent },
+      errors: [400, 401, 403, 404, 412],
     },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        await removeEntry(tx, accountOf(request), idIn(request), (before) =>
-          requireMatch(request, () => presentEntry(before)),
-        );
-        return { status: 204 };
-      }),
+    async (tx, request) => {
+      await removeEntry(tx, accountOf(request), idIn(request), (before) =>
+        requireMatch(request, () => presentEntry(before)),
+      );
+      return { status: 204 };
+    },
   );
 }

@@ -1,13 +1,12 @@
 // The /v0 half of a request before its handler: the checks of the spec in their order, and the 405s.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
 import { methodNotAllowed, notFound, tooManyRequests, unavailable } from '../../errors.ts';
 import { isUnder, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
 import { authenticate, rejectReadOnly, type Variant } from './authentication.ts';
-import type { RateLimiter } from './rate_limit.ts';
+import type { AccountContext } from './context.ts';
 
-/** What a /v0 route says of itself beside its schema. */
+/** The facts that a /v0 route states beside its schema. */
 export interface V0Config {
   /** The variant whose path this is; both when absent. */
   variant?: Variant;
@@ -19,35 +18,39 @@ declare module 'fastify' {
   interface FastifyContextConfig extends V0Config {}
 }
 
+/** A path that cannot be read still needs a token first, as every path under /v0. Errors: 401. */
+export async function rejectBrokenPath(
+  ctx: AccountContext,
+  request: FastifyRequest,
+): Promise<void> {
+  if (isUnder('/v0', request)) await authenticate(ctx, request.headers.authorization);
+}
+
 const reads = new Set(['GET', 'HEAD']);
 
 /** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the body's 400. */
-export function addV0Checks(
-  app: FastifyInstance,
-  ctx: Context,
-  limiter: RateLimiter | undefined,
-): void {
+export function addV0Checks(app: FastifyInstance, ctx: AccountContext): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/v0', request)) return;
     const session = await authenticate(ctx, request.headers.authorization);
     request.session = session;
-    if (session.stamp.maintenance) throw maintenance();
-    const verdict = limiter?.take(session.caller);
-    if (verdict) {
-      reply.headers(verdict.headers);
-      if (!verdict.allowed) {
+    if (session.versions.maintenance) throw maintenance();
+    const rate = ctx.limiter?.take(session.principal);
+    if (rate) {
+      reply.headers(rate.headers);
+      if (!rate.allowed) {
         throw tooManyRequests(
           'Too many requests with this API token; wait until the limit resets.',
-          {
-            'retry-after': verdict.headers['ratelimit-reset'],
-          },
+          { 'retry-after': rate.headers['ratelimit-reset'] },
+          { code: 'rate_limited' },
         );
       }
     }
-    ctx.noteTokenUse(session.caller);
+    const { account_id, token_id } = session.principal;
+    ctx.lastUsed.api_tokens.note(account_id, token_id, ctx.clock.now());
     if (request.is404) return;
     const { variant, counterpart, allow, find } = request.routeOptions.config;
-    if (variant && variant !== session.caller.variant) throw otherVariant(variant, counterpart);
+    if (variant && variant !== session.principal.variant) throw otherVariant(variant, counterpart);
     rejectNul(request, 'path');
     if (allow) {
       await rejectIfAbsent(request, find);
@@ -61,7 +64,9 @@ export function addV0Checks(
 
 /** 503 while the operator works on the service. */
 export function maintenance() {
-  return unavailable('The service is down for maintenance; try again later.', 60);
+  return unavailable('The service is down for maintenance; try again later.', 60, {
+    code: 'maintenance',
+  });
 }
 
 function otherVariant(variant: Variant, counterpart: string | undefined) {
@@ -71,14 +76,15 @@ function otherVariant(variant: Variant, counterpart: string | undefined) {
     `This path belongs to the ${variant} interface, and your API token came in the other's half of the Basic pair. ${
       counterpart ? `Use ${counterpart}, or send` : 'Send'
     } the API token as the ${half}.`,
+    { code: 'other_variant' },
   );
 }
 
-function requireWriteAccess(ctx: Context, request: FastifyRequest): void {
-  const { caller } = request.session;
-  rejectReadOnly(caller, caller.read_only);
+function requireWriteAccess(ctx: AccountContext, request: FastifyRequest): void {
+  const { principal } = request.session;
+  rejectReadOnly(principal, principal.read_only);
   rejectUnlessWritable(
-    { suspended: caller.suspended, expiry: caller.contract_expiry },
+    { suspended: principal.suspended, expiry: principal.contract_expiry },
     ctx.clock.now(),
   );
 }

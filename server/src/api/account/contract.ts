@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
-import { errors, Integer, Timestamp } from '../../http/fields.ts';
+import { Integer, Timestamp } from '../../http/fields.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
-import { answer } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { addRead } from './route.ts';
 
 const Index = Type.Object(
   {
@@ -55,48 +55,43 @@ const links = {
   earlier: { ...commonLinks, whitelist: '/v0/contract/whitelist' },
 };
 
-export function accountRoutes(app: FastifyInstance, ctx: Context): void {
-  app.get(
+export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  addRead(
+    app,
+    ctx,
     '/v0',
     {
-      schema: {
-        summary: 'Check credentials; lists what there is',
-        tags: ['Root'],
-        response: { 200: Index, ...errors(400, 401) },
-      },
+      summary: 'Check credentials; lists what there is',
+      tags: ['Root'],
+      response: { 200: Index },
+      errors: [400, 401],
     },
-    async (request, reply) => {
-      const { account_name, variant } = request.session.caller;
-      return answer(ctx, request, reply, {
-        name: account_name,
-        variant,
-        version: 'v0',
-        links: links[variant],
-      });
+    async (request) => {
+      const { account_name, variant } = request.session.principal;
+      return { value: { name: account_name, variant, version: 'v0', links: links[variant] } };
     },
   );
 
-  app.get(
+  addRead(
+    app,
+    ctx,
     '/v0/contract',
     {
-      schema: {
-        summary: 'The contract, with usage in the running billing period',
-        tags: ['Contract'],
-        response: { 200: Contract, ...errors(400, 401) },
-      },
+      summary: 'The contract, with usage in the running billing period',
+      tags: ['Contract'],
+      response: { 200: Contract },
+      errors: [400, 401],
     },
-    async (request, reply) => {
-      const account = await requireAccount(ctx.db, request.session.caller.account_id);
+    async (request) => {
+      const account = await requireAccount(ctx.db, request.session.principal.account_id);
       const { start, end } = periodAt(account.start, ctx.clock.now());
       const { total } = await periodUsage(ctx.db, account.id, start);
       const { name, plan, expiry, limit_bytes } = account;
-      const value = {
-        name,
-        plan,
-        period: { start, end, usage: total, limit: limit_bytes },
-        expiry,
+      return {
+        value: { name, plan, period: { start, end, usage: total, limit: limit_bytes }, expiry },
+        valid_until: end,
+        usage: true,
       };
-      return answer(ctx, request, reply, value, { valid_until: end });
     },
   );
 }

@@ -1,11 +1,8 @@
 // /v0/contract/overrides: custom DNS entries, the same in both variants.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
-import type { Context } from '../../context.ts';
-import { requireValid } from '../../http/errors.ts';
+import { Type } from 'typebox';
 import {
   checkExpiry,
-  errors,
   IdPath,
   Integer,
   idOf,
@@ -27,7 +24,10 @@ import {
   requireOverride,
   statusOf,
 } from '../../overrides/overrides.ts';
-import { answer, change, requireMatch } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { earliest } from './response_cache.ts';
+import { requireMatch } from './responses.ts';
+import { addChange, addRead } from './route.ts';
 
 const Entry = Type.Object(
   {
@@ -69,14 +69,16 @@ const ListQuery = Strict({
 const path = '/contract/overrides';
 const tags = ['Custom DNS entries'];
 
-export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
-  const accountOf = (request: FastifyRequest) => request.session.caller.account_id;
+export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  const accountOf = (request: FastifyRequest) => request.session.principal.account_id;
   const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
   const present = (override: Override) => {
     const { id, server, hostname, ip, expiry } = override;
     return { id, server, hostname, ip, expiry, status: statusOf(override, ctx.clock.now()) };
   };
   const ofEntry = {
+    tags,
+    params: IdPath,
     find: (request: FastifyRequest) =>
       requireOverride(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
@@ -94,131 +96,128 @@ export function overrideRoutes(app: FastifyInstance, ctx: Context): void {
     };
   };
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
+  addRead(
+    app,
+    ctx,
     `/v0${path}`,
     {
-      schema: {
-        summary: 'List entries, including expired and expiring ones',
-        tags,
-        querystring: ListQuery,
-        response: { 200: Type.Array(Entry), ...errors(400, 401) },
-      },
+      tags,
+      summary: 'List entries, including expired and expiring ones',
+      query: ListQuery,
+      response: { 200: Type.Array(Entry) },
+      errors: [400, 401],
     },
-    async (request, reply) => {
+    async (request) => {
       const now = ctx.clock.now();
       const filter = { ip: request.query.ip, servers: words('server', request.query.server) };
       const overrides = await listOverrides(ctx.db, accountOf(request), filter, now);
-      const valid_until = overrides.reduce(
-        (first, one) => Math.min(first, nextChangeAt(one, now)),
-        Number.MAX_SAFE_INTEGER,
+      return {
+        value: overrides.map(present),
+        valid_until: earliest(overrides.map((one) => nextChangeAt(one, now))),
+      };
+    },
+  );
+
+  addChange(
+    app,
+    ctx,
+    'POST',
+    `/v0${path}`,
+    {
+      tags,
+      summary: 'Add an entry',
+      body: NewOverride,
+      response: { 201: Entry },
+      errors: [400, 401, 403, 409],
+    },
+    async (tx, request) => {
+      checkExpiry(request.body.expiry, tx.now);
+      const override = await createOverride(tx, accountOf(request), request.body, ctx.config);
+      return { status: 201, headers: { location: `${path}/${override.id}` }, ...shown(override) };
+    },
+  );
+
+  addChange(
+    app,
+    ctx,
+    'DELETE',
+    `/v0${path}`,
+    {
+      tags,
+      summary: 'Remove all entries of the account',
+      response: { 204: NoContent },
+      errors: [400, 401, 403, 412],
+    },
+    async (tx, request) => {
+      await removeAllOverrides(tx, accountOf(request), (all) =>
+        requireMatch(request, () => all.map(present)),
       );
-      return answer(ctx, request, reply, overrides.map(present), { valid_until });
+      return { status: 204 };
     },
   );
 
-  app.post<{ Body: Static<typeof NewOverride> }>(
-    `/v0${path}`,
-    {
-      schema: {
-        summary: 'Add an entry',
-        tags,
-        body: NewOverride,
-        response: { 201: Entry, ...errors(400, 401, 403, 409) },
-      },
-    },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        checkExpiry(request.body.expiry, tx.now);
-        const override = await createOverride(tx, accountOf(request), request.body, ctx.config);
-        return { status: 201, headers: { location: `${path}/${override.id}` }, ...shown(override) };
-      }),
-  );
-
-  app.delete(
-    `/v0${path}`,
-    {
-      schema: {
-        summary: 'Remove all entries of the account',
-        tags,
-        response: { 204: NoContent, ...errors(400, 401, 403, 412) },
-      },
-    },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        await removeAllOverrides(tx, accountOf(request), (all) =>
-          requireMatch(request, () => all.map(present)),
-        );
-        return { status: 204 };
-      }),
-  );
-
-  app.get<{ Params: IdPath }>(
+  addRead(
+    app,
+    ctx,
     `/v0${path}/:id`,
     {
-      schema: {
-        summary: 'One entry',
-        tags,
-        params: IdPath,
-        response: { 200: Entry, ...errors(400, 401, 404) },
-      },
-      attachValidation: true,
+      tags,
+      findFirst: true,
+      params: IdPath,
+      summary: 'One entry',
+      response: { 200: Entry },
+      errors: [400, 401, 404],
     },
-    async (request, reply) => {
+    async (request) => {
       const now = ctx.clock.now();
       const override = await requireOverride(ctx.db, accountOf(request), idIn(request), now);
-      requireValid(request);
-      return answer(ctx, request, reply, present(override), {
-        valid_until: nextChangeAt(override, now),
-      });
+      return { value: present(override), valid_until: nextChangeAt(override, now) };
     },
   );
 
-  app.patch<{ Params: IdPath; Body: Static<typeof Changes> }>(
+  addChange(
+    app,
+    ctx,
+    'PATCH',
     `/v0${path}/:id`,
     {
-      config: ofEntry,
-      schema: {
-        summary: 'Change an entry',
-        tags,
-        params: IdPath,
-        body: Changes,
-        response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 412) },
-      },
+      ...ofEntry,
+      summary: 'Change an entry',
+      body: Changes,
+      response: { 200: Entry },
+      errors: [400, 401, 403, 404, 409, 412],
     },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        const { server, hostname, ip, expiry } = request.body;
-        if (expiry !== undefined) checkExpiry(expiry, tx.now);
-        const changes = { server, hostname, ip, expiry };
-        const override = await changeOverride(
-          tx,
-          accountOf(request),
-          idIn(request),
-          changes,
-          ctx.config,
-          (before) => requireMatch(request, () => present(before)),
-        );
-        return { status: 200, ...shown(override) };
-      }),
+    async (tx, request) => {
+      const { server, hostname, ip, expiry } = request.body;
+      if (expiry !== undefined) checkExpiry(expiry, tx.now);
+      const override = await changeOverride(
+        tx,
+        accountOf(request),
+        idIn(request),
+        { server, hostname, ip, expiry },
+        ctx.config,
+        (before) => requireMatch(request, () => present(before)),
+      );
+      return { status: 200, ...shown(override) };
+    },
   );
 
-  app.delete<{ Params: IdPath }>(
+  addChange(
+    app,
+    ctx,
+    'DELETE',
     `/v0${path}/:id`,
     {
-      config: ofEntry,
-      schema: {
-        summary: 'Remove an entry',
-        tags,
-        params: IdPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404, 412) },
-      },
+      ...ofEntry,
+      summary: 'Remove an entry',
+      response: { 204: NoContent },
+      errors: [400, 401, 403, 404, 412],
     },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        await removeOverride(tx, accountOf(request), idIn(request), (before) =>
-          requireMatch(request, () => present(before)),
-        );
-        return { status: 204 };
-      }),
+    async (tx, request) => {
+      await removeOverride(tx, accountOf(request), idIn(request), (before) =>
+        requireMatch(request, () => present(before)),
+      );
+      return { status: 204 };
+    },
   );
 }

@@ -1,8 +1,8 @@
-// The operator's optional limit on requests per API token and minute, told in RateLimit headers.
+// The operator's optional limit on requests per API token and minute, sent in RateLimit headers.
 import type { Clock } from '../../clock.ts';
-import type { Caller } from './authentication.ts';
+import type { Principal } from './authentication.ts';
 
-export interface Verdict {
+export interface RateDecision {
   allowed: boolean;
   headers: Record<'ratelimit-limit' | 'ratelimit-remaining' | 'ratelimit-reset', string>;
 }
@@ -22,14 +22,14 @@ export class RateLimiter {
     this.#most = most_per_minute;
   }
 
-  take(caller: Caller): Verdict {
+  take({ account_id, token_id }: Principal): RateDecision {
     const now = this.#clock.now();
     const start = now - (now % window_seconds);
     if (start !== this.#windowStart || this.#counts.size > mostKept) {
       this.#windowStart = start;
       this.#counts = new Map();
     }
-    const key = `${caller.account_id} ${caller.token_id}`;
+    const key = `${account_id} ${token_id}`;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
     return {

@@ -1,18 +1,14 @@
-// How a handler answers: reads with an ETag, changes in one transaction with idempotency and waiting.
-import { hash } from 'node:crypto';
+// Responses of /v0: reads with an ETag, changes in one transaction with idempotency and waiting.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Context } from '../../context.ts';
 import type { Actor, Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
-import { jsonType } from '../../http/caching.ts';
-import { etagMatches } from '../../http/conditions.ts';
-import {
-  findKeptAnswer,
-  idempotencyClaim,
-  type KeptAnswer,
-  keepAnswer,
-} from '../../http/idempotency.ts';
+import { etagMatches, etagOf } from '../../http/conditions.ts';
+import { jsonType } from '../../http/responses.ts';
+import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
 import { requireTokenNow, type Session } from './authentication.ts';
+import type { AccountContext } from './context.ts';
+import { idempotencyClaim } from './idempotency.ts';
+import type { Freshness } from './response_cache.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -20,21 +16,9 @@ declare module 'fastify' {
   }
 }
 
-export interface Freshness {
-  /** Epoch seconds from which time alone changes this answer. */
-  valid_until?: number | undefined;
-  /** True when servers, exit IPs or health show in it. */
-  network?: boolean;
-}
-
-/** The strong ETag of an answer's bytes. */
-export function etagOf(body: string): string {
-  return `"${hash('sha1', body, 'base64url')}"`;
-}
-
-/** Answers a GET with `value` as JSON: ETag, 304, and kept for the next time. */
-export function answer(
-  ctx: Context,
+/** Responds to a GET with `value` as JSON: ETag, 304, and cached for the next time. */
+export function respond(
+  ctx: AccountContext,
   request: FastifyRequest,
   reply: FastifyReply,
   value: unknown,
@@ -44,18 +28,9 @@ export function answer(
   const etag = etagOf(body);
   const { authorization } = request.headers;
   if (authorization && request.method === 'GET') {
-    ctx.cache.keep(
-      authorization,
-      request.raw.url as string,
-      {
-        body,
-        etag,
-        valid_until: freshness.valid_until,
-        network: freshness.network ?? false,
-        route: request.routeOptions.url ?? 'none',
-      },
-      request.session.stamp,
-    );
+    const response = { body, etag, route: request.routeOptions.url ?? 'none' };
+    const url = request.raw.url as string;
+    ctx.cache.store(authorization, url, response, freshness, request.session.versions);
   }
   reply.header('etag', etag);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
@@ -66,7 +41,7 @@ export function answer(
   return reply.code(200).type(jsonType).send(body);
 }
 
-/** What a change answers once it is durable. */
+/** The outcome of a change, sent once it is durable. */
 export interface Changed {
   status: 200 | 201 | 204;
   value?: unknown;
@@ -77,23 +52,23 @@ export interface Changed {
 
 /** The actor behind an account's request. */
 function actorOf(request: FastifyRequest): Actor {
-  const { caller } = request.session;
+  const { principal } = request.session;
   return {
     kind: 'account',
-    name: `${caller.account_name}/${caller.token_name}`,
+    name: `${principal.account_name}/${principal.token_name}`,
     address: request.ip,
     request_id: request.id,
   };
 }
 
 /**
- * Runs `action` in one transaction and answers its outcome when that is durable. Honours
+ * Runs `action` in one transaction and responds with its outcome when that is durable. Honours
  * `Idempotency-Key` (in the same transaction) on POST and `Prefer: wait=N`.
  * Errors: those of `action`; 400 for a malformed header; 409 for a key used with another body; 401 and 403
  * for an API token that has ended, or may not write any more.
  */
 export async function change(
-  ctx: Context,
+  ctx: AccountContext,
   request: FastifyRequest,
   reply: FastifyReply,
   action: (tx: Transaction) => Promise<Changed>,
@@ -103,16 +78,16 @@ export async function change(
   let whenApplied: Changed['whenApplied'];
 
   const outcome = await ctx.db.write(actorOf(request), async (tx) => {
-    await requireTokenNow(tx, request.session.caller);
-    const kept = claim && (await findKeptAnswer(tx, ctx.secrets, claim));
-    if (kept) return kept;
+    await requireTokenNow(tx, request.session.principal);
+    const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
+    if (stored) return stored;
     const changed = await action(tx);
     whenApplied = changed.whenApplied;
     const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
     const headers: Record<string, string> = { ...changed.headers };
     if (body) headers.etag = etagOf(body);
-    const first: KeptAnswer = { status: changed.status, headers, body };
-    if (claim) await keepAnswer(tx, ctx.secrets, claim, first);
+    const first: StoredResponse = { status: changed.status, headers, body };
+    if (claim) await storeResponse(tx, ctx.secrets, claim, first);
     return first;
   });
 
@@ -127,7 +102,7 @@ export async function change(
 
 const most_wait_seconds = 30;
 
-/** The seconds of `Prefer: wait=N`, 0 without it, 30 at most. Other preferences are not ours to judge. */
+/** The seconds of `Prefer: wait=N`, 0 without it, 30 at most. Other preferences are ignored. */
 function preferredWait(request: FastifyRequest): number {
   const header = request.headers.prefer;
   if (header === undefined) return 0;

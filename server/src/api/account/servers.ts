@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Account } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
 import {
   type ContractServer,
   type Detail,
@@ -10,11 +9,12 @@ import {
   requireContractServer,
 } from '../../contract_servers/contract_servers.ts';
 import { invalidField } from '../../errors.ts';
-import { errors, Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
+import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
 import { type ExitIpRow, listServers, type Server, type Service } from '../../servers/servers.ts';
 import type { Variant } from './authentication.ts';
-import { geofeedRoutes } from './geofeed.ts';
-import { answer } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { earliest, never } from './response_cache.ts';
+import { addRead } from './route.ts';
 
 const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
 const Title = Type.Optional(
@@ -196,17 +196,13 @@ export function presentContractServer(
 
 /** When the first fresh status of these turns into `unknown`. */
 function firstStale(servers: ContractServer[], stale_seconds: number, now: number): number {
-  let first = Number.MAX_SAFE_INTEGER;
-  for (const { exit_ips } of servers) {
-    for (const { status_time } of exit_ips) {
-      if (status_time + stale_seconds > now) first = Math.min(first, status_time + stale_seconds);
-    }
-  }
-  return first;
+  const stale = servers.flatMap(({ exit_ips }) =>
+    exit_ips.map(({ status_time }) => status_time + stale_seconds),
+  );
+  return earliest(stale.filter((time) => time > now));
 }
 
-export function serverRoutes(app: FastifyInstance, ctx: Context): void {
-  if (ctx.config.geofeed === 'public') geofeedRoutes(app, ctx);
+export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const stale_seconds = ctx.config.health_stale_seconds;
 
   async function contractServers(
@@ -214,7 +210,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     names: string[] | undefined,
     detail: Detail,
   ) {
-    const { account_id, variant } = request.session.caller;
+    const { account_id, variant } = request.session.principal;
     const now = ctx.clock.now();
     const { account, servers, valid_until } = await listContractServers(
       ctx.db,
@@ -229,76 +225,74 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
       ),
       freshness: {
         network: true,
-        valid_until: Math.min(
-          valid_until ?? Number.MAX_SAFE_INTEGER,
-          firstStale(servers, stale_seconds, now),
-        ),
+        usage: detail.usage,
+        valid_until: Math.min(valid_until ?? never, firstStale(servers, stale_seconds, now)),
       },
     };
   }
 
-  app.get<{ Querystring: Static<typeof NetworkQuery> }>(
+  addRead(
+    app,
+    ctx,
     '/v0/servers',
     {
-      schema: {
-        summary: 'Every server of the network',
-        tags: ['Network servers'],
-        querystring: NetworkQuery,
-        response: { 200: Type.Array(NetworkServer), ...errors(400, 401) },
-      },
+      summary: 'Every server of the network',
+      tags: ['Network servers'],
+      query: NetworkQuery,
+      response: { 200: Type.Array(NetworkServer) },
+      errors: [400, 401],
     },
-    async (request, reply) => {
+    async (request) => {
       const detail = parseDetail(request.query.detail, ['location']);
       const servers = await listServers(ctx.db);
-      const { variant } = request.session.caller;
-      const records = servers.map((server) => presentNetworkServer(server, detail, variant));
-      return answer(ctx, request, reply, records, { network: true });
+      const { variant } = request.session.principal;
+      return {
+        value: servers.map((server) => presentNetworkServer(server, detail, variant)),
+        network: true,
+      };
     },
   );
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
+  addRead(
+    app,
+    ctx,
     '/v0/contract/servers',
     {
-      schema: {
-        summary: 'The servers added to the contract',
-        tags: ['Contract servers'],
-        querystring: ListQuery,
-        response: { 200: Type.Array(ContractServerRecord), ...errors(400, 401) },
-      },
+      summary: 'The servers added to the contract',
+      tags: ['Contract servers'],
+      query: ListQuery,
+      response: { 200: Type.Array(ContractServerRecord) },
+      errors: [400, 401],
     },
-    async (request, reply) => {
+    async (request) => {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
       const names = words('server', request.query.server);
       const { records, freshness } = await contractServers(request, names, detail);
-      return answer(ctx, request, reply, records, freshness);
+      return { value: records, ...freshness };
     },
   );
 
-  app.get<{ Querystring: Static<typeof OneQuery>; Params: ServerPath }>(
+  addRead(
+    app,
+    ctx,
     '/v0/contract/servers/:server',
     {
-      config: {
-        find: (request) => {
-          const { server } = request.params as ServerPath;
-          return requireContractServer(ctx.db, request.session.caller.account_id, server);
-        },
+      find: (request) => {
+        const { server } = request.params as ServerPath;
+        return requireContractServer(ctx.db, request.session.principal.account_id, server);
       },
-      schema: {
-        summary: 'One server of the contract',
-        tags: ['Contract servers'],
-        params: ServerPath,
-        querystring: OneQuery,
-        response: { 200: ContractServerRecord, ...errors(400, 401, 403, 404) },
-      },
+      summary: 'One server of the contract',
+      tags: ['Contract servers'],
+      params: ServerPath,
+      query: OneQuery,
+      response: { 200: ContractServerRecord },
+      errors: [400, 401, 403, 404],
     },
-    async (request, reply) => {
+    async (request) => {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
-      const { records, freshness } = await contractServers(
-        request,
-        [request.params.server],
-        detail,
-      );
-      return answer(ctx, request, reply, records[0], freshness);
+      const { server } = request.params;
+      const { records, freshness } = await contractServers(request, [server], detail);
+      return { value: records[0], ...freshness };
     },
   );
 }

@@ -1,11 +1,11 @@
 // GET /v0/users and POST /v0/users/token: current variant only.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
-import { errors, Integer, Strict } from '../../http/fields.ts';
+import { Integer, Strict } from '../../http/fields.ts';
 import { createProxyToken, listActiveUsers, type User } from '../../users/users.ts';
-import { answer, change } from './responses.ts';
+import type { AccountContext } from './context.ts';
+import { addChange, addRead } from './route.ts';
 
 export const UserRecord = Type.Object(
   {
@@ -53,46 +53,47 @@ export function presentUser({
   };
 }
 
-export function userRoutes(app: FastifyInstance, ctx: Context): void {
-  app.get(
+export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  const ofUsers = { variant: 'current', tags: ['Users and tokens'] } as const;
+
+  addRead(
+    app,
+    ctx,
     '/v0/users',
     {
-      config: { variant: 'current' },
-      schema: {
-        summary: 'The active users of the contract, with their permissions',
-        tags: ['Users and tokens'],
-        response: { 200: Type.Array(UserRecord), ...errors(400, 401, 404) },
-      },
+      ...ofUsers,
+      summary: 'The active users of the contract, with their permissions',
+      response: { 200: Type.Array(UserRecord) },
+      errors: [400, 401, 404],
     },
-    async (request, reply) => {
-      const users = await listActiveUsers(ctx.db, request.session.caller.account_id);
-      return answer(ctx, request, reply, users.map(presentUser));
+    async (request) => {
+      const users = await listActiveUsers(ctx.db, request.session.principal.account_id);
+      return { value: users.map(presentUser) };
     },
   );
 
-  app.post<{ Body: Static<typeof NewToken> }>(
+  addChange(
+    app,
+    ctx,
+    'POST',
     '/v0/users/token',
     {
-      config: { variant: 'current' },
-      schema: {
-        summary: 'Create a proxy access token',
-        tags: ['Users and tokens'],
-        body: NewToken,
-        response: {
-          200: Type.Object(
-            { token: Type.String({ description: 'Opaque proxy access token.' }) },
-            { additionalProperties: false },
-          ),
-          ...errors(400, 401, 403, 404, 409),
-        },
+      ...ofUsers,
+      summary: 'Create a proxy access token',
+      body: NewToken,
+      response: {
+        200: Type.Object(
+          { token: Type.String({ description: 'Opaque proxy access token.' }) },
+          { additionalProperties: false },
+        ),
       },
+      errors: [400, 401, 403, 404, 409],
     },
-    async (request, reply) =>
-      change(ctx, request, reply, async (tx) => {
-        const account = await requireWritable(tx, request.session.caller.account_id);
-        const { user, expire } = request.body;
-        const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
-        return { status: 200, value: { token } };
-      }),
+    async (tx, request) => {
+      const account = await requireWritable(tx, request.session.principal.account_id);
+      const { user, expire } = request.body;
+      const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
+      return { status: 200, value: { token } };
+    },
   );
 }

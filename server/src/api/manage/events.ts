@@ -1,213 +1,17 @@
-// Live pages: streams of server-sent events that tell when what a page shows has changed, not what.
-import type { ServerResponse } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
-import { Type } from 'typebox';
-import { networkVersion } from '../../changes.ts';
+// /console/events: tells the pages of an account that something has changed.
+import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
-import { unavailable } from '../../errors.ts';
+import {
+  Events,
+  most_per_account,
+  most_per_owner,
+  sendEvents,
+  streamsOf,
+} from '../../http/event_streams.ts';
 import { errors } from '../../http/fields.ts';
-import { networkMarks } from '../../nodes/nodes.ts';
-import { findOperator } from '../../operators/operators.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
 
-const heartbeat_seconds = 15;
-const most_per_owner = 16;
-const most_per_account = 64;
-const most_in_all = 1000;
-/** A page that has left so much unread is not there any more, or will read it all anew. */
-const mostUnreadBytes = 16 * 1024;
-
-/** What one stream tells, and to whom. */
-export interface Watch {
-  /** Streams of one topic tell the same: it is read once for all of them. */
-  topic: string;
-  /** What is told, and again whenever it has changed. */
-  read: () => Promise<unknown>;
-  /** The least time between two events. */
-  pause_milliseconds: number;
-  /** Whose stream it is, and how many each of these may have: a user and the account, or an operator's token. */
-  owners: ReadonlyArray<{ name: string; most: number }>;
-  /** Whether its owner may still listen; asked again before each event, and at each heartbeat. */
-  holds: () => Promise<boolean>;
-}
-
-class Stream {
-  readonly watch: Watch;
-  readonly #response: ServerResponse;
-  #told = '';
-
-  constructor(watch: Watch, response: ServerResponse) {
-    this.watch = watch;
-    this.#response = response;
-  }
-  /** Ends the stream of an owner who may not listen any more; answers whether it is open still. */
-  async stillHolds(): Promise<boolean> {
-    if (!(await this.watch.holds())) this.close();
-    return !this.#response.destroyed && !this.#response.writableEnded;
-  }
-  async tell(data: string): Promise<void> {
-    if (data === this.#told || !(await this.stillHolds())) return;
-    this.#told = data;
-    this.#write(`event: change\ndata: ${data}\n\n`);
-  }
-  async beat(): Promise<void> {
-    if (await this.stillHolds()) this.#write(': keep\n\n');
-  }
-  #write(text: string): void {
-    if (this.#response.writableLength > mostUnreadBytes) this.#response.destroy();
-    else this.#response.write(text);
-  }
-  close(): void {
-    this.#response.end();
-  }
-}
-
-/** Streams that tell the same, woken together. */
-class Topic {
-  readonly streams = new Set<Stream>();
-  readonly #read: Watch['read'];
-  readonly #pause_milliseconds: number;
-  readonly #log: Logger;
-  #isAwake = false;
-  #isTelling = false;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-
-  constructor({ read, pause_milliseconds }: Watch, log: Logger) {
-    this.#read = read;
-    this.#pause_milliseconds = pause_milliseconds;
-    this.#log = log;
-  }
-  /** Looks now, or when the last look is long enough ago; what happens until then is one event. */
-  wake(): void {
-    this.#isAwake = true;
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    void this.#tell();
-  }
-  async #tell(): Promise<void> {
-    while (this.#isAwake) {
-      const since = performance.now() - this.#lookedAt;
-      if (since < this.#pause_milliseconds)
-        await pause(this.#pause_milliseconds - since, null, { ref: false });
-      this.#lookedAt = performance.now();
-      // Before it reads: a commit from here on wakes it again.
-      this.#isAwake = false;
-      try {
-        const data = JSON.stringify(await this.#read());
-        await Promise.all(Array.from(this.streams, (stream) => stream.tell(data)));
-      } catch (error) {
-        // The next commit or heartbeat looks again.
-        this.#log.warn({ err: error }, 'open pages were not told of a change');
-      }
-    }
-    this.#isTelling = false;
-  }
-}
-
-export class EventStreams {
-  readonly #ctx: Context;
-  readonly #topics = new Map<string, Topic>();
-  readonly #stopListening: () => void;
-  readonly #heartbeat: NodeJS.Timeout;
-
-  constructor(ctx: Context) {
-    this.#ctx = ctx;
-    this.#stopListening = ctx.db.listen(() => {
-      for (const topic of this.#topics.values()) topic.wake();
-    });
-    this.#heartbeat = setInterval(() => void this.beat(), heartbeat_seconds * 1000);
-    this.#heartbeat.unref();
-  }
-
-  /** How many streams are open. */
-  get size(): number {
-    return this.#all().length;
-  }
-
-  /** Errors: 503 when one of the owners, or all together, have too many open. */
-  rejectTooMany(owners: Watch['owners']): void {
-    const all = this.#all();
-    const isFull = ({ name, most }: Watch['owners'][number]) =>
-      all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= most;
-    if (all.length < most_in_all && !owners.some(isFull)) return;
-    throw unavailable('There are too many streams of events open; close some, or try later.');
-  }
-
-  /** Streams on a response whose head is written already. */
-  open(response: ServerResponse, watch: Watch): void {
-    // Gone before it was answered: nothing would ever take it off the list.
-    if (response.destroyed) return;
-    const stream = new Stream(watch, response);
-    const topic = this.#topics.get(watch.topic) ?? new Topic(watch, this.#ctx.log);
-    this.#topics.set(watch.topic, topic);
-    topic.streams.add(stream);
-    response.on('close', () => {
-      topic.streams.delete(stream);
-      if (topic.streams.size === 0) this.#topics.delete(watch.topic);
-    });
-    topic.wake();
-  }
-
-  /** Lets every page know that the server is there, and ends the streams of those who may not listen any more. */
-  async beat(): Promise<void> {
-    try {
-      await Promise.all(this.#all().map((stream) => stream.beat()));
-      for (const topic of this.#topics.values()) topic.wake();
-    } catch (error) {
-      // What cannot be asked is asked again: until then these streams tell nothing.
-      this.#ctx.log.warn({ err: error }, 'open pages were not asked whether they may stay');
-    }
-  }
-
-  /** Ends all streams; pages connect again elsewhere, or when the server is back. */
-  close(): void {
-    this.#stopListening();
-    clearInterval(this.#heartbeat);
-    for (const stream of this.#all()) stream.close();
-  }
-
-  #all(): Stream[] {
-    return Array.from(this.#topics.values()).flatMap((topic) => Array.from(topic.streams));
-  }
-}
-
-/** The streams of an app, ended when it closes. */
-function streamsOf(app: FastifyInstance, ctx: Context): EventStreams {
-  const streams = new EventStreams(ctx);
-  app.addHook('preClose', async () => streams.close());
-  return streams;
-}
-
-/** Answers a request with a stream. Errors: 503 when there are too many. */
-function sendEvents(
-  streams: EventStreams,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  watch: Watch,
-): FastifyReply {
-  if (request.method === 'HEAD') return reply.type('text/event-stream').send();
-  streams.rejectTooMany(watch.owners);
-  reply.hijack();
-  reply.raw.setTimeout(0);
-  reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream',
-    'x-accel-buffering': 'no',
-  });
-  reply.raw.flushHeaders();
-  streams.open(reply.raw, watch);
-  return reply;
-}
-
-const Events = (data: string) =>
-  Type.String({
-    description: `\`change\` events, the first at once; their data is ${data}. A comment every ${heartbeat_seconds} seconds.`,
-  });
-
-/** GET /console/events. */
-export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
+export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);
 
   app.get(
@@ -230,8 +34,8 @@ export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
         read: async () => {
-          const { account, network } = await ctx.stamps.current(account_id);
-          return { account, network };
+          const { account, usage, network } = await ctx.versions.current(account_id);
+          return { account: Math.max(account, usage), network };
         },
         pause_milliseconds: 100,
         owners: [
@@ -239,40 +43,6 @@ export function consoleEventRoutes(app: FastifyInstance, ctx: Context): void {
           { name: `account ${account_id}`, most: most_per_account },
         ],
         holds: () => sessionStillHolds(ctx.db, { account_id, session_id }, ctx.clock.now()),
-      });
-    },
-  );
-}
-
-/** GET /admin/events. */
-export function operatorEventRoutes(app: FastifyInstance, ctx: Context): void {
-  const streams = streamsOf(app, ctx);
-
-  app.get(
-    '/admin/events',
-    {
-      schema: {
-        summary: 'Hear when something has changed, as server-sent events',
-        description:
-          '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change.',
-        tags: ['Operator: network'],
-        response: {
-          200: Events('`{"network": REVISION, "revision": REVISION, "nodes": NUMBER}`'),
-          ...errors(400, 401, 503),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { hash } = request.operator;
-      return sendEvents(streams, request, reply, {
-        topic: 'network',
-        read: async () => {
-          const { network } = await ctx.stamps.current(networkVersion);
-          return { network, ...(await networkMarks(ctx.db)) };
-        },
-        pause_milliseconds: 500,
-        owners: [{ name: `operator ${hash}`, most: most_per_owner }],
-        holds: async () => (await findOperator(ctx.db, hash)) !== undefined,
       });
     },
   );

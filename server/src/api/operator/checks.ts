@@ -1,12 +1,12 @@
 // The /admin half of a request before its handler, and how the operator's handlers write and answer.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Account, requireAccountNamed } from '../../accounts/accounts.ts';
+import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, rejectNul } from '../../http/routing.ts';
-import { findOperator, noteOperatorUse, type Operator } from '../../operators/operators.ts';
+import { findOperator, type Operator } from '../../operators/operators.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
 
 declare module 'fastify' {
@@ -32,7 +32,7 @@ export async function authenticateOperator(
   const plausible = token.startsWith('ewo_') && tokenTextIsPlausible(token);
   const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashToken(token)) : undefined;
   if (!operator) throw tokenUnknown();
-  noteOperatorUse(ctx.db, operator, ctx.clock.now());
+  ctx.lastUsed.operator_tokens.note(networkVersion, operator.id, ctx.clock.now());
   return operator;
 }
 
@@ -59,11 +59,6 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
 /** The path of everything under one account. */
 export const AccountPath = Type.Object({ account: Type.String({ description: 'Account name.' }) });
 export type AccountPath = Static<typeof AccountPath>;
-
-/** A route's `find`: answers 404 before the body is read when the path's account is not there. */
-export function findAccount(ctx: Context): (request: FastifyRequest) => Promise<Account> {
-  return (request) => requireAccountNamed(ctx.db, (request.params as AccountPath).account);
-}
 
 /**
  * Runs a change by the operator in one transaction; resolves when it is durable. Errors: those of

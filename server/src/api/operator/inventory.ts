@@ -64,7 +64,7 @@ function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string })
   };
 }
 
-export function inventoryAdminRoutes(app: FastifyInstance, ctx: Context): void {
+export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
   app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (request, body, done) => {
     if (request.routeOptions.url === path) done(null, body);
     else done(badRequest('Content-Type: expected application/json.'), undefined);

@@ -1,0 +1,230 @@
+// The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context } from '../../context.ts';
+import { clientAddress } from '../../http/own_address.ts';
+import { logRequest } from '../../http/request_log.ts';
+import { jsonType } from '../../http/responses.ts';
+import type { Versions } from '../../versions.ts';
+import type { Session } from './authentication.ts';
+import type { RateLimiter } from './rate_limit.ts';
+
+/** The facts that end a response before its account changes. */
+export interface Freshness {
+  /** Epoch seconds from which time alone changes the response. */
+  valid_until?: number | undefined;
+  /** True when servers, exit IPs or health show in it. */
+  network?: boolean;
+  /** True when usage shows in it. */
+  usage?: boolean;
+}
+
+/** A 200 response to a GET, as ready bytes. */
+interface CachedResponse extends Required<Freshness> {
+  body: Buffer;
+  etag: string;
+  /** Ready for `writeHead`; the last one is the request id. */
+  headers: string[];
+  headersUnchanged: string[];
+  versions: Versions;
+  valid_until: number;
+  /** As the router names it. */
+  route: string;
+  bytes: number;
+}
+
+interface CachedSession extends Session {
+  responses: Map<string, CachedResponse>;
+  bytes: number;
+  used: boolean;
+}
+
+const sessionBytes = 1200;
+const responseBytes = 1000;
+/** The time until which a response holds that time alone does not change. */
+export const never = Number.MAX_SAFE_INTEGER;
+
+/** The first of these times, however many there are. */
+export function earliest(times: readonly number[]): number {
+  return times.reduce((first, time) => Math.min(first, time), never);
+}
+
+/**
+ * Remembers principals by their Authorization header, and under each the responses to its GETs by URL.
+ *
+ * - A response is served while the versions that show in it are those that were read before its data: the
+ *   account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
+ * - It is served ahead of the router, to a GET with no condition or with one plain tag in If-None-Match. Any
+ *   other request, and any response that does not hold, falls through to the router.
+ * - A hit counts as any request: rate limit, metrics, log line, last use of the API token.
+ * - Past `EXITWARD_CACHE_BYTES` the principals that were not used since the last round are forgotten.
+ */
+export class ResponseCache {
+  readonly #ctx: Context;
+  readonly #limiter: RateLimiter | undefined;
+  readonly #sessions = new Map<string, CachedSession>();
+  #bytes = 0;
+
+  constructor(ctx: Context, limiter: RateLimiter | undefined) {
+    this.#ctx = ctx;
+    this.#limiter = limiter;
+  }
+
+  /** The session that was remembered for this Authorization header; its versions may be old. */
+  session(authorization: string): Session | undefined {
+    return this.#sessions.get(authorization);
+  }
+
+  remember(authorization: string, session: Session): void {
+    this.forget(authorization);
+    const cached = { ...session, responses: new Map(), bytes: sessionBytes, used: true };
+    this.#sessions.set(authorization, cached);
+    this.#bytes += sessionBytes;
+    this.#makeRoom();
+  }
+
+  forget(authorization: string): void {
+    const old = this.#sessions.get(authorization);
+    if (!old) return;
+    this.#sessions.delete(authorization);
+    this.#bytes -= old.bytes;
+  }
+
+  /** Caches the response to a GET. `versions` were read before its data. */
+  store(
+    authorization: string,
+    url: string,
+    response: { body: string; etag: string; route: string },
+    { valid_until = never, network = false, usage = false }: Freshness,
+    versions: Versions,
+  ): void {
+    const session = this.#sessions.get(authorization);
+    if (!session || response.body.length > this.#ctx.config.cache_bytes / 8) return;
+    const body = Buffer.from(response.body);
+    const headersUnchanged = [
+      ...['etag', response.etag],
+      ...['cache-control', 'private, no-cache'],
+      ...['vary', 'authorization'],
+      ...['x-content-type-options', 'nosniff'],
+      ...['x-request-id', ''],
+    ];
+    const length = ['content-length', String(body.length)];
+    const bytes = body.length + url.length * 2 + responseBytes;
+    const added = bytes - (session.responses.get(url)?.bytes ?? 0);
+    session.responses.set(url, {
+      body,
+      etag: response.etag,
+      headers: ['content-type', jsonType, ...length, ...headersUnchanged],
+      headersUnchanged,
+      versions,
+      network,
+      usage,
+      valid_until: Math.min(valid_until, session.principal.token_expiry ?? never),
+      route: response.route,
+      bytes,
+    });
+    session.bytes += added;
+    this.#bytes += added;
+    this.#makeRoom();
+  }
+
+  /** Second chance: a session that was used since the last round goes to the back once. */
+  #makeRoom(): void {
+    for (const [authorization, session] of this.#sessions) {
+      if (this.#bytes <= this.#ctx.config.cache_bytes) return;
+      if (session.used) {
+        session.used = false;
+        this.#sessions.delete(authorization);
+        this.#sessions.set(authorization, session);
+      } else {
+        this.forget(authorization);
+      }
+    }
+  }
+
+  /** Serves the cached response to a request; calls `miss` where there is none that holds. */
+  serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    nextRequestId: () => string,
+    miss: () => void,
+  ): void {
+    const { authorization } = request.headers;
+    const session =
+      request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
+    const cached = session?.responses.get(request.url as string);
+    if (!session || !cached || !hasPlainCondition(request, cached.etag)) {
+      miss();
+      return;
+    }
+    const started = this.#ctx.clock.steady();
+    const finish = (versions: Versions) => {
+      if (!this.#holds(cached, versions) || !this.#isWithinLimit(session, response)) miss();
+      else this.#send(request, response, session, cached, nextRequestId(), started);
+    };
+    const versions = this.#ctx.versions.current(session.principal.account_id);
+    if (versions instanceof Promise) versions.then(finish, miss);
+    else finish(versions);
+  }
+
+  #holds(cached: CachedResponse, versions: Versions): boolean {
+    return (
+      versions.account === cached.versions.account &&
+      (!cached.network || versions.network === cached.versions.network) &&
+      (!cached.usage || versions.usage === cached.versions.usage) &&
+      !versions.maintenance &&
+      this.#ctx.clock.now() < cached.valid_until
+    );
+  }
+
+  /** Counts the request. Over the limit the router rejects it; that it counts it again changes nothing there. */
+  #isWithinLimit({ principal }: Session, response: ServerResponse): boolean {
+    const rate = this.#limiter?.take(principal);
+    if (!rate) return true;
+    if (rate.allowed) response.setHeaders(new Map(Object.entries(rate.headers)));
+    return rate.allowed;
+  }
+
+  #send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    session: CachedSession,
+    cached: CachedResponse,
+    request_id: string,
+    started: number,
+  ): void {
+    const { clock, metrics, lastUsed, config } = this.#ctx;
+    const { account_id, account_name, token_id, token_name } = session.principal;
+    const isUnchanged = request.headers['if-none-match'] === cached.etag;
+    const status = isUnchanged ? 304 : 200;
+    const headers = isUnchanged ? cached.headersUnchanged : cached.headers;
+    headers[headers.length - 1] = request_id;
+    session.used = true;
+    lastUsed.api_tokens.note(account_id, token_id, clock.now());
+    metrics.noteHit(cached.route, status);
+    response.writeHead(status, headers);
+    if (isUnchanged) response.end();
+    else response.end(cached.body);
+    if (config.log_requests !== 'all') return;
+    response.once('close', () =>
+      logRequest(this.#ctx, {
+        request_id,
+        method: 'GET',
+        route: cached.route,
+        status,
+        seconds: clock.steady() - started,
+        address: clientAddress(request, config.trusted_proxies),
+        account: account_name,
+        token_name,
+      }),
+    );
+  }
+}
+
+/** No condition, the one tag, or one other: the router knows lists of tags, weak ones and `*`. */
+function hasPlainCondition({ headers }: IncomingMessage, etag: string): boolean {
+  const ifNoneMatch = headers['if-none-match'];
+  return (
+    headers['if-match'] === undefined &&
+    (ifNoneMatch === undefined || ifNoneMatch === etag || /^"[^",]*"$/.test(ifNoneMatch))
+  );
+}

@@ -1,0 +1,39 @@
+// The /node half of a request before its handler: the token, the path and the query; and the actor behind a report.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Context } from '../../context.ts';
+import type { Actor } from '../../db/database.ts';
+import { methodNotAllowed } from '../../errors.ts';
+import { isUnder, rejectNul } from '../../http/routing.ts';
+import { authenticateNode, type Node } from '../../nodes/nodes.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    node: Node;
+  }
+}
+
+export const tags = ['Nodes'];
+
+/** A code is the credential of the one, and the other tells clients only the address that they are seen as. */
+const withoutToken = ['/node/join', '/node/echo'];
+
+/** Adds the checks, in the order of the rulings: 401, 404, 405, then the body's 400. */
+export function addNodeChecks(app: FastifyInstance, ctx: Context): void {
+  app.decorateRequest('node', null as never);
+  app.addHook('onRequest', async (request) => {
+    if (!isUnder('/node', request)) return;
+    if (withoutToken.includes(request.routeOptions.url ?? '')) return;
+    const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    request.node = await authenticateNode(ctx.db, ctx.secrets, token);
+    const { allow } = request.routeOptions.config;
+    rejectNul(request, 'path');
+    if (allow) throw methodNotAllowed(request.method, allow);
+    rejectNul(request, 'query');
+  });
+}
+
+/** The node behind a request; a machine that joins has no name yet. */
+export function actorOf(request: FastifyRequest): Actor {
+  const name = request.node?.name ?? 'joining';
+  return { kind: 'node', name, address: request.ip, request_id: request.id };
+}

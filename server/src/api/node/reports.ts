@@ -1,0 +1,191 @@
+// POST /node/usage, last-used, health and answers: the reports of a node.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { canonicalAddress } from '../../address.ts';
+import type { Context } from '../../context.ts';
+import {
+  EmptyQuery,
+  errors,
+  Integer,
+  largeBodyLimit,
+  NoContent,
+  OneOf,
+  Strict,
+  Text,
+} from '../../http/fields.ts';
+import { sendJson, sendNothing } from '../../http/responses.ts';
+import {
+  type Answer,
+  answerQuestion,
+  reportHealth,
+  reportUsage,
+  servedAccounts,
+  type UsageReport,
+} from '../../nodes/nodes.ts';
+import type { HealthStatus } from '../../servers/servers.ts';
+import { actorOf, tags } from './checks.ts';
+
+const UsageBatch = Strict({
+  boot: Text("One run of the agent's journal.", 64),
+  seq: Integer('Number of the batch in that run; above that of the one before.'),
+  rows: Type.Array(
+    Strict({
+      account: Integer('Account id.', 1),
+      user: Integer('User id.', 1),
+      at: Integer('When the traffic was, epoch seconds.', 1),
+      up: Integer('Bytes from the client.', 0, 2 ** 50),
+      down: Integer('Bytes to the client.', 0, 2 ** 50),
+    }),
+    { maxItems: 20_000 },
+  ),
+});
+const LastUsed = Strict({
+  uses: Type.Array(
+    Strict({
+      account: Integer('Account id.', 1),
+      entry: Integer('Id of the authlist entry.', 1),
+      at: Integer('When it last let a connection in, epoch seconds.', 1),
+    }),
+    { maxItems: 5000 },
+  ),
+});
+const Health = Strict({
+  exit_ips: Type.Array(
+    Strict({
+      ip: Text('Exit IP address of this server.', 64),
+      status: Type.Union(['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status))),
+      checked_at: Integer('Epoch seconds of the check.', 1),
+    }),
+    { maxItems: 1000 },
+  ),
+});
+const Answered = Strict({
+  id: Integer('Id of the question, from its record.', 1),
+  answer: Strict({
+    verdict: OneOf(
+      ['allow', 'challenge', 'deny'],
+      'Let through, asked for credentials, or turned away.',
+    ),
+    status: Integer('The HTTP status that the client would get.', 100, 599),
+    reason: Type.String({
+      pattern: '^[a-z][a-z0-9_]{0,63}$',
+      description: 'One word: how the user was known (`authlist`, `token`), or why not.',
+    }),
+    message: Text('What the client would be told.', 1000),
+    rule: Type.Optional(Text('The record or rule that decided.', 1000)),
+    account: Type.Optional(Text('Name of the account that the connection belongs to.')),
+    user: Type.Optional(Text('Name of its user.')),
+    exit_ip: Type.Optional(Text('The address that it would leave from.', 64)),
+    dial: Type.Optional(Text('What it would connect to.', 300)),
+    revision: Integer('What the node has applied.'),
+  }),
+});
+
+export function reportRoutes(app: FastifyInstance, ctx: Context): void {
+  app.post<{ Body: UsageReport }>(
+    '/node/usage',
+    {
+      bodyLimit: largeBodyLimit,
+      schema: {
+        summary: 'Report a batch of usage; sending it again counts nothing twice',
+        tags,
+        body: UsageBatch,
+        response: {
+          200: Type.Object({
+            counted: Type.Boolean({
+              description: 'False when this batch, or a later one of its run, was counted before.',
+            }),
+            left_out: Type.Array(
+              Integer('Index of a row whose account or user this server does not serve.'),
+            ),
+          }),
+          ...errors(400, 401),
+        },
+      },
+    },
+    async (request, reply) => {
+      const outcome = await ctx.db.write(actorOf(request), (tx) =>
+        reportUsage(tx, request.node.id, request.body),
+      );
+      return sendJson(reply, outcome);
+    },
+  );
+
+  type LastUsedRequest = FastifyRequest<{ Body: Static<typeof LastUsed> }>;
+  const noteLastUsed = async (request: LastUsedRequest, reply: FastifyReply) => {
+    const { uses } = request.body;
+    const now = ctx.clock.now();
+    const named = uses.map(({ account }) => account);
+    const served = await servedAccounts(ctx.db, request.node, named);
+    for (const { account, entry, at } of uses) {
+      if (!served.has(account)) continue;
+      ctx.lastUsed.authlist_entries.note(account, entry, Math.min(at, now));
+    }
+    return sendNothing(reply);
+  };
+  app.post(
+    '/node/last-used',
+    {
+      bodyLimit: largeBodyLimit,
+      schema: {
+        summary: 'Report when authlist entries last let a connection in',
+        tags,
+        body: LastUsed,
+        response: { 204: NoContent, ...errors(400, 401) },
+      },
+    },
+    noteLastUsed,
+  );
+  // The path that older agents report to.
+  app.post(
+    '/node/uses',
+    {
+      bodyLimit: largeBodyLimit,
+      schema: { hide: true, body: LastUsed, querystring: EmptyQuery },
+    },
+    noteLastUsed,
+  );
+
+  app.post<{ Body: Static<typeof Health> }>(
+    '/node/health',
+    {
+      schema: {
+        summary: 'Report the health of exit IPs',
+        tags,
+        body: Health,
+        response: {
+          200: Type.Object({ known: Integer("How many of the exit IPs are this server's.") }),
+          ...errors(400, 401),
+        },
+      },
+    },
+    async (request, reply) => {
+      const known = await ctx.db.write(actorOf(request), (tx) => {
+        const reports = request.body.exit_ips.map(({ ip, status, checked_at }) => ({
+          ip: canonicalAddress(ip) ?? ip,
+          status: status as HealthStatus,
+          status_time: Math.min(checked_at, tx.now),
+        }));
+        return reportHealth(tx, request.node, reports, ctx.config.health_stale_seconds);
+      });
+      return sendJson(reply, { known });
+    },
+  );
+
+  app.post<{ Body: { id: number; answer: Answer } }>(
+    '/node/answers',
+    {
+      schema: {
+        summary: "Answer an operator's question; the first answer counts",
+        tags,
+        body: Answered,
+        response: { 204: NoContent, ...errors(400, 401, 404) },
+      },
+    },
+    async (request, reply) => {
+      const { id, answer } = request.body;
+      await ctx.db.write(actorOf(request), (tx) => answerQuestion(tx, request.node.id, id, answer));
+      return sendNothing(reply);
+    },
+  );
+}

@@ -1,0 +1,70 @@
+// GET /node/changes: the change stream of a node, as server-sent events.
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { Context } from '../../context.ts';
+import { badRequest, conflict } from '../../errors.ts';
+import { errors, Strict, Text } from '../../http/fields.ts';
+import { Feed } from '../../nodes/feed.ts';
+import { acknowledge } from '../../nodes/nodes.ts';
+import { actorOf, tags } from './checks.ts';
+
+const FromQuery = Strict({
+  since: Type.Optional(
+    Text('`EPOCH:REVISION` to resume after; the Last-Event-ID header wins.', 100),
+  ),
+});
+
+export function streamRoutes(app: FastifyInstance, ctx: Context): void {
+  const feed = new Feed(ctx);
+  ctx.metrics.countStreams(() => feed.size);
+  app.addHook('preClose', async () => feed.close());
+
+  app.get<{ Querystring: Static<typeof FromQuery> }>(
+    '/node/changes',
+    {
+      schema: {
+        summary: 'The ordered stream of changes, as server-sent events',
+        tags,
+        querystring: FromQuery,
+        response: {
+          200: Type.String({
+            description:
+              '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.',
+          }),
+          ...errors(400, 401, 409),
+        },
+      },
+    },
+    async (request, reply) => {
+      const from = String(request.headers['last-event-id'] ?? request.query.since ?? '');
+      const match = /^([\w-]{1,64}):(\d{1,16})$/.exec(from);
+      if (!match?.[1])
+        throw badRequest(
+          'Last-Event-ID: expected EPOCH:REVISION, as in the snapshot and in event ids.',
+        );
+      const [epoch, revision] = [match[1], Number(match[2])];
+      await ctx.db.write(actorOf(request), (tx) =>
+        acknowledge(tx, request.node.id, epoch, revision),
+      );
+      reply.raw.setTimeout(0);
+      request.raw.socket.setNoDelay(true);
+      const headers = {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-request-id': request.id,
+        'x-accel-buffering': 'no',
+      };
+      if (!(await feed.reaches(epoch, revision))) {
+        throw conflict(
+          'The log of changes does not reach back to this revision, or tells too much since; take a new snapshot.',
+          { code: 'snapshot_needed' },
+        );
+      }
+      reply.hijack();
+      reply.raw.writeHead(200, headers);
+      reply.raw.flushHeaders();
+      feed.open(request.node, reply.raw, epoch, revision);
+      return reply;
+    },
+  );
+}

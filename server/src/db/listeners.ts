@@ -1,0 +1,32 @@
+// The listeners to commits: as long as there is one, the engine looks for commits of other processes.
+
+export class Listeners {
+  readonly #listeners = new Set<() => void>();
+  readonly #lookForOthers: () => () => void;
+  #stopLooking: (() => void) | undefined;
+
+  /** `lookForOthers` starts to look, and answers the function that stops it. */
+  constructor(lookForOthers: () => () => void) {
+    this.#lookForOthers = lookForOthers;
+  }
+
+  /** Answers the function that takes the listener off. */
+  add(heard: () => void): () => void {
+    this.#listeners.add(heard);
+    this.#stopLooking ??= this.#lookForOthers();
+    return () => {
+      this.#listeners.delete(heard);
+      if (this.#listeners.size === 0) this.close();
+    };
+  }
+
+  /** There was a commit, or there may have been one. */
+  notify(): void {
+    for (const heard of this.#listeners) heard();
+  }
+
+  close(): void {
+    this.#stopLooking?.();
+    this.#stopLooking = undefined;
+  }
+}

@@ -1,0 +1,22 @@
+// The log line of a request: the same for each audience, and for a response out of the cache.
+import type { Logger } from 'pino';
+
+/** Nothing of the request's headers or body is in it. */
+export interface RequestLine {
+  request_id: string;
+  method: string;
+  /** As the router names it: no value out of the path or the query. */
+  route: string;
+  status: number;
+  /** From the request's arrival to the end of its response. */
+  seconds: number;
+  address: string;
+  /** The principal, as far as it is known. */
+  account?: string;
+  token_name?: string;
+  user?: string;
+}
+
+export function logRequest({ log }: { log: Logger }, { seconds, ...line }: RequestLine): void {
+  log.info({ ...line, milliseconds: Math.round(seconds * 10_000) / 10 }, 'request');
+}

@@ -1,0 +1,80 @@
+// When API tokens, operator tokens, sessions and authlist entries were last used: collected in memory, written once a minute.
+import type { Context } from './context.ts';
+import type { Actor, Transaction } from './db/database.ts';
+
+/** The last use of one record of an account (0: of the network). */
+export interface Use {
+  account_id: number;
+  id: number;
+  /** Epoch seconds. */
+  at: number;
+}
+
+/** Writes uses down. A record that is gone is left out; a later time that is known stays. */
+export type WriteUses = (tx: Transaction, uses: readonly Use[]) => Promise<unknown>;
+
+const actor: Actor = { kind: 'system', name: 'last-used', address: '', request_id: '' };
+/** Small transactions: no other writer waits long behind them. */
+const batch = 500;
+
+/** The uses of one kind of record since they were last written. Grows with the records alone, not with the requests. */
+class Collector {
+  #uses = new Map<number, Map<number, number>>();
+  readonly #write: WriteUses;
+
+  constructor(write: WriteUses) {
+    this.#write = write;
+  }
+
+  note(account_id: number, id: number, at: number): void {
+    let ofAccount = this.#uses.get(account_id);
+    if (!ofAccount) {
+      ofAccount = new Map();
+      this.#uses.set(account_id, ofAccount);
+    }
+    if (at > (ofAccount.get(id) ?? 0)) ofAccount.set(id, at);
+  }
+
+  /** What cannot be written is kept for the next time. */
+  async write({ db, log }: Pick<Context, 'db' | 'log'>): Promise<void> {
+    const uses: Use[] = Array.from(this.#uses).flatMap(([account_id, ofAccount]) =>
+      Array.from(ofAccount, ([id, at]) => ({ account_id, id, at })),
+    );
+    this.#uses = new Map();
+    try {
+      while (uses.length > 0) {
+        await db.write(actor, (tx) => this.#write(tx, uses.slice(0, batch)));
+        uses.splice(0, batch);
+      }
+    } catch (error) {
+      for (const { account_id, id, at } of uses) this.note(account_id, id, at);
+      log.warn({ err: error }, 'last uses could not be written');
+    }
+  }
+}
+
+/** A collector for each kind of record. A process that is killed loses the uses of its last minute. */
+export class LastUsed {
+  readonly api_tokens: Collector;
+  readonly operator_tokens: Collector;
+  readonly sessions: Collector;
+  readonly authlist_entries: Collector;
+
+  constructor(writers: Record<keyof Omit<LastUsed, 'write'>, WriteUses>) {
+    this.api_tokens = new Collector(writers.api_tokens);
+    this.operator_tokens = new Collector(writers.operator_tokens);
+    this.sessions = new Collector(writers.sessions);
+    this.authlist_entries = new Collector(writers.authlist_entries);
+  }
+
+  async write(ctx: Pick<Context, 'db' | 'log'>): Promise<void> {
+    for (const one of [
+      this.api_tokens,
+      this.operator_tokens,
+      this.sessions,
+      this.authlist_entries,
+    ]) {
+      await one.write(ctx);
+    }
+  }
+}
