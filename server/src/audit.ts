@@ -6,7 +6,7 @@ export interface AuditEntry {
   account_id: number | null;
   /** The verb and the record in words: `override.create`. */
   action: string;
-  /** What was changed, as a person would name it: `authlist/12`. */
+  /** The record that was changed, as a person would name it: `authlist/12`. */
   target: string;
   /** The record before and after; never a secret. */
   before?: unknown;

@@ -48,7 +48,7 @@ export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
 }
 
-/** Who holds an address, in any spelling, on each port scheme. Errors: 400 for what is no address. */
+/** The entry that holds an address, in any spelling, on each port scheme. Errors: 400 for a text that is no address. */
 export async function findClaims(db: Reader, ip: string, now: number): Promise<store.NamedClaim[]> {
   const canonical = canonicalAddress(ip);
   if (canonical === undefined) {

@@ -18,7 +18,7 @@ import {
 export type Flag = keyof Person['flags'];
 
 /**
- * Who may call a route: anybody; or who is signed in and has one of these flags (none named: everybody
+ * The people who may call a route: anybody; or who is signed in and has one of these flags (none named: everybody
  * who is signed in). `record`: it changes the account's records, which takes a contract that holds.
  */
 export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: boolean };
@@ -29,7 +29,7 @@ declare module 'fastify' {
     console?: ConsoleAccess;
   }
   interface FastifyRequest {
-    /** Who is signed in, on every path under /console that is not open. */
+    /** The person who is signed in, on every path under /console that is not open. */
     person: Person;
   }
 }

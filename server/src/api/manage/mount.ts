@@ -25,7 +25,7 @@ interface ManageFacts<Params extends TSchema, Body extends TSchema, Query extend
   find?: (scope: Scope, names: Static<Params>, request: FastifyRequest) => unknown;
 }
 
-/** What a file of routes works with. */
+/** The means that a file of routes works with. */
 export interface Mount {
   ctx: Context;
   audience: Audience;

@@ -1,4 +1,4 @@
-// Who asks, about which account, and what they may: the routes of this folder are written once, for an account's people and for operators.
+// Scopes: who asks, about which account, and what they may. The routes of this folder are written once, for an account's people and for operators.
 import type { FastifyRequest } from 'fastify';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { AuthlistRules } from '../../authlist/authlist.ts';

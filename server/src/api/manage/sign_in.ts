@@ -25,7 +25,7 @@ export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
     noun: 'users',
     may: ['admin'],
     params: UserPath,
-    /** Who is no admin hears the same of users that are there and of others. */
+    /** A user who is no admin hears the same of users that are there and of others. */
     find: (scope: Scope, names: UserPath) => {
       requireAdmin(scope);
       return userOf(ctx.db, scope, names);

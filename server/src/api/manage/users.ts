@@ -72,7 +72,7 @@ const never: SignInFacts = {
 export function userRoutes({ ctx, audience, route, write }: Mount): void {
   const noun = 'users';
   const adminsAndSelf = ['admin', 'proxy'] as const;
-  /** Who is no admin hears the same of users that are there and of others. */
+  /** A user who is no admin hears the same of users that are there and of others. */
   const find = (scope: Scope, names: UserPath) => {
     requireSelf(scope, names.user, 'name');
     return userOf(ctx.db, scope, names);

@@ -11,7 +11,7 @@ import { tokenTextIsPlausible } from '../../token_text.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls, on every path under /admin. */
+    /** The operator who calls, on every path under /admin. */
     operator: Operator;
   }
 }

@@ -1,4 +1,4 @@
-// What the operator says of a server and of an exit IP: one schema for each field, and its rule in words.
+// The fields of a server and of an exit IP, as operators write them: one schema for each, and its rule in words.
 import { Type } from 'typebox';
 import { Integer, Name, OneOf, Text } from '../../http/fields.ts';
 import { services } from '../../servers/servers.ts';
@@ -29,7 +29,7 @@ export const exitFields = {
   port_base: Integer('Value added to the bases of a port scheme to reach this IP.', 0, 499),
 };
 
-/** What each field takes, in words, for reports that name every fault. */
+/** The rule of each field in words, for reports that name every fault. */
 export const expected = {
   name: 'a short name of letters, digits and . _ @ -, at most 63 characters',
   hostname: 'one full hostname',
