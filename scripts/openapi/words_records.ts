@@ -1,4 +1,4 @@
-// What the OpenAPI document says of an account's records under /console, beyond the routes' schemas.
+// The words of an account's records under /console, beyond the routes' schemas.
 import type { OperationWords } from './words.ts';
 
 const notAlone =
@@ -14,12 +14,12 @@ export const recordWords: Record<string, OperationWords> = {
   'get /console/audit': { record: 'AuditEntry' },
   'get /console/events': {
     id: 'console_events',
-    answers: 'text/event-stream',
+    contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, of this session or of all.' },
   },
   'get /admin/events': {
     id: 'admin_events',
-    answers: 'text/event-stream',
+    contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, with this token or of all.' },
   },
 

@@ -23,6 +23,7 @@ export const errorCodes = [
   'token_read_only',
   'other_variant',
   'rate_limited',
+  'too_many_streams',
   'maintenance',
   'idempotency_mismatch',
   // Nodes.

@@ -1,4 +1,4 @@
-// Live pages: streams of server-sent events that tell when what a page shows has changed, not what.
+// Live pages: streams of server-sent events that say that the records of a page have changed, not how.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,40 +15,40 @@ const heartbeat_seconds = 15;
 const most_per_owner = 16;
 const most_per_account = 64;
 const most_in_all = 1000;
-/** A page that has left so much unread is not there any more, or will read it all anew. */
+/** A page that has left so much unread is gone, or will read it all anew. */
 const mostUnreadBytes = 16 * 1024;
 
-/** What one stream tells, and to whom. */
+/** The data of one stream, and its owners. */
 export interface Watch {
-  /** Streams of one topic tell the same: it is read once for all of them. */
+  /** Streams of one topic send the same data: it is read once for all of them. */
   topic: string;
-  /** What is told, and again whenever it has changed. */
+  /** Reads the data that is sent, and sent again whenever it has changed. */
   read: () => Promise<unknown>;
   /** The least time between two events. */
   pause_milliseconds: number;
-  /** Whose stream it is, and how many each of these may have: a user and the account, or an operator's token. */
+  /** The owners of the stream, and how many each may have: a user and the account, or an operator's token. */
   owners: ReadonlyArray<{ name: string; most: number }>;
-  /** Whether its owner may still listen; asked again before each event, and at each heartbeat. */
+  /** Whether its owner may still listen; checked before each event, and at each heartbeat. */
   holds: () => Promise<boolean>;
 }
 
-class Stream {
+class PageStream {
   readonly watch: Watch;
   readonly #response: ServerResponse;
-  #told = '';
+  #sent = '';
 
   constructor(watch: Watch, response: ServerResponse) {
     this.watch = watch;
     this.#response = response;
   }
-  /** Ends the stream of an owner who may not listen any more; answers whether it is open still. */
+  /** Ends the stream of an owner who may not listen any more; returns whether it is open still. */
   async stillHolds(): Promise<boolean> {
     if (!(await this.watch.holds())) this.close();
     return !this.#response.destroyed && !this.#response.writableEnded;
   }
-  async tell(data: string): Promise<void> {
-    if (data === this.#told || !(await this.stillHolds())) return;
-    this.#told = data;
+  async send(data: string): Promise<void> {
+    if (data === this.#sent || !(await this.stillHolds())) return;
+    this.#sent = data;
     this.#write(`event: change\ndata: ${data}\n\n`);
   }
   async beat(): Promise<void> {
@@ -63,14 +63,14 @@ class Stream {
   }
 }
 
-/** Streams that tell the same, woken together. */
+/** Streams that send the same data, woken together. */
 class Topic {
-  readonly streams = new Set<Stream>();
+  readonly streams = new Set<PageStream>();
   readonly #read: Watch['read'];
   readonly #pause_milliseconds: number;
   readonly #log: Logger;
   #isAwake = false;
-  #isTelling = false;
+  #isSending = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ read, pause_milliseconds }: Watch, log: Logger) {
@@ -81,11 +81,11 @@ class Topic {
   /** Looks now, or when the last look is long enough ago; what happens until then is one event. */
   wake(): void {
     this.#isAwake = true;
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    void this.#tell();
+    if (this.#isSending) return;
+    this.#isSending = true;
+    void this.#send();
   }
-  async #tell(): Promise<void> {
+  async #send(): Promise<void> {
     while (this.#isAwake) {
       const since = performance.now() - this.#lookedAt;
       if (since < this.#pause_milliseconds)
@@ -95,17 +95,17 @@ class Topic {
       this.#isAwake = false;
       try {
         const data = JSON.stringify(await this.#read());
-        await Promise.all(Array.from(this.streams, (stream) => stream.tell(data)));
+        await Promise.all(Array.from(this.streams, (stream) => stream.send(data)));
       } catch (error) {
         // The next commit or heartbeat looks again.
-        this.#log.warn({ err: error }, 'open pages were not told of a change');
+        this.#log.warn({ err: error }, 'a change was not sent to open pages');
       }
     }
-    this.#isTelling = false;
+    this.#isSending = false;
   }
 }
 
-export class EventStreams {
+export class PageStreams {
   readonly #ctx: Context;
   readonly #topics = new Map<string, Topic>();
   readonly #stopListening: () => void;
@@ -131,14 +131,16 @@ export class EventStreams {
     const isFull = ({ name, most }: Watch['owners'][number]) =>
       all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= most;
     if (all.length < most_in_all && !owners.some(isFull)) return;
-    throw unavailable('There are too many streams of events open; close some, or try later.');
+    throw unavailable('There are too many streams of events open; close some, or try later.', 5, {
+      code: 'too_many_streams',
+    });
   }
 
   /** Streams on a response whose head is written already. */
   open(response: ServerResponse, watch: Watch): void {
-    // Gone before it was answered: nothing would ever take it off the list.
+    // Gone before its response began: nothing would ever take it off the list.
     if (response.destroyed) return;
-    const stream = new Stream(watch, response);
+    const stream = new PageStream(watch, response);
     const topic = this.#topics.get(watch.topic) ?? new Topic(watch, this.#ctx.log);
     this.#topics.set(watch.topic, topic);
     topic.streams.add(stream);
@@ -155,8 +157,8 @@ export class EventStreams {
       await Promise.all(this.#all().map((stream) => stream.beat()));
       for (const topic of this.#topics.values()) topic.wake();
     } catch (error) {
-      // What cannot be asked is asked again: until then these streams tell nothing.
-      this.#ctx.log.warn({ err: error }, 'open pages were not asked whether they may stay');
+      // The next heartbeat asks again: until then these streams send nothing.
+      this.#ctx.log.warn({ err: error }, 'open pages were not checked for whether they may stay');
     }
   }
 
@@ -167,21 +169,21 @@ export class EventStreams {
     for (const stream of this.#all()) stream.close();
   }
 
-  #all(): Stream[] {
+  #all(): PageStream[] {
     return Array.from(this.#topics.values()).flatMap((topic) => Array.from(topic.streams));
   }
 }
 
 /** The streams of an app, ended when it closes. */
-function streamsOf(app: FastifyInstance, ctx: Context): EventStreams {
-  const streams = new EventStreams(ctx);
+function streamsOf(app: FastifyInstance, ctx: Context): PageStreams {
+  const streams = new PageStreams(ctx);
   app.addHook('preClose', async () => streams.close());
   return streams;
 }
 
-/** Answers a request with a stream. Errors: 503 when there are too many. */
+/** Responds to a request with a stream. Errors: 503 when there are too many. */
 function sendEvents(
-  streams: EventStreams,
+  streams: PageStreams,
   request: FastifyRequest,
   reply: FastifyReply,
   watch: Watch,
