@@ -1,4 +1,4 @@
-// What migrations make of what is there.
+// Migrations: the records of an older program, as a new one finds them.
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Database } from '../src/db/database.ts';
@@ -32,5 +32,25 @@ eachDatabase((database) => {
       { node_id: 2, boot: 'a', seq: 4, at: 40 },
     ]);
     await expect(db.all('select * from usage_batches')).rejects.toThrow();
+  });
+
+  test('versions stay as they are when they get their name, and usage begins one of its own', async () => {
+    const db = await openDatabase(await database.url(), { clock: systemClock });
+    open.push(db);
+    // A database as the program before the sixth migration left it, as far as that one looks.
+    await db.script([
+      'create table migrations (id bigint primary key, name text not null)',
+      "insert into migrations values (1, 'network'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e')",
+      ...network(db.engine),
+      "insert into network (id, epoch, revision) values (1, 'e', 12)",
+      'insert into stamps (account_id, revision, contract_revision) values (0, 3, 0), (1, 12, 7)',
+    ]);
+    expect(await migrate(db)).toEqual(['versions']);
+    expect(await db.all('select * from versions order by account_id')).toEqual([
+      { account_id: 0, revision: 3, contract_revision: 0, usage_revision: 0 },
+      { account_id: 1, revision: 12, contract_revision: 7, usage_revision: 0 },
+    ]);
+    // An old process fails at its first write; it does not go on beside new ones.
+    await expect(db.all('select * from stamps')).rejects.toThrow();
   });
 });

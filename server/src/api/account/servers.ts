@@ -17,7 +17,7 @@ import {
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest, never } from './response_cache.ts';
-import { addRead } from './route.ts';
+import { accountOf, Routes } from './route.ts';
 
 const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
 const Title = Type.Optional(
@@ -206,6 +206,7 @@ function firstStale(servers: ContractServer[], stale_seconds: number, now: numbe
 }
 
 export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  const routes = new Routes(app, ctx);
   const stale_seconds = ctx.config.health_stale_seconds;
 
   async function contractServers(
@@ -234,9 +235,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     };
   }
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/servers',
     {
       summary: 'Every server of the network',
@@ -256,9 +255,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/contract/servers',
     {
       summary: 'The servers added to the contract',
@@ -275,14 +272,12 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/contract/servers/:server',
     {
       find: (request) => {
         const { server } = request.params as ServerPath;
-        return requireContractServer(ctx.db, request.session.principal.account_id, server);
+        return requireContractServer(ctx.db, accountOf(request), server);
       },
       summary: 'One server of the contract',
       tags: ['Contract servers'],
