@@ -1,13 +1,9 @@
 // Fills a database with a network for measuring: accounts with authlist entries, quickly.
 import { createAccount } from '../server/src/accounts/accounts.ts';
 import type { Context } from '../server/src/context.ts';
+import { setContractServer } from '../server/src/contract_servers/contract_servers.ts';
 import type { Actor } from '../server/src/db/database.ts';
-import {
-  addExitIp,
-  createServer,
-  type Server,
-  setContractServer,
-} from '../server/src/servers/servers.ts';
+import { addExitIp, createServer, type Server } from '../server/src/servers/servers.ts';
 import { createUser } from '../server/src/users/users.ts';
 
 export const bench: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };

@@ -9,6 +9,7 @@ import { joinNetwork, readIdentity } from '../agent/src/identity.ts';
 import { type Running as Agent, runAgent } from '../agent/src/main.ts';
 import { pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import type { Context } from '../server/src/context.ts';
+import { setContractServer } from '../server/src/contract_servers/contract_servers.ts';
 import type { Running } from '../server/src/main.ts';
 import { createInvite, listNodes } from '../server/src/nodes/nodes.ts';
 import {
@@ -16,7 +17,6 @@ import {
   createServer,
   listServers,
   requireServer,
-  setContractServer,
 } from '../server/src/servers/servers.ts';
 import { startOrigin } from './origin.ts';
 import { demo } from './seed.ts';

@@ -3,7 +3,12 @@ import { readFileSync } from 'node:fs';
 import { type Account, createAccount, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { createEntry } from '../server/src/authlist/authlist.ts';
 import type { Context } from '../server/src/context.ts';
+import {
+  serversOfContract,
+  setContractServer,
+} from '../server/src/contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from '../server/src/db/database.ts';
+import { setGeoStatuses } from '../server/src/geo/geo.ts';
 import { createOverride } from '../server/src/overrides/overrides.ts';
 import {
   addExitIp,
@@ -13,9 +18,6 @@ import {
   type NewServer,
   recordHealth,
   requireServer,
-  serversOfContract,
-  setContractServer,
-  setGeoStatuses,
 } from '../server/src/servers/servers.ts';
 import { recordUsage, type UsageBucket } from '../server/src/usage/usage.ts';
 import {

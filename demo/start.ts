@@ -1,11 +1,12 @@
 // `npm start`: the server with a demo network, and what to try first, ready to copy.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listApiTokens, pageOfAccounts, viewApiToken } from '../server/src/accounts/accounts.ts';
+import { pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { presentUser } from '../server/src/api/account/users.ts';
+import { listApiTokens, viewApiToken } from '../server/src/api_tokens/api_tokens.ts';
+import { serversOfContract } from '../server/src/contract_servers/contract_servers.ts';
 import type { Running } from '../server/src/main.ts';
 import { runUntilStopped } from '../server/src/process.ts';
-import { serversOfContract } from '../server/src/servers/servers.ts';
 import { createSignInLink } from '../server/src/sign_in/sign_in.ts';
 import { listActiveUsers, listUsers } from '../server/src/users/users.ts';
 import { type DemoNode, type DemoProxy, readPortBase, seedNode, startNode } from './node.ts';

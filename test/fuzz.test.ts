@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../scripts/openapi/document.ts';
 import type { Document } from '../scripts/openapi/shapes.ts';
-import { createApiToken } from '../server/src/accounts/accounts.ts';
+import { createApiToken } from '../server/src/api_tokens/api_tokens.ts';
 import type { BuiltAccount } from '../server/test/builders.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { basic, startTestApp, type TestApp } from '../server/test/harness.ts';

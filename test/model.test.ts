@@ -1,18 +1,15 @@
 // Random histories of the account API on SQLite, on PostgreSQL and in a model: all three agree on every answer.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  changeAccount,
-  createApiToken,
-  createPortScheme,
-  requireAccountNamed,
-} from '../server/src/accounts/accounts.ts';
-import { runAllJobs } from '../server/src/jobs.ts';
+import { changeAccount, requireAccountNamed } from '../server/src/accounts/accounts.ts';
+import { createApiToken } from '../server/src/api_tokens/api_tokens.ts';
 import {
   removeContractServer,
-  requireServer,
   setContractServer,
-} from '../server/src/servers/servers.ts';
+} from '../server/src/contract_servers/contract_servers.ts';
+import { runAllJobs } from '../server/src/jobs.ts';
+import { createPortScheme } from '../server/src/port_schemes/port_schemes.ts';
+import { requireServer } from '../server/src/servers/servers.ts';
 import { changeUser, requireUserNamed } from '../server/src/users/users.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { type Answer, startTestApp, type TestApp } from '../server/test/harness.ts';

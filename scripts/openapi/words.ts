@@ -231,35 +231,8 @@ export const operationWords: Record<string, OperationWords> = {
     statuses: { 503: 'No node of the server is live, or none answered in time.' },
   },
   'put /admin/servers/{server}/exits/{ip}': { record: 'ServerDetail', body: 'ExitIpSettings' },
-  'get /admin/accounts/{account}/authlist': { record: 'OperatorAuthlistEntry' },
-  'get /admin/accounts/{account}/overrides': { record: 'OperatorOverride' },
-  'get /admin/accounts/{account}/overrides/{id}': { record: 'OverrideOnNodes' },
   'get /admin/authlist': { record: 'AuthlistClaim' },
-  'get /admin/accounts/{account}/removals': { record: 'Removal' },
   'get /admin/usage': { record: 'AccountUsage' },
-  'get /admin/accounts/{account}/usage': { record: 'UsageReport' },
-  'post /admin/accounts/{account}/users/{user}/token_version': {
-    id: 'admin_raise_token_version',
-    record: 'User',
-  },
-  'post /admin/accounts/{account}/tokens/{id}/view': {
-    id: 'admin_view_account_token',
-    record: 'ViewedToken',
-  },
-  'post /admin/accounts/{account}/authlist/restore': {
-    id: 'admin_restore_account_authlist',
-    body: 'Restore',
-    record: 'RestoreOutcome',
-  },
-  'post /admin/accounts/{account}/overrides/restore': {
-    id: 'admin_restore_account_overrides',
-    body: 'Restore',
-    record: 'OverridesRestoreOutcome',
-  },
-  'delete /admin/accounts/{account}/authlist': { id: 'admin_remove_all_account_authlist_entries' },
-  'delete /admin/accounts/{account}/authlist/{id}': { id: 'admin_remove_account_authlist_entry' },
-  'delete /admin/accounts/{account}/overrides': { id: 'admin_remove_all_account_overrides' },
-  'delete /admin/accounts/{account}/overrides/{id}': { id: 'admin_remove_account_override' },
   'get /admin/geo': { id: 'admin_list_geo_statuses', record: 'GeoStatus' },
   'post /admin/geo/check': {
     id: 'admin_check_geo',
@@ -280,7 +253,6 @@ export const operationWords: Record<string, OperationWords> = {
 export const nested: Record<string, Record<string, string>> = {
   NetworkServer: { location: 'Location' },
   ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
-  OverrideOnNodes: { nodes: 'EntryNode' },
   NodeAnswer: { answer: 'NodeVerdict' },
   ...nestedInRecords,
 };

@@ -101,17 +101,4 @@ export const consoleWords: Record<string, OperationWords> = {
       429: throttled,
     },
   },
-  'post /console/users/{user}/invite': { id: 'console_invite_user', record: 'HandedCode' },
-  'delete /console/users/{user}/sign-in': { id: 'console_reset_user_sign_in' },
-  'delete /console/users/{user}/sessions': { id: 'console_end_user_sessions' },
-  'post /admin/accounts/{account}/users/{user}/invite': {
-    id: 'admin_invite_user',
-    record: 'HandedCode',
-  },
-  'post /admin/accounts/{account}/users/{user}/sign-in-link': {
-    id: 'admin_create_sign_in_link',
-    record: 'HandedCode',
-    body: 'NewSignInLink',
-  },
-  'delete /admin/accounts/{account}/users/{user}/sign-in': { id: 'admin_reset_user_sign_in' },
 };

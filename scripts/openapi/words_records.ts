@@ -1,4 +1,4 @@
-// The words of an account's records under /console, beyond the routes' schemas.
+// The words of an account's records under /console and /admin, beyond the routes' schemas.
 import type { OperationWords } from './words.ts';
 
 const notAlone =
@@ -6,22 +6,31 @@ const notAlone =
 const claimed =
   'The address is on the authlist already, the user is not part of the account, or the list is full.';
 
-/** By `method path`. */
-export const recordWords: Record<string, OperationWords> = {
-  'get /console/contract': { record: 'ConsoleContract' },
-  'get /console/usage': { id: 'console_get_usage', record: 'UsageReport' },
-  'get /console/removals': { record: 'Removal' },
-  'get /console/audit': { record: 'AuditEntry' },
+/** Those that only people have. */
+const ofPeople: Record<string, OperationWords> = {
   'get /console/events': {
     id: 'console_events',
     contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, of this session or of all.' },
   },
-  'get /admin/events': {
-    id: 'admin_events',
-    contentType: 'text/event-stream',
-    statuses: { 503: 'Too many streams are open, with this token or of all.' },
+  'post /console/proxy-tokens': {
+    id: 'console_create_proxy_token',
+    record: 'CreatedProxyToken',
+    body: 'NewConsoleProxyToken',
+    statuses: {
+      201: 'The token, shown only here. `Location` is its user.',
+      403: notAlone,
+      409: 'The user is unknown, inactive or without the proxy permission.',
+    },
   },
+};
+
+/** Those that people and operators have, by `method path` of people. */
+const shared: Record<string, OperationWords> = {
+  'get /console/contract': { record: 'ConsoleContract' },
+  'get /console/usage': { id: 'console_get_usage', record: 'UsageReport' },
+  'get /console/removals': { record: 'Removal' },
+  'get /console/audit': { record: 'AuditEntry' },
 
   'get /console/tokens': { record: 'AccountToken' },
   'post /console/tokens': {
@@ -44,6 +53,9 @@ export const recordWords: Record<string, OperationWords> = {
   'get /console/network': { record: 'AnyServer' },
   'put /console/servers/{server}': {
     id: 'console_add_server',
+    record: 'OwnServer',
+    records: { 201: 'OwnServer' },
+    body: 'AccountServerSettings',
     statuses: {
       403: 'The person does not have the admin flag, the contract takes no changes, or the operator leaves contracts to nobody else.',
       409: "The server does not listen on the account's port scheme.",
@@ -62,16 +74,11 @@ export const recordWords: Record<string, OperationWords> = {
     id: 'console_raise_token_version',
     record: 'UserSigningIn',
   },
-  'post /console/proxy-tokens': {
-    id: 'console_create_proxy_token',
-    record: 'CreatedProxyToken',
-    body: 'NewConsoleProxyToken',
-    statuses: {
-      201: 'The token, shown only here. `Location` is its user.',
-      403: notAlone,
-      409: 'The user is unknown, inactive or without the proxy permission.',
-    },
-  },
+
+  'get /console/users/{user}': { record: 'UserSigningIn' },
+  'post /console/users/{user}/invite': { id: 'console_invite_user', record: 'HandedCode' },
+  'delete /console/users/{user}/sign-in': { id: 'console_reset_user_sign_in' },
+  'delete /console/users/{user}/sessions': { id: 'console_end_user_sessions' },
 
   'get /console/authlist': { id: 'console_list_authlist', record: 'OperatorAuthlistEntry' },
   'post /console/authlist': {
@@ -103,11 +110,65 @@ export const recordWords: Record<string, OperationWords> = {
     record: 'ConsoleOverride',
     body: 'ConsoleOverrideChanges',
   },
+  'get /console/overrides/{id}': { record: 'OverrideOnNodes' },
+  'delete /console/overrides/{id}': {},
   'delete /console/overrides': { id: 'console_remove_all_overrides', record: 'RemovedEntries' },
   'post /console/overrides/restore': {
     id: 'console_restore_overrides',
     body: 'Restore',
     record: 'OverridesRestoreOutcome',
+  },
+};
+
+/** The names of operators' operations that do not follow from method and path, by `method path` below an account. */
+const operatorIds: Record<string, string> = {
+  'get usage': 'admin_get_account_usage',
+  'post tokens/{id}/view': 'admin_view_account_token',
+  'post users/{user}/token_version': 'admin_raise_token_version',
+  'post users/{user}/invite': 'admin_invite_user',
+  'delete users/{user}/sign-in': 'admin_reset_user_sign_in',
+  'delete users/{user}/sessions': 'admin_end_user_sessions',
+  'post authlist': 'admin_create_account_authlist_entry',
+  'patch authlist/{id}': 'admin_change_account_authlist_entry',
+  'delete authlist/{id}': 'admin_remove_account_authlist_entry',
+  'delete authlist': 'admin_remove_all_account_authlist_entries',
+  'post authlist/restore': 'admin_restore_account_authlist',
+  'delete overrides': 'admin_remove_all_account_overrides',
+  'delete overrides/{id}': 'admin_remove_account_override',
+  'post overrides/restore': 'admin_restore_account_overrides',
+};
+
+/** The same records for operators; statuses that tell of a person's flags and password are not theirs. */
+const ofOperators = Object.fromEntries(
+  Object.entries(shared).map(([route, { record, records, body, statuses }]) => {
+    const own = route.replace('/console/', '');
+    const conflict = own.startsWith('post tokens') ? undefined : statuses?.[409];
+    const id = operatorIds[own];
+    const words: OperationWords = {
+      ...(id ? { id } : {}),
+      ...(record ? { record } : {}),
+      ...(records ? { records } : {}),
+      ...(body ? { body } : {}),
+      ...(conflict ? { statuses: { 409: conflict } } : {}),
+    };
+    return [route.replace('/console/', '/admin/accounts/{account}/'), words];
+  }),
+);
+
+/** By `method path`. */
+export const recordWords: Record<string, OperationWords> = {
+  ...shared,
+  ...ofPeople,
+  ...ofOperators,
+  'get /admin/events': {
+    id: 'admin_events',
+    contentType: 'text/event-stream',
+    statuses: { 503: 'Too many streams are open, with this token or of all.' },
+  },
+  'post /admin/accounts/{account}/users/{user}/sign-in-link': {
+    id: 'admin_create_sign_in_link',
+    record: 'HandedCode',
+    body: 'NewSignInLink',
   },
 };
 
@@ -117,4 +178,5 @@ export const nestedInRecords: Record<string, Record<string, string>> = {
   AnyServer: { location: 'Location' },
   UserSigningIn: { sign_in: 'SignInFacts' },
   ConsoleOverride: { nodes: 'NodeOfEntry' },
+  OverrideOnNodes: { nodes: 'EntryNode' },
 };

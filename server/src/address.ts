@@ -1,4 +1,4 @@
-// IP addresses as callers write them: one canonical spelling each, and which of them are acceptable.
+// IP addresses as clients write them: one canonical spelling each, and which of them are acceptable.
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { invalidField } from './errors.ts';
@@ -34,9 +34,9 @@ function withoutDottedTail(ip: string): string {
 
 /**
  * The canonical spelling of the address of one host.
- * `addresses: 'public'` also refuses what is not routed on the Internet: loopback, private,
+ * `addresses: 'public'` also rejects those that are not routed on the Internet: loopback, private,
  * link-local, shared (CGNAT), documentation, transition and reserved ranges.
- * @throws 400 naming the field, for anything else.
+ * Errors: 400 naming the field, for anything else.
  */
 export function parseAddress(
   field: string,
@@ -85,7 +85,7 @@ export function addressInNetworks(ip: string, networks: Network[]): boolean {
 
 /**
  * Reads a comma-separated list of networks in CIDR notation; a bare address is a network of one.
- * @throws a plain Error naming the part that is not a network.
+ * Errors: a plain Error naming the part that is not a network.
  */
 export function parseNetworks(text: string): Network[] {
   if (text.trim() === '') return [];

@@ -7,25 +7,10 @@ import { authlistRules } from './api/account/authlist.ts';
 import { rejectBrokenPath } from './api/account/checks.ts';
 import { type AccountContext, accountContext } from './api/account/context.ts';
 import { accountRoutes } from './api/account/routes.ts';
-import { auditConsoleRoutes } from './api/manage/audit.ts';
-import { authlistConsoleRoutes } from './api/manage/authlist.ts';
-import { authlistAdminRoutes } from './api/manage/authlist_operator.ts';
-import { addConsoleChecks } from './api/manage/checks.ts';
-import { accountConsoleRoutes } from './api/manage/contract.ts';
-import { consoleEventRoutes, operatorEventRoutes } from './api/manage/events.ts';
-import { overrideConsoleRoutes } from './api/manage/overrides.ts';
-import { overrideAdminRoutes } from './api/manage/overrides_operator.ts';
-import { serverConsoleRoutes } from './api/manage/servers.ts';
-import { consoleFactsRoute, signInRoutes } from './api/manage/session.ts';
-import { signInAdminRoutes } from './api/manage/sign_in_operator.ts';
-import { userConsoleRoutes } from './api/manage/users.ts';
-import { userAdminRoutes } from './api/manage/users_operator.ts';
+import { accountRoutesOfOperators, consoleRoutes } from './api/manage/routes.ts';
+import { consoleFactsRoute } from './api/manage/session.ts';
 import { nodeRoutes } from './api/node/routes.ts';
-import { accountAdminRoutes } from './api/operator/accounts.ts';
-import { addAdminChecks } from './api/operator/checks.ts';
-import { nodeAdminRoutes } from './api/operator/nodes.ts';
-import { operatorRoutes } from './api/operator/operators.ts';
-import { serverAdminRoutes } from './api/operator/servers.ts';
+import { operatorRoutes } from './api/operator/routes.ts';
 import type { Context } from './context.ts';
 import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -122,27 +107,11 @@ export async function createApp(
     docsRoutes(app);
     const rules = authlistRules(ctx);
     accountRoutes(app, account, rules);
-    addConsoleChecks(app, ctx);
-    signInRoutes(app, ctx);
-    consoleEventRoutes(app, ctx);
-    auditConsoleRoutes(app, ctx);
-    accountConsoleRoutes(app, ctx);
-    serverConsoleRoutes(app, ctx);
-    userConsoleRoutes(app, ctx);
-    authlistConsoleRoutes(app, ctx, rules);
-    overrideConsoleRoutes(app, ctx);
+    consoleRoutes(app, ctx, rules);
   }
   if (parts.operators) {
-    addAdminChecks(app, ctx);
-    operatorEventRoutes(app, ctx);
     operatorRoutes(app, ctx);
-    accountAdminRoutes(app, ctx);
-    serverAdminRoutes(app, ctx);
-    userAdminRoutes(app, ctx);
-    signInAdminRoutes(app, ctx);
-    authlistAdminRoutes(app, ctx);
-    overrideAdminRoutes(app, ctx);
-    nodeAdminRoutes(app, ctx);
+    accountRoutesOfOperators(app, ctx);
   }
   if (parts.customers || parts.operators) {
     consoleFactsRoute(app, { account: parts.customers, operator: parts.operators });

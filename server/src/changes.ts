@@ -1,5 +1,5 @@
 // Revisions: every change gets the next number, an entry in the log that nodes follow, and bumps the version of what it changes.
-import type { Transaction } from './db/database.ts';
+import type { Reader, Transaction } from './db/database.ts';
 
 export type ChangeKind =
   | 'server'
@@ -176,4 +176,13 @@ export async function countHeld(
 ): Promise<void> {
   tx.markWritten();
   (await counterOf(tx, account_id, `${list} held`)).last += added;
+}
+
+/** The last number of a list of an account (0: of the network) that is committed; 0 before the first. */
+export async function lastId(db: Reader, account_id: number, list: string): Promise<number> {
+  const row = await db.one<{ last: number }>(
+    'select last from counters where account_id = $1 and list = $2',
+    [account_id, list],
+  );
+  return row?.last ?? 0;
 }

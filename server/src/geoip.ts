@@ -1,4 +1,4 @@
-// Geo-IP databases, MMDB files that the operator names: read, checked, asked, and taken anew when they change.
+// Geo-IP databases, MMDB files that the operator names: read, checked, asked, and read again when they change.
 import { readFile, stat } from 'node:fs/promises';
 import { Reader, type Response } from 'maxmind';
 import type { Logger } from 'pino';
@@ -14,7 +14,7 @@ export interface Place {
   longitude: number;
 }
 
-/** What a provider has on an address. */
+/** The place of an address, as a provider's record tells it. */
 export interface Found {
   /** ISO 3166-1 alpha-2, upper case. */
   country: string;
@@ -25,7 +25,7 @@ export interface Found {
 /** Within so many kilometres a place counts as the right one. */
 export const near_km = 250;
 
-/** Where a file stands, for the operator. */
+/** The state of a file, for the operator. */
 export interface GeoipFile extends GeoipSource {
   /** As the file calls itself, such as GeoLite2-City. */
   type: string;
@@ -40,7 +40,7 @@ type Fields = Record<string, unknown>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
-/** What stands for no country, or for one that is not known. */
+/** Codes that stand for no country, or for one that is not known. */
 const nowhere = ['XX', 'ZZ'];
 
 /**
@@ -120,8 +120,8 @@ class GeoipDatabase {
   readonly source: GeoipSource;
   fault: string | null = null;
   #reader: Mmdb | undefined;
-  /** The signature of what is in use or was refused, and the one that the last look found. */
-  #judged = '';
+  /** The signature of what is in use or was rejected, and the one that the last look found. */
+  #evaluated = '';
   #seen = '';
 
   constructor(source: GeoipSource) {
@@ -129,27 +129,27 @@ class GeoipDatabase {
   }
 
   /**
-   * Takes the file if it has changed; answers whether it did. What is being written waits until two
+   * Takes the file if it has changed; returns whether it did. A file that is being written waits until two
    * looks in a row find the same, unless `at_once`. When it is not usable, `fault` says why, and the last
    * good one stays.
    */
   async look(at_once: boolean): Promise<boolean> {
     try {
       const signature = await this.#signature();
-      if (signature === this.#judged) return false;
+      if (signature === this.#evaluated) return false;
       const isStill = at_once || signature === this.#seen;
       this.#seen = signature;
       if (!isStill) return false;
       const bytes = await readFile(this.source.file);
       if ((await this.#signature()) !== signature) return false;
-      this.#judged = signature;
+      this.#evaluated = signature;
       this.#reader = readMmdb(bytes);
       this.fault = null;
       return true;
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       // When it can be read again, it is looked at again.
-      if (code) this.#judged = '';
+      if (code) this.#evaluated = '';
       this.fault = code ? `cannot be read (${code})` : message;
       return false;
     }
@@ -179,7 +179,7 @@ class GeoipDatabase {
   }
 
   /** As a sentence. */
-  get complaint(): string {
+  get faultSentence(): string {
     const { provider, file } = this.source;
     return `EXITWARD_GEOIP: ${file} of ${provider} ${this.fault ?? 'is being written to'}.`;
   }
@@ -205,7 +205,7 @@ export class Geoip {
     const databases = sources.map((source) => new GeoipDatabase(source));
     await Promise.all(databases.map((database) => database.look(true)));
     const unusable = databases.filter(({ isOpen }) => !isOpen);
-    if (unusable.length > 0) throw new Error(unusable.map((one) => one.complaint).join('\n'));
+    if (unusable.length > 0) throw new Error(unusable.map((one) => one.faultSentence).join('\n'));
     return new Geoip(databases, log);
   }
 
@@ -220,13 +220,13 @@ export class Geoip {
         this.generation += 1;
         this.#log.info(database.describe(), 'a geo-IP file was taken anew');
       } else if (database.fault !== fault) {
-        this.#log.error(`${database.complaint} The last good one stays in use.`);
+        this.#log.error(`${database.faultSentence} The last good one stays in use.`);
       }
     }
   }
 
   /**
-   * What a provider has on an address: of its first file that has something. `unreadable` when the record
+   * The record of a provider on an address: of its first file that has one. `unreadable` when the record
    * is damaged, which the file's fault then says.
    */
   find(provider: string, ip: string): Found | undefined | 'unreadable' {

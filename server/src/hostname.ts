@@ -1,11 +1,11 @@
-// Hostnames as callers write them: one canonical spelling each, and which of them are acceptable.
+// Hostnames as clients write them: one canonical spelling each, and which of them are acceptable.
 import { toASCII } from 'tr46';
 import { invalidField } from './errors.ts';
 import { quoted } from './quoted.ts';
 
 const longestName = 253;
 const longestLabel = 63;
-/** Far above any name that could still fit once mapped; bounds the work that a caller can ask for. */
+/** Far above any name that could still fit once mapped; bounds the work that a client can ask for. */
 const longestText = 1024;
 
 const plain = /^[\w.-]+$/;
@@ -16,30 +16,30 @@ const localhost = /(?:^|\.)localhost$/;
 
 /**
  * The canonical spelling of a hostname: lower case, A-labels, no trailing dot.
- * @throws 400 naming the field, for what is no hostname, a wildcard, address-like, or localhost.
+ * Errors: 400 naming the field, for a text that is no hostname, a wildcard, address-like, or localhost.
  */
 export function parseHostname(field: string, text: string): string {
-  const refuse = (why: string) =>
+  const reject = (why: string) =>
     invalidField(
       field,
       `${quoted(text)} ${why}; expected one full hostname such as www.example.com`,
     );
-  if (text === '') throw refuse('is empty');
-  if (text.length > longestText) throw refuse(`is longer than ${longestName} characters`);
+  if (text === '') throw reject('is empty');
+  if (text.length > longestText) throw reject(`is longer than ${longestName} characters`);
   const ascii = asciiName(text);
-  if (ascii === null) throw refuse('is not a valid internationalised name');
+  if (ascii === null) throw reject('is not a valid internationalised name');
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii;
-  if (name.includes('*')) throw refuse('is a wildcard');
+  if (name.includes('*')) throw reject('is a wildcard');
   for (const part of name.split('.')) {
-    if (part === '') throw refuse('has an empty label');
+    if (part === '') throw reject('has an empty label');
     if (part.length > longestLabel) {
-      throw refuse(`has a label longer than ${longestLabel} characters`);
+      throw reject(`has a label longer than ${longestLabel} characters`);
     }
-    if (!label.test(part)) throw refuse('is not a hostname');
+    if (!label.test(part)) throw reject('is not a hostname');
   }
-  if (name.length > longestName) throw refuse(`is longer than ${longestName} characters`);
-  if (numeric.test(name)) throw refuse('reads as an IP address');
-  if (localhost.test(name)) throw refuse('always means the machine itself');
+  if (name.length > longestName) throw reject(`is longer than ${longestName} characters`);
+  if (numeric.test(name)) throw reject('reads as an IP address');
+  if (localhost.test(name)) throw reject('always means the machine itself');
   return name;
 }
 

@@ -1,14 +1,15 @@
-// What happens by itself: expiries, purges, new billing periods, lost nodes, last uses written.
+// Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 import { sweepLimits } from './accounts/accounts.ts';
 import { removeOldAudit } from './audit.ts';
 import { sweepEntries } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
+import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
+import { GeoWatch } from './geo/geo.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
-import { GeoWatch, sweepServerLimits } from './servers/servers.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals } from './usage/usage.ts';
@@ -20,7 +21,7 @@ interface Job {
   purges: boolean;
   /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
   after_seconds?: (config: Config) => number;
-  /** Does one batch; answers how many records it took. */
+  /** Does one batch; returns how many records it took. */
   run: (tx: Transaction, ctx: Context) => Promise<number>;
 }
 
@@ -39,7 +40,7 @@ export const jobs: readonly Job[] = [
     name: 'lost nodes',
     every_seconds: 5,
     purges: false,
-    // A node could not acknowledge while nobody was there to hear it.
+    // A node could not acknowledge while no server was there to hear it.
     after_seconds: (config) => config.node_lost_seconds,
     run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds, batch),
   },
@@ -132,7 +133,7 @@ const settling_seconds = 3600;
 /**
  * Tells whether the wall clock can be trusted to destroy by. When it jumps against the steady clock, or
  * is far from the newest write in the database at the start (after a long rest, or because it is wrong:
- * nobody can tell), nothing is destroyed until it has gone evenly for an hour. Nor is anything while
+ * that cannot be told), nothing is destroyed until it has gone evenly for an hour. Nor is anything while
  * the database holds writes of its future.
  */
 export class ClockGuard {
@@ -184,7 +185,7 @@ async function newestTime(ctx: Context): Promise<number> {
 }
 
 /**
- * Runs a job to its end, or until `stopped` says so, a batch at a time; resumable at any point. Answers
+ * Runs a job to its end, or until `stopped` says so, a batch at a time; resumable at any point. Returns
  * how many records it took.
  */
 async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<number> {
@@ -241,13 +242,13 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
       ctx.log.warn({ job: name, err: error }, 'a sweep failed and will be tried again');
     }
   };
-  const sweeps = new Lane();
+  const sweeps = new SerialQueue();
   const timers = jobs.map((job) =>
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   // A check of a large network takes seconds, and no sweep is to wait for it.
-  const geoChecks = new Lane();
+  const geoChecks = new SerialQueue();
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
   const lookAtGeo = () => due({ name: 'geo status', purges: false }, () => geo.look(() => stopped));
   if (ctx.config.geoip.length > 0) {
@@ -264,7 +265,7 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
 }
 
 /** Work that is done one after another; each waits once only: a slow disk must not pile it up. */
-class Lane {
+class SerialQueue {
   #running: Promise<void> = Promise.resolve();
 
   add(work: () => Promise<void>): Promise<void> {

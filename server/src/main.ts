@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
-import { markTokensUsed } from './accounts/accounts.ts';
+import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { markEntriesUsed } from './authlist/authlist.ts';
 import { type Clock, systemClock } from './clock.ts';

@@ -1,8 +1,9 @@
-// What a new network starts with, and the check that this database and these keys belong together.
-import { createPortScheme, defaultBases, listPortSchemes } from './accounts/accounts.ts';
+// The start of a network: its default port scheme, and the check that this database and these keys belong together.
+
 import { recordChange } from './changes.ts';
 import type { Context } from './context.ts';
 import type { Actor } from './db/database.ts';
+import { createPortScheme, defaultBases, listPortSchemes } from './port_schemes/port_schemes.ts';
 
 const system: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
 

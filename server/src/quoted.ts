@@ -1,4 +1,4 @@
-// How a caller's text appears in a message: in quotes, control characters escaped, cut when long.
+// Quoted texts: a client's text in a message, in quotes, control characters escaped, cut when long.
 
 const longest = 80;
 

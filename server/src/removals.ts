@@ -1,11 +1,13 @@
-// What "remove all" took away, kept for seven days so that the operator can undo it.
+// Removals: the entries of a list that were removed all at once, kept for seven days so that it can be undone.
 import { nextId } from './changes.ts';
 import type { Reader, Transaction } from './db/database.ts';
+import { conflict } from './errors.ts';
 
 export type RemovableList = 'authlist' | 'overrides';
 
 const kept_seconds = 7 * 86_400;
 
+/** A removal that can still be undone. */
 export interface Removal {
   removal_id: number;
   list: RemovableList;
@@ -13,19 +15,26 @@ export interface Removal {
   at: number;
 }
 
-/** What came of a "remove all": without entries there is nothing to undo. */
+/** The outcome of a "remove all". Without `removal_id` there is nothing to undo. */
 export interface Removed {
   removal_id: number | null;
   entries: number;
 }
 
-/** Keeps the entries of one removal; answers its number. */
+/** The outcome of an undo. */
+export interface Restored {
+  restored: number;
+  left_out: number;
+}
+
+/** Keeps the entries of one removal; answers its number, or null where none of them holds: none could come back. */
 export async function keepRemoved(
   tx: Transaction,
   account_id: number,
   list: RemovableList,
-  entries: ReadonlyArray<{ id: number }>,
-): Promise<number> {
+  entries: ReadonlyArray<{ id: number; expiry: number }>,
+): Promise<number | null> {
+  if (!entries.some(({ expiry }) => tx.now < expiry)) return null;
   const removal_id = await nextId(tx, account_id, 'removals');
   const rows = entries.map((entry) => ({
     account_id,
@@ -50,7 +59,7 @@ export function listRemovals(db: Reader, account_id: number, now: number): Promi
   );
 }
 
-/** Takes the entries of a removal out of keeping, to be put back. */
+/** Takes the entries of a removal out of keeping, to be put back. Errors: 409 when it is not there, undone or too old. */
 export async function takeRemoved<T>(
   tx: Transaction,
   account_id: number,
@@ -61,13 +70,33 @@ export async function takeRemoved<T>(
     'select entry from removed_entries where account_id = $1 and removal_id = $2 and list = $3 and at > $4 order by id',
     [account_id, removal_id, list, tx.now - kept_seconds],
   );
-  if (rows.length > 0) {
-    await tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [
-      account_id,
-      removal_id,
-    ]);
+  if (rows.length === 0) {
+    const removal =
+      list === 'authlist'
+        ? `authlist removal ${removal_id}`
+        : `removal ${removal_id} of custom DNS entries`;
+    throw conflict(`the account has no ${removal} that can be undone.`, {
+      code: 'removal_gone',
+      field: 'removal_id',
+    });
   }
+  await tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [
+    account_id,
+    removal_id,
+  ]);
   return rows.map((row) => JSON.parse(row.entry) as T);
+}
+
+/**
+ * For an undo, before its entries count. Errors: 409 when the list has no room for all of them; the undo is
+ * taken back whole, so that nothing is lost.
+ */
+export function requireRoomAgain(held: number, restored: number, most: number): void {
+  if (restored === 0 || held + restored <= most) return;
+  throw conflict(
+    `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
+    { code: 'list_full' },
+  );
 }
 
 /** Forgets removals that can no longer be undone, a batch at a time. */

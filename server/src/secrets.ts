@@ -97,7 +97,7 @@ export class Secrets {
     return `ewt_${payload}.${sign(null, Buffer.from(payload), key).toString('base64url')}`;
   }
 
-  /** What nodes need to verify proxy access tokens. */
+  /** The keys with which nodes verify proxy access tokens. */
   publicKeys(): PublicKey[] {
     return this.#signing.map(({ kid, key }) => ({
       kid,

@@ -1,4 +1,4 @@
-// What our random tokens look like: a prefix that says their kind, 30 random characters, a checksum.
+// The texts of our random tokens: a prefix that says their kind, 30 random characters, a checksum.
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 

@@ -1,8 +1,8 @@
 // The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the caller.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPortScheme } from '../src/accounts/accounts.ts';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
 import type { Reader } from '../src/db/database.ts';
+import { createPortScheme } from '../src/port_schemes/port_schemes.ts';
 import { listRemovals } from '../src/removals.ts';
 import { changeUser, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -326,7 +326,9 @@ eachDatabase((database) => {
   describe('the removal of all, and its undoing by the operator', () => {
     const undo = async ({ account }: BuiltAccount) => {
       const [removal] = await listRemovals(t.running.ctx.db, account.id, t.now());
-      return t.write((tx) => restoreEntries(tx, account, removal?.removal_id ?? 0));
+      return t.write((tx) =>
+        restoreEntries(tx, account, removal?.removal_id ?? 0, t.running.ctx.config),
+      );
     };
 
     it('puts back what still holds and whose address is free, under the old ids', async () => {
@@ -357,7 +359,7 @@ eachDatabase((database) => {
         [2, 1],
         [1, 1],
       ]);
-      await t.write((tx) => restoreEntries(tx, one.account.account, 1));
+      await t.write((tx) => restoreEntries(tx, one.account.account, 1, t.running.ctx.config));
       expect(await one.ids()).toEqual([1]);
     });
 
@@ -365,9 +367,13 @@ eachDatabase((database) => {
       const [one, other] = [await scene(), await scene()];
       await one.create({ expiry: t.now() + 100 * day });
       await one.caller.delete(list);
-      await expect(t.write((tx) => restoreEntries(tx, other.account.account, 1))).rejects.toThrow();
+      await expect(
+        t.write((tx) => restoreEntries(tx, other.account.account, 1, t.running.ctx.config)),
+      ).rejects.toThrow();
       t.clock.advance(7 * day);
-      await expect(t.write((tx) => restoreEntries(tx, one.account.account, 1))).rejects.toThrow();
+      await expect(
+        t.write((tx) => restoreEntries(tx, one.account.account, 1, t.running.ctx.config)),
+      ).rejects.toThrow();
       await t.pass(0);
       const rows = await t.running.ctx.db.all(
         'select 1 as yes from removed_entries where account_id = $1',

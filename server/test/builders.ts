@@ -1,14 +1,9 @@
 // Builders: the records that tests start from, made with the domain's own verbs.
 import { type Account, createAccount, type NewAccount } from '../src/accounts/accounts.ts';
 import type { Context } from '../src/context.ts';
+import { setContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
-import {
-  addExitIp,
-  createServer,
-  type NewServer,
-  requireServer,
-  setContractServer,
-} from '../src/servers/servers.ts';
+import { addExitIp, createServer, type NewServer, requireServer } from '../src/servers/servers.ts';
 import { createUser, type Flags, type User } from '../src/users/users.ts';
 
 export interface BuiltAccount {

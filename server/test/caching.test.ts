@@ -1,21 +1,14 @@
 // ETags and conditions, and the answers kept as bytes: the same as fresh ones, and never stale, with two processes too.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  changeAccount,
-  createApiToken,
-  removeApiToken,
-  requireAccount,
-} from '../src/accounts/accounts.ts';
+import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
+import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
 import { bumpVersion } from '../src/changes.ts';
 import {
-  addExitIp,
-  changeServer,
   removeContractServer,
-  removeExitIp,
-  requireServer,
   setContractServer,
-  setGeoStatuses,
-} from '../src/servers/servers.ts';
+} from '../src/contract_servers/contract_servers.ts';
+import { setGeoStatuses } from '../src/geo/geo.ts';
+import { addExitIp, changeServer, removeExitIp, requireServer } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -1,7 +1,7 @@
 // Live pages: what reaches an open stream, how often, and how it ends.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PageStreams } from '../src/api/manage/events.ts';
+import { EventStreams } from '../src/http/event_streams.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { EventStream } from './event_stream.ts';
@@ -192,7 +192,7 @@ eachDatabase((database) => {
   });
 
   test('a page that reads nothing is cut, and nothing piles up for it', async () => {
-    const streams = new PageStreams(t.running.ctx);
+    const streams = new EventStreams(t.running.ctx);
     const answer = await unreadAnswer();
     let revision = 0;
     try {
@@ -219,7 +219,7 @@ eachDatabase((database) => {
   });
 
   test('a heartbeat is a comment, and ends the stream of who may not listen any more', async () => {
-    const streams = new PageStreams(t.running.ctx);
+    const streams = new EventStreams(t.running.ctx);
     const answer = await unreadAnswer();
     answer.read();
     let holds = true;

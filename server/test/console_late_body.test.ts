@@ -1,7 +1,7 @@
 // A caller who may no longer write when the body of the request has come writes nothing, whatever held at its head.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApiToken, removeApiToken } from '../src/accounts/accounts.ts';
 import { type Principal, requireTokenNow } from '../src/api/account/authentication.ts';
+import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, basic, passwordOf, startTestApp, type TestApp } from './harness.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { distanceInKm, GeoWatch, judge } from '../src/geo/geo.ts';
+import { comparePlaces, distanceInKm, GeoWatch } from '../src/geo/geo.ts';
 import { near_km } from '../src/geoip.ts';
 import { startJobs } from '../src/jobs.ts';
 import { changeServer, removeExitIp, requireServer, setExitIp } from '../src/servers/servers.ts';
@@ -23,7 +23,7 @@ const berlin = { latitude: 52.52, longitude: 13.405 };
 
 describe('the verdict', () => {
   const found = (country: string, place?: { latitude: number; longitude: number }) =>
-    judge(frankfurt, { country, place });
+    comparePlaces(frankfurt, { country, place });
 
   test('is ok in the same country, near or with no place known; warn when far; crit elsewhere', () => {
     expect(found('DE', { latitude: 50.1, longitude: 8.7 })).toEqual({
@@ -79,7 +79,7 @@ describe('the verdict', () => {
   test('follows from the country, and from the distance that is shown', () => {
     fc.assert(
       fc.property(place, country, country, fc.option(place), (at, own, seen, where) => {
-        const { status, distance_km } = judge(
+        const { status, distance_km } = comparePlaces(
           { ...at, country: own },
           { country: seen, place: where ?? undefined },
         );

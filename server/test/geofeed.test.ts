@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KeptGeofeed } from '../src/geofeed/geofeed.ts';
+import { CachedGeofeed } from '../src/geofeed/geofeed.ts';
 import { changeServer, recordHealth, requireServer } from '../src/servers/servers.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
@@ -66,7 +66,7 @@ eachDatabase((database) => {
 
   test('shows a change at once, and is not made anew for anything else', async () => {
     const { ctx } = t.running;
-    const kept = new KeptGeofeed(ctx.db, ctx.versions);
+    const kept = new CachedGeofeed(ctx.db, ctx.versions);
     const first = await kept.current();
     const healthy = { ip: '9.9.9.9', status: 'ok' as const, status_time: t.now() };
     await t.write(async (tx) => {

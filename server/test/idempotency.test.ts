@@ -1,7 +1,7 @@
 // Idempotency-Key: a POST that is sent again does nothing again, and its answer is the first one, for a day.
 import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiToken } from '../src/accounts/accounts.ts';
+import { createApiToken } from '../src/api_tokens/api_tokens.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Caller, startTestApp, type TestApp } from './harness.ts';

@@ -1,6 +1,7 @@
 // What happens by itself: purges that wait for a clock they can trust, and sweeps in batches.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { changeAccount, markTokensUsed, sweepLimits } from '../src/accounts/accounts.ts';
+import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
+import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
 import { ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';

@@ -2,16 +2,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
-import { removeEntryAnyway } from '../src/authlist/authlist.ts';
+import { removeEntry } from '../src/authlist/authlist.ts';
+import {
+  removeContractServer,
+  setContractServer,
+} from '../src/contract_servers/contract_servers.ts';
 import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
-import {
-  changeServer,
-  listServers,
-  removeContractServer,
-  requireServer,
-  setContractServer,
-} from '../src/servers/servers.ts';
+import { changeServer, listServers, requireServer } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -630,7 +628,7 @@ eachDatabase((database) => {
         const before = node.events.length;
         // Within one transaction, so that a stream that follows reads all of it at once.
         await t.write(async (tx) => {
-          await removeEntryAnyway(tx, built.account.id, body.id);
+          await removeEntry(tx, built.account.id, body.id, () => {}, true);
           const alice = await requireUserNamed(tx, other.account.id, 'alice');
           await changeUser(tx, alice, { active: false });
           await removeContractServer(tx, built.account, await requireServer(tx, server));

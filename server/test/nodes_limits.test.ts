@@ -1,10 +1,14 @@
 // What nodes cost at most: the log that is read for them, streams and snapshots that nobody reads.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bumpVersion } from '../src/changes.ts';
+import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
+import * as log from '../src/nodes/log_store.ts';
+import { acknowledge, networkMarks } from '../src/nodes/nodes.ts';
 import { Snapshots } from '../src/nodes/snapshot.ts';
 import * as store from '../src/nodes/store.ts';
-import { changeServer, removeContractServer, requireServer } from '../src/servers/servers.ts';
+import { changeServer, requireServer } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { unreadAnswer } from './unread_answer.ts';
@@ -34,7 +38,7 @@ eachDatabase((database) => {
   /** Writes changes that concern another server. */
   const strangeChanges = (count: number) =>
     t.write(async (tx: Transaction) => {
-      const { revision } = await store.position(tx);
+      const { revision } = await log.networkPosition(tx);
       for (let at = 0; at < count; at += 1000) {
         await tx.insertMany(
           'changes',
@@ -57,7 +61,7 @@ eachDatabase((database) => {
     await t.write((tx) => removeContractServer(tx, built.account, row));
     const { db } = t.running.ctx;
     const ids = Array.from({ length: 2500 }, (_, at) => 1_000_000 + at);
-    const served = await store.served(db, row.id, [built.account.id, stranger.account.id, ...ids]);
+    const served = await log.served(db, row.id, [built.account.id, stranger.account.id, ...ids]);
     expect(Array.from(served)).toEqual([built.account.id]);
     const usage = (account: number, user = 1) => ({ account, user, at: t.now(), up: 1, down: 1 });
     const answer = await node.send('POST', '/usage', {
@@ -111,13 +115,13 @@ eachDatabase((database) => {
     const { db } = t.running.ctx;
     await node.snapshot();
     await node.ack();
-    const before = await store.position(db);
+    const before = await log.networkPosition(db);
     for (let times = 0; times < 4; times += 1) {
       await t.pass(60);
       expect(await node.ack()).toBe(204);
       expect(await store.findById(db, node.id)).toMatchObject({ live: 1, seen_at: t.now() });
     }
-    expect(await store.position(db)).toEqual(before);
+    expect(await log.networkPosition(db)).toEqual(before);
     await t.pass(61);
     expect((await store.findById(db, node.id))?.live).toBe(0);
   });
@@ -146,7 +150,7 @@ eachDatabase((database) => {
     const feed = new Feed(t.running.ctx, { stalled_seconds: 0.1 });
     const answer = await unreadAnswer();
     try {
-      const { epoch, revision } = await store.position(db);
+      const { epoch, revision } = await log.networkPosition(db);
       answer.response.write(Buffer.alloc(32 * megabyte));
       feed.open(
         (await store.findById(db, node.id)) as store.NodeRow,
@@ -242,5 +246,24 @@ eachDatabase((database) => {
       node.heard('override').map(({ value }) => (value as { hostname: string }).hostname),
     ).toEqual(['a.example', 'b.example']);
     node.stop();
+  });
+
+  it('open pages hear of every change of a node, also of changes that cancel each other out', async () => {
+    const { db } = t.running.ctx;
+    await t.server('marks');
+    const nodes = [await t.node('marks'), await t.node('marks')] as const;
+    for (let count = 0; count < 40; count++) await t.write((tx) => bumpVersion(tx, 0));
+    const { epoch, revision } = await log.networkPosition(db);
+    const [one, other] = nodes.map(({ id }) => id) as [number, number];
+    const acknowledgeBoth = (revisions: [number, number]) =>
+      t.write(async (tx) => {
+        await acknowledge(tx, one, epoch, revisions[0]);
+        await acknowledge(tx, other, epoch, revisions[1]);
+      });
+    await acknowledgeBoth([revision, revision - one]);
+    const before = await networkMarks(db);
+    // One node restarts from an older state, the other goes on.
+    await acknowledgeBoth([revision - other, revision]);
+    expect((await networkMarks(db)).nodes).toBeGreaterThan(before.nodes);
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { ChangeKind } from '../src/changes.ts';
 import type { Database, Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
+import * as log from '../src/nodes/log_store.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import * as store from '../src/nodes/store.ts';
 import { requireServer } from '../src/servers/servers.ts';
@@ -69,7 +70,7 @@ eachDatabase((database) => {
     of: { kind: ChangeKind; account_id?: number; record_id?: number } = { kind: 'server' },
   ) =>
     t.write(async (tx: Transaction) => {
-      const { revision } = await store.position(tx);
+      const { revision } = await log.networkPosition(tx);
       for (let at = 0; at < count; at += 1000) {
         await tx.insertMany(
           'changes',
@@ -123,7 +124,7 @@ eachDatabase((database) => {
 
   it('a node far behind is sent everything at its own pace, with little of it in memory', async () => {
     const { node, row, built } = await scene();
-    const before = (await store.position(t.running.ctx.db)).revision;
+    const before = (await log.networkPosition(t.running.ctx.db)).revision;
     const changes = 1000;
     const last = await logChanges(row.id, changes, longUser(built));
     const told = await stream(node);
@@ -176,7 +177,7 @@ eachDatabase((database) => {
       told.read();
       await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
       told.pause();
-      const before = (await store.position(t.running.ctx.db)).revision;
+      const before = (await log.networkPosition(t.running.ctx.db)).revision;
       const changes = 1200;
       for (let at = 0; at < 4; at += 1) {
         await logChanges(row.id, changes / 4, longUser(built));

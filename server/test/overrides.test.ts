@@ -1,15 +1,14 @@
 // Custom DNS entries: four states from two facts, driven by scripted nodes; uniqueness, revival, waiting.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  removeContractServer,
+  setContractServer,
+} from '../src/contract_servers/contract_servers.ts';
 import type { Reader } from '../src/db/database.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
 import { createOverride, listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
 import { listRemovals } from '../src/removals.ts';
-import {
-  removeContractServer,
-  removeServer,
-  requireServer,
-  setContractServer,
-} from '../src/servers/servers.ts';
+import { removeServer, requireServer } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Caller, startTestApp, type TestApp } from './harness.ts';
@@ -296,7 +295,9 @@ eachDatabase((database) => {
       });
       await hearAll();
       const [removal] = await listRemovals(db, account.account.id, t.now());
-      await t.write((tx) => restoreOverrides(tx, account.account, removal?.removal_id ?? 0));
+      await t.write((tx) =>
+        restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
+      );
       await hearAll();
       const gone = { kind: 'account', account: account.account.id, value: null };
       const told = () => node.events.slice(since.events).flatMap(({ records }) => records);
@@ -499,7 +500,9 @@ eachDatabase((database) => {
       const [removal] = await listRemovals(t.running.ctx.db, account.account.id, t.now());
       expect(removal).toMatchObject({ list: 'overrides', entries: 3 });
       const undo = () =>
-        t.write((tx) => restoreOverrides(tx, account.account, removal?.removal_id ?? 0));
+        t.write((tx) =>
+          restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
+        );
       expect(await undo()).toEqual({ restored: 1, left_out: 2 });
       expect((await caller.get(list)).body).toEqual([kept, anew]);
       await expect(undo()).rejects.toThrow(/no removal/);

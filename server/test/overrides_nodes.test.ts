@@ -1,7 +1,8 @@
 // Which nodes have applied a custom DNS entry, and in words for whom it waits.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { progressOf } from '../src/cli/lists.ts';
-import { removeContractServer, requireServer } from '../src/servers/servers.ts';
+import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
+import { requireServer } from '../src/servers/servers.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

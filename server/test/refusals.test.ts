@@ -1,7 +1,8 @@
 // One principle for each kind of refusal: 401, 404, 405, 403, 400, 409, in this order, on every route that there is.
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { changeAccount, createApiToken } from '../src/accounts/accounts.ts';
+import { changeAccount } from '../src/accounts/accounts.ts';
+import { createApiToken } from '../src/api_tokens/api_tokens.ts';
 import { createApp, type Parts } from '../src/app.ts';
 import { bumpVersion } from '../src/changes.ts';
 import { errorCodes } from '../src/errors.ts';

@@ -2,13 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Variant } from '../src/api/account/authentication.ts';
 import { bumpVersion } from '../src/changes.ts';
-import {
-  recordHealth,
-  requireServer,
-  type Service,
-  setContractServer,
-  setGeoStatuses,
-} from '../src/servers/servers.ts';
+import { setContractServer } from '../src/contract_servers/contract_servers.ts';
+import { setGeoStatuses } from '../src/geo/geo.ts';
+import { recordHealth, requireServer, type Service } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/ledger.ts';
-import { createPortScheme } from '../../server/src/accounts/accounts.ts';
 import type { Clock } from '../../server/src/clock.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
@@ -25,6 +24,7 @@ import {
   reportUsage,
 } from '../../server/src/nodes/nodes.ts';
 import { Snapshots } from '../../server/src/nodes/snapshot.ts';
+import { createPortScheme } from '../../server/src/port_schemes/port_schemes.ts';
 import { requireServer } from '../../server/src/servers/servers.ts';
 import { changeUser, createUser, requireUserNamed } from '../../server/src/users/users.ts';
 import { builders } from '../../server/test/builders.ts';

@@ -13,6 +13,10 @@ import {
   requireEntry,
   restoreEntries,
 } from '../../server/src/authlist/authlist.ts';
+import {
+  removeContractServer,
+  setContractServer,
+} from '../../server/src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../../server/src/db/database.ts';
 import {
   changeOverride,
@@ -26,10 +30,8 @@ import { listRemovals } from '../../server/src/removals.ts';
 import {
   addExitIp,
   exitIpsOfServer,
-  removeContractServer,
   removeExitIp,
   requireServer,
-  setContractServer,
 } from '../../server/src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../../server/src/users/users.ts';
 import { Random } from '../../server/test/random.ts';
@@ -144,7 +146,7 @@ const verbs: Array<[name: string, weight: number, verb: Verb]> = [
       const of = await account(tx, random);
       const [last] = await listRemovals(tx, of.id, tx.now);
       const restore = last?.list === 'authlist' ? restoreEntries : restoreOverrides;
-      return restore(tx, of, last?.removal_id ?? 0);
+      return restore(tx, of, last?.removal_id ?? 0, { ...authlistRules, ...overrideRules });
     },
   ],
   [

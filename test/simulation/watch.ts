@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyRequest } from '../../agent/src/policy/decide.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
+import { accountsOfServer } from '../../server/src/contract_servers/contract_servers.ts';
 import { accountRecords } from '../../server/src/nodes/records.ts';
 import { listOverrides, statusOf } from '../../server/src/overrides/overrides.ts';
-import { accountsOfServer } from '../../server/src/servers/servers.ts';
 import type { Center } from './center.ts';
 import type { Machine } from './machine.ts';
 import type { Scheduler, Trace } from './scheduler.ts';

@@ -2,12 +2,9 @@
 
 import type { Variant } from '../../server/src/api/account/authentication.ts';
 import { bumpVersion } from '../../server/src/changes.ts';
-import {
-  recordHealth,
-  requireServer,
-  setContractServer,
-  setGeoStatuses,
-} from '../../server/src/servers/servers.ts';
+import { setContractServer } from '../../server/src/contract_servers/contract_servers.ts';
+import { setGeoStatuses } from '../../server/src/geo/geo.ts';
+import { recordHealth, requireServer } from '../../server/src/servers/servers.ts';
 import { recordUsage } from '../../server/src/usage/usage.ts';
 import { changeUser } from '../../server/src/users/users.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';

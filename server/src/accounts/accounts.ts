@@ -1,21 +1,20 @@
-// Accounts: the contract (plan, period, expiry, limit), its state, and the API tokens that open it.
+// Accounts: the contract with each customer, its state, and who may change it.
+import { createApiToken } from '../api_tokens/api_tokens.ts';
 import { audit } from '../audit.ts';
-import { bumpTokens, bumpVersion, nextId, recordChange } from '../changes.ts';
+import { nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
+import { requirePortScheme } from '../port_schemes/port_schemes.ts';
 import type { Secrets } from '../secrets.ts';
-import { newTokenText } from '../token_text.ts';
 import { hasUsage, periodAt, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
-export type { AccountRow as Account, ApiTokenRow as ApiToken, PrincipalRow } from './store.ts';
-export {
-  findToken as findApiToken,
-  markTokensUsed,
-  page as pageOfAccounts,
-  principalByHash,
-  tokens as listApiTokens,
-} from './store.ts';
+/**
+ * A customer: owns users, authlist entries, custom DNS entries and API tokens. Its contract says from when to
+ * when it lasts, on which ports it is served, and how many bytes each billing period holds.
+ */
+export type Account = store.AccountRow;
+export { pageOfAccounts } from './store.ts';
 
 export interface NewAccount {
   name: string;
@@ -38,23 +37,30 @@ export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & {
 const year_seconds = 365 * 86_400;
 
 /** An account by id. Errors: 404. */
-export async function requireAccount(db: Reader, id: number): Promise<store.AccountRow> {
+export async function requireAccount(db: Reader, id: number): Promise<Account> {
   const account = await store.findById(db, id);
   if (!account) throw notFound('There is no such account.');
   return account;
 }
 
 /** An account by name. Errors: 404. */
-export async function requireAccountNamed(db: Reader, name: string): Promise<store.AccountRow> {
+export async function requireAccountNamed(db: Reader, name: string): Promise<Account> {
   const account = await store.findByName(db, name);
   if (!account) throw notFound(`There is no account named ${JSON.stringify(name)}.`);
   return account;
 }
 
-/** The account, for a change by its holder. Errors: 403 when the contract is suspended or has expired. */
-export async function requireWritable(tx: Transaction, id: number): Promise<store.AccountRow> {
+/**
+ * The account, for a change of its records. Errors: 403 when the contract is suspended or has expired, but
+ * for who may change `any_contract`: the operator.
+ */
+export async function requireWritable(
+  tx: Transaction,
+  id: number,
+  any_contract = false,
+): Promise<store.AccountRow> {
   const account = await requireAccount(tx, id);
-  rejectUnlessWritable(account, tx.now);
+  if (!any_contract) rejectUnlessWritable(account, tx.now);
   return account;
 }
 
@@ -66,17 +72,19 @@ export function rejectUnlessWritable(
   if (contract.suspended) {
     throw forbidden(
       'The contract is suspended: it can be read, not changed. Ask your provider to lift the suspension.',
+      { code: 'contract_suspended' },
     );
   }
   if (now >= contract.expiry) {
     throw forbidden(
       'The contract has expired: it can be read, not changed. Renew it with your provider.',
+      { code: 'contract_expired' },
     );
   }
 }
 
 /**
- * Creates an account with its first API token. Answers both; the token's text is shown here, and
+ * Creates an account with its first API token. Returns both; the token's text is shown here, and
  * later only where the operator's setting keeps it viewable. Errors: 409 when the name is taken.
  */
 export async function createAccount(
@@ -84,8 +92,8 @@ export async function createAccount(
   secrets: Secrets,
   viewable: boolean,
   body: NewAccount,
-): Promise<{ account: store.AccountRow; api_token: string }> {
-  const account: store.AccountRow = {
+): Promise<{ account: Account; api_token: string }> {
+  const account: Account = {
     id: await nextId(tx, 0, 'accounts'),
     name: body.name,
     plan: body.plan,
@@ -101,21 +109,15 @@ export async function createAccount(
     token_lifetime_seconds: body.token_lifetime_seconds ?? year_seconds,
     created_at: tx.now,
   };
-  if (account.start >= account.expiry) {
-    throw invalidField('expiry', "expected a time after the contract's start.");
-  }
+  rejectEndBeforeStart(account);
   if (!(await store.insert(tx, account))) {
     throw conflict(`an account named ${JSON.stringify(body.name)} exists already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }
   const token = await createApiToken(tx, secrets, viewable, account, { name: 'default' });
-  await recordChange(tx, {
-    kind: 'contract',
-    account_id: account.id,
-    server_id: null,
-    record_id: null,
-  });
+  await contractChanged(tx, account.id);
   await audit(tx, {
     account_id: account.id,
     action: 'account.create',
@@ -128,50 +130,27 @@ export async function createAccount(
 /** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold. */
 export async function changeAccount(
   tx: Transaction,
-  account: store.AccountRow,
+  account: Account,
   changes: AccountChanges,
-): Promise<store.AccountRow> {
+): Promise<Account> {
   const { detailed_billing, suspended, port_scheme, ...plain } = changes;
-  const after: store.AccountRow = { ...account, ...defined(plain) };
+  const after: Account = { ...account, ...defined(plain) };
   if (detailed_billing !== undefined) after.detailed_billing = detailed_billing ? 1 : 0;
   if (suspended !== undefined) after.suspended = suspended ? 1 : 0;
   if (port_scheme !== undefined)
     after.port_scheme_id = (await requirePortScheme(tx, port_scheme)).id;
   if (after.port_scheme_id !== account.port_scheme_id) {
-    if (await store.listsAddresses(tx, account.id))
-      throw conflict(
-        'the account lists addresses on its present port scheme; clear its authlist first.',
-        { field: 'port_scheme' },
-      );
-    const [deaf, ...others] = await store.serversWithoutScheme(
-      tx,
-      account.id,
-      after.port_scheme_id,
-    );
-    if (deaf)
-      throw conflict(
-        `${[deaf, ...others].slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(port_scheme)}.`,
-        { field: 'port_scheme' },
-      );
+    await rejectSchemeInUse(tx, account.id, after.port_scheme_id, port_scheme);
   }
-  if (after.start >= after.expiry) {
-    throw invalidField('expiry', "expected a time after the contract's start.");
+  rejectEndBeforeStart(after);
+  if (after.start !== account.start && (await hasUsage(tx, account.id))) {
+    throw conflict('the contract has usage, and its billing periods are counted from its start.', {
+      field: 'start',
+    });
   }
-  if (after.start !== account.start) {
-    if (await hasUsage(tx, account.id))
-      throw conflict(
-        'the contract has usage, and its billing periods are counted from its start.',
-        { field: 'start' },
-      );
-  }
-  Object.assign(after, await judgement(tx, after));
+  Object.assign(after, await limitState(tx, after));
   await store.update(tx, after);
-  await recordChange(tx, {
-    kind: 'contract',
-    account_id: account.id,
-    server_id: null,
-    record_id: null,
-  });
+  await contractChanged(tx, account.id);
   await audit(tx, {
     account_id: account.id,
     action: 'account.change',
@@ -182,6 +161,36 @@ export async function changeAccount(
   return after;
 }
 
+function contractChanged(tx: Transaction, account_id: number): Promise<number> {
+  return recordChange(tx, { kind: 'contract', account_id, server_id: null, record_id: null });
+}
+
+/** Errors: 400 when the contract would end before it starts. */
+function rejectEndBeforeStart({ start, expiry }: Account): void {
+  if (start >= expiry) throw invalidField('expiry', "expected a time after the contract's start.");
+}
+
+/** Errors: 409 while the account is served on its present port scheme, or could not be on the new one. */
+async function rejectSchemeInUse(
+  tx: Transaction,
+  account_id: number,
+  port_scheme_id: number,
+  name: string | undefined,
+): Promise<void> {
+  if (await store.listsAddresses(tx, account_id)) {
+    throw conflict(
+      'the account lists addresses on its present port scheme; clear its authlist first.',
+      { code: 'port_scheme_in_use', field: 'port_scheme' },
+    );
+  }
+  const lacking = await store.serversWithoutScheme(tx, account_id, port_scheme_id);
+  if (lacking.length === 0) return;
+  throw conflict(
+    `${lacking.slice(0, 5).join(', ')} on this contract do not listen on ${JSON.stringify(name)}.`,
+    { code: 'port_scheme_missing', field: 'port_scheme' },
+  );
+}
+
 /** The members of `changes` that were sent. */
 function defined<T extends object>(changes: T): T {
   return Object.fromEntries(
@@ -189,11 +198,11 @@ function defined<T extends object>(changes: T): T {
   ) as T;
 }
 
-/** Whether the limit of the running billing period is reached, and when that is to be judged anew. */
-async function judgement(
+/** Whether the limit of the running billing period is reached, and when that is to be evaluated anew. */
+async function limitState(
   tx: Transaction,
-  account: store.AccountRow,
-): Promise<Pick<store.AccountRow, 'over_limit' | 'over_until'>> {
+  account: Account,
+): Promise<Pick<Account, 'over_limit' | 'over_until'>> {
   const { start, end } = periodAt(account.start, tx.now);
   const { total } = await periodUsage(tx, account.id, start);
   return total >= account.limit_bytes
@@ -201,185 +210,18 @@ async function judgement(
     : { over_limit: 0, over_until: 0 };
 }
 
-/** Judges an account's limit anew, after usage came in or a period ended. */
-export async function judgeLimit(tx: Transaction, account: store.AccountRow): Promise<void> {
-  const verdict = await judgement(tx, account);
-  if (verdict.over_until === account.over_until) return;
-  await store.update(tx, { ...account, ...verdict });
-  if (verdict.over_limit === account.over_limit) return;
-  await recordChange(tx, {
-    kind: 'contract',
-    account_id: account.id,
-    server_id: null,
-    record_id: null,
-  });
+/** Evaluates an account's limit anew, after usage came in or a period ended. */
+export async function evaluateLimit(tx: Transaction, account: Account): Promise<void> {
+  const limit = await limitState(tx, account);
+  if (limit.over_until === account.over_until) return;
+  await store.update(tx, { ...account, ...limit });
+  if (limit.over_limit === account.over_limit) return;
+  await contractChanged(tx, account.id);
 }
 
-/** Judges accounts whose billing period over the limit has ended, a batch at a time. Answers how many. */
+/** Evaluates accounts anew whose billing period over the limit has ended, a batch at a time. Returns how many. */
 export async function sweepLimits(tx: Transaction, most: number): Promise<number> {
   const accounts = await store.overLimit(tx, tx.now, most);
-  for (const account of accounts) await judgeLimit(tx, account);
+  for (const account of accounts) await evaluateLimit(tx, account);
   return accounts.length;
-}
-
-/**
- * Creates an API token: `ewa_` text, stored as a keyed hash and, where viewable, sealed.
- * Errors: 409 when the account has one of that name.
- */
-export async function createApiToken(
-  tx: Transaction,
-  secrets: Secrets,
-  viewable: boolean,
-  account: store.AccountRow,
-  body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
-): Promise<{ token: store.ApiTokenRow; text: string }> {
-  const others = await store.tokens(tx, account.id);
-  if (others.some((other) => other.name === body.name)) {
-    throw conflict(`the account has an API token named ${JSON.stringify(body.name)} already.`, {
-      field: 'name',
-    });
-  }
-  const text = newTokenText('ewa_');
-  const id = await nextId(tx, account.id, 'api_tokens');
-  const token: store.ApiTokenRow = {
-    account_id: account.id,
-    id,
-    name: body.name,
-    read_only: body.read_only ? 1 : 0,
-    hash: secrets.hashToken(text),
-    sealed: viewable ? secrets.seal(text, sealContext(account.id, id)) : null,
-    expiry: body.expiry ?? null,
-    created_at: tx.now,
-    last_used_at: null,
-  };
-  await store.insertToken(tx, token);
-  await bumpTokens(tx, account.id);
-  await audit(tx, {
-    account_id: account.id,
-    action: 'api_token.create',
-    target: `token/${id}`,
-    after: withoutSecrets(token),
-  });
-  return { token, text };
-}
-
-const sealContext = (account_id: number, id: number) => `api_token ${account_id} ${id}`;
-
-/** What may be shown and logged of an API token. */
-export function withoutSecrets({ hash: _, sealed, ...shown }: store.ApiTokenRow) {
-  return { ...shown, viewable: sealed !== null };
-}
-
-/** One API token of an account. Errors: 404. */
-export async function requireApiToken(
-  db: Reader,
-  account_id: number,
-  id: number | undefined,
-): Promise<store.ApiTokenRow> {
-  const token = id === undefined ? undefined : await store.findToken(db, account_id, id);
-  if (!token) throw notFound('The account has no API token of this id; it may have been revoked.');
-  return token;
-}
-
-/** The text of an API token, audited. Errors: 404; 409 when the operator's setting made it view-once. */
-export async function viewApiToken(
-  tx: Transaction,
-  secrets: Secrets,
-  account: store.AccountRow,
-  id: number | undefined,
-): Promise<string> {
-  const token = await requireApiToken(tx, account.id, id);
-  if (token.sealed === null)
-    throw conflict('This API token was shown once, when it was created, and is not kept.');
-  await audit(tx, {
-    account_id: account.id,
-    action: 'api_token.view',
-    target: `token/${token.id}`,
-  });
-  return secrets.unseal(token.sealed, sealContext(account.id, token.id));
-}
-
-/** Revokes an API token; requests that carry it get 401 from then on. Errors: 404. */
-export async function removeApiToken(
-  tx: Transaction,
-  account: store.AccountRow,
-  id: number | undefined,
-): Promise<void> {
-  const token = await requireApiToken(tx, account.id, id);
-  await store.removeToken(tx, account.id, token.id);
-  await bumpTokens(tx, account.id);
-  await audit(tx, {
-    account_id: account.id,
-    action: 'api_token.remove',
-    target: `token/${token.id}`,
-    before: withoutSecrets(token),
-  });
-}
-
-export interface PortScheme {
-  id: number;
-  name: string;
-  bases: Array<{ base: number; service: 'proxy' | 'proxy-https' }>;
-}
-
-/** The default scheme: 10000 and 11000 plain, 12000 over TLS. */
-export const defaultBases: PortScheme['bases'] = [
-  { base: 10000, service: 'proxy' },
-  { base: 11000, service: 'proxy' },
-  { base: 12000, service: 'proxy-https' },
-];
-
-/** All port schemes, in the order of their ids. */
-export async function listPortSchemes(db: Reader): Promise<PortScheme[]> {
-  const rows = await store.portSchemes(db);
-  return rows.map((row) => ({ ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] }));
-}
-
-/** A port scheme that the body's `field` names. Errors: 409 when there is none of that name. */
-export async function requirePortScheme(
-  db: Reader,
-  name: string,
-  field = 'port_scheme',
-): Promise<PortScheme> {
-  const row = await store.findPortScheme(db, name);
-  if (!row) throw conflict(`there is no port scheme named ${JSON.stringify(name)}.`, { field });
-  return { ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] };
-}
-
-/** An exit IP is reached at base + port_base (0 to 499), its override port at so much more. */
-export const override_offset = 500;
-export const ports_per_base = 1000;
-
-/** Whether two lists of bases lead to a port in common. */
-export function sharePorts(one: PortScheme['bases'], other: PortScheme['bases']): boolean {
-  return one.some((a) => other.some((b) => Math.abs(a.base - b.base) < ports_per_base));
-}
-
-/** Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken. */
-export async function createPortScheme(
-  tx: Transaction,
-  body: { name: string; bases: PortScheme['bases'] },
-): Promise<PortScheme> {
-  if (body.bases.some((base, at) => sharePorts([base], body.bases.slice(at + 1)))) {
-    throw invalidField(
-      'bases',
-      `two of them are less than ${ports_per_base} apart, so that they would share ports.`,
-    );
-  }
-  const id = await nextId(tx, 0, 'port_schemes');
-  if (
-    !(await store.insertPortScheme(tx, { id, name: body.name, bases: JSON.stringify(body.bases) }))
-  ) {
-    throw conflict(`a port scheme named ${JSON.stringify(body.name)} exists already.`, {
-      field: 'name',
-    });
-  }
-  await bumpVersion(tx, 0);
-  await audit(tx, {
-    account_id: null,
-    action: 'port_scheme.create',
-    target: body.name,
-    after: body,
-  });
-  return { id, ...body };
 }

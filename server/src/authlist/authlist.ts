@@ -7,12 +7,18 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import type { Use } from '../last_used.ts';
 import { quoted } from '../quoted.ts';
-import { keepRemoved, type Removed, takeRemoved } from '../removals.ts';
+import {
+  keepRemoved,
+  type Removed,
+  type Restored,
+  requireRoomAgain,
+  takeRemoved,
+} from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import * as store from './store.ts';
 
 export type { AuthlistEntry, AuthlistRow } from './store.ts';
-export { findAny as findAuthlistRow, pageOfAccount as authlistPage } from './store.ts';
+export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
   ip: string;
@@ -23,10 +29,12 @@ export interface NewEntry {
 /** An entry with the revision of the change that made it so. */
 export type ChangedEntry = store.AuthlistEntry & { revision: number };
 
-/** What the operator's settings say of this list. */
+/** The operator's settings for this list, and what its client may do. */
 export interface AuthlistRules {
   addresses: 'any' | 'public';
   max_authlist_entries: number;
+  /** Whether a contract that is suspended or has expired is changed too: for the operator. */
+  any_contract?: boolean;
   /** How often an account may be told that an address is claimed already. */
   conflicts?: {
     count(account_id: number, now: number): void;
@@ -64,7 +72,7 @@ export async function requireEntry(
   return entry;
 }
 
-/** What is said of an entry that is not there for the caller. */
+/** 404: the entry is not there, or not there for this client. */
 export function noSuchEntry() {
   return notFound('There is no such entry on your list; it may have expired or been removed.');
 }
@@ -98,11 +106,15 @@ export async function createEntry(
 ): Promise<ChangedEntry> {
   const ip = parseAddress('ip', body.ip, rules);
   rules.conflicts?.rejectTooMany(account_id, tx.now);
-  const held = await heldCount(tx, account_id, 'authlist');
-  if (held >= rules.max_authlist_entries) await requireRoom(tx, account_id, rules);
+  const most = rules.max_authlist_entries;
+  if ((await heldCount(tx, account_id, 'authlist')) >= most) {
+    const held = await heldWithoutExpired(tx, account_id);
+    if (held >= most) throw listFull(held);
+  }
   const id = await nextId(tx, account_id, 'authlist');
   const row = { account_id, id, ip, user: body.user, expiry: body.expiry };
-  const placed = (await store.insert(tx, row)) ?? (await placeAgain(tx, row, rules));
+  const { any_contract } = rules;
+  const placed = (await store.insert(tx, row, any_contract)) ?? (await placeAgain(tx, row, rules));
   await countHeld(tx, account_id, 'authlist', 1);
   const entry = await entryChanged(tx, { ...row, ...placed });
   await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
@@ -112,20 +124,19 @@ export async function createEntry(
 const expiredAtOnce = 500;
 
 /**
- * Expired entries are off the list, swept or not; only the account's own are looked at. Errors: 409
- * when the list is full without them, and then nothing is written if there were none.
+ * The entries that count: expired ones are off the list, swept or not; only the account's own are looked
+ * at. Nothing is written if there are none.
  */
-async function requireRoom(
-  tx: Transaction,
-  account_id: number,
-  { max_authlist_entries }: AuthlistRules,
-): Promise<void> {
+async function heldWithoutExpired(tx: Transaction, account_id: number): Promise<number> {
   const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
   for (const row of expired) await removeRow(tx, row);
-  const held = await heldCount(tx, account_id, 'authlist');
-  if (held < max_authlist_entries) return;
-  throw conflict(
+  return heldCount(tx, account_id, 'authlist');
+}
+
+function listFull(held: number) {
+  return conflict(
     `The list holds ${held} entries, as many as an account may have; remove some first.`,
+    { code: 'list_full' },
   );
 }
 
@@ -135,16 +146,19 @@ async function placeAgain(
   row: store.NewRow,
   rules: AuthlistRules,
 ): Promise<store.Placed> {
-  const account = await requireWritable(tx, row.account_id);
+  const account = await requireWritable(tx, row.account_id, rules.any_contract);
   if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user);
   await freeClaim(tx, account, row.ip, rules);
-  const placed = await store.insert(tx, row);
+  const placed = await store.insert(tx, row, rules.any_contract);
   if (!placed) throw addressTaken(row.ip);
   return placed;
 }
 
 function unknownUser(name: string) {
-  return conflict(`${JSON.stringify(name)} is not part of the account.`, { field: 'user' });
+  return conflict(`${JSON.stringify(name)} is not part of the account.`, {
+    code: 'unknown_user',
+    field: 'user',
+  });
 }
 
 /** Tells the nodes of an entry's change, and answers it with the revision. */
@@ -177,7 +191,7 @@ async function freeClaim(
 
 /** One message for an own and a foreign claim: an answer tells nothing about another account. */
 function addressTaken(ip: string) {
-  return conflict(`${ip} is already on the authlist.`, { field: 'ip' });
+  return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
 async function removeRow(tx: Transaction, row: store.AuthlistRow): Promise<void> {
@@ -203,7 +217,7 @@ export async function changeEntry(
   requireMatch: (before: store.AuthlistEntry) => void,
 ): Promise<ChangedEntry> {
   const before = await requireEntry(tx, account_id, id, tx.now);
-  const account = await requireWritable(tx, account_id);
+  const account = await requireWritable(tx, account_id, rules.any_contract);
   requireMatch(before);
   if (changes.ip === undefined && changes.user === undefined && changes.expiry === undefined) {
     throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
@@ -237,30 +251,17 @@ function toRow({
   return row;
 }
 
-/** Removes an entry. Errors: 404; 403. */
+/** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
 export async function removeEntry(
   tx: Transaction,
   account_id: number,
   id: number | undefined,
   requireMatch: (before: store.AuthlistEntry) => void,
+  any_contract = false,
 ): Promise<void> {
   const before = await requireEntry(tx, account_id, id, tx.now);
-  await requireWritable(tx, account_id);
+  await requireWritable(tx, account_id, any_contract);
   requireMatch(before);
-  await endEntry(tx, before);
-}
-
-/** Removes an entry for the operator, whatever the state of the contract. Errors: 404. */
-export async function removeEntryAnyway(
-  tx: Transaction,
-  account_id: number,
-  id: number | undefined,
-): Promise<void> {
-  await endEntry(tx, await requireEntry(tx, account_id, id, tx.now));
-}
-
-async function endEntry(tx: Transaction, before: store.AuthlistEntry): Promise<void> {
-  const { account_id } = before;
   await removeRow(tx, before);
   await audit(tx, {
     account_id,
@@ -270,24 +271,16 @@ async function endEntry(tx: Transaction, before: store.AuthlistEntry): Promise<v
   });
 }
 
-/** Removes all entries of the account; it can be undone for seven days. Errors: 403. */
+/** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
 export async function removeAllEntries(
   tx: Transaction,
   account_id: number,
   requireMatch: (before: store.AuthlistEntry[]) => void,
+  any_contract = false,
 ): Promise<Removed> {
-  await requireWritable(tx, account_id);
-  return removeAllEntriesAnyway(tx, account_id, requireMatch);
-}
-
-/** "Remove all" for the operator, whatever the state of the contract. */
-export async function removeAllEntriesAnyway(
-  tx: Transaction,
-  account_id: number,
-  requireMatch?: (before: store.AuthlistEntry[]) => void,
-): Promise<Removed> {
+  await requireWritable(tx, account_id, any_contract);
   const entries = await store.all(tx, account_id, tx.now);
-  requireMatch?.(entries);
+  requireMatch(entries);
   const removed = await store.removeAll(tx, account_id);
   if (removed === 0) return { removal_id: null, entries: 0 };
   await countHeld(tx, account_id, 'authlist', -removed);
@@ -309,25 +302,21 @@ export async function removeAllEntriesAnyway(
 
 /**
  * Undoes a "remove all": puts back the entries that still hold and whose address is free, under their
- * old ids. Answers how many came back, and how many did not.
+ * old ids; the others are left out. Errors: 409 when there is no such removal, and when the list has no
+ * room for all that would come back: then none does, and it can be undone once there is.
  */
 export async function restoreEntries(
   tx: Transaction,
   account: Account,
   removal_id: number,
-): Promise<{ restored: number; left_out: number }> {
+  rules: Pick<AuthlistRules, 'max_authlist_entries'>,
+): Promise<Restored> {
   const rows = await takeRemoved<store.AuthlistRow>(tx, account.id, removal_id, 'authlist');
-  if (rows.length === 0)
-    throw conflict(`the account has no authlist removal ${removal_id} that can be undone.`, {
-      field: 'removal_id',
-    });
+  const held = await heldWithoutExpired(tx, account.id);
+  const { port_scheme_id } = account;
   let restored = 0;
   for (const row of rows) {
-    if (
-      row.expiry <= tx.now ||
-      !(await store.putBack(tx, { ...row, port_scheme_id: account.port_scheme_id }))
-    )
-      continue;
+    if (row.expiry <= tx.now || !(await store.putBack(tx, { ...row, port_scheme_id }))) continue;
     restored += 1;
     await recordChange(tx, {
       kind: 'authlist',
@@ -336,6 +325,7 @@ export async function restoreEntries(
       record_id: row.id,
     });
   }
+  requireRoomAgain(held, restored, rules.max_authlist_entries);
   await countHeld(tx, account.id, 'authlist', restored);
   const outcome = { restored, left_out: rows.length - restored };
   await audit(tx, {
@@ -352,7 +342,7 @@ export async function restoreEntries(
  * neither nodes nor responses of /v0 show it.
  */
 export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
-  return store.putUses(
+  return store.putLastUsed(
     tx,
     uses.map(({ account_id, id, at }) => ({ account_id, entry_id: id, used_at: at - (at % 60) })),
   );
@@ -360,7 +350,7 @@ export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<
 
 /** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of the account's list. */
 export async function lastUses(db: Reader, account_id: number): Promise<Map<number, number>> {
-  const uses = await store.usesOfAccount(db, account_id);
+  const uses = await store.lastUsedOfAccount(db, account_id);
   return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 

@@ -1,6 +1,7 @@
 // The SQL of the IP authlist.
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -62,7 +63,7 @@ export function find(
   ]);
 }
 
-/** What a new entry needs; the user by name. */
+/** The fields of a new entry; the user by name. */
 export interface NewRow {
   account_id: number;
   id: number;
@@ -71,46 +72,43 @@ export interface NewRow {
   expiry: number;
 }
 
-/** What the insert of an entry finds out: where it is claimed, and its user. */
+/** The facts that the insert of an entry finds: where it is claimed, and its user. */
 export type Placed = Pick<AuthlistEntry, 'port_scheme_id' | 'user_id' | 'active' | 'proxy'>;
 
 /**
- * Adds an entry in one atomic statement: only for a contract that takes changes at `now`, a user of
- * the account, and an address that is not claimed on the account's port scheme. Undefined when one of
+ * Adds an entry in one atomic statement: only for a contract that takes changes at `now` (or
+ * `any_contract`), a user of the account, and an address that is not claimed on the account's port scheme. Undefined when one of
  * these does not hold; then nothing is written.
  */
-export async function insert(tx: Transaction, row: NewRow): Promise<Placed | undefined> {
+export async function insert(
+  tx: Transaction,
+  row: NewRow,
+  any_contract = false,
+): Promise<Placed | undefined> {
   const ofUser = (column: string) =>
     `(select u.${column} from users u where u.account_id = authlist.account_id and u.id = authlist.user_id) as ${column}`;
   const rows = await tx.put<Placed>(
     `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
      select a.id, $2, a.port_scheme_id, $3, u.id, $5
      from accounts a join users u on u.account_id = a.id and u.name = $4
-     where a.id = $1 and a.suspended = 0 and a.expiry > $6
+     where a.id = $1 and ($7 = 1 or (a.suspended = 0 and a.expiry > $6))
      on conflict do nothing returning port_scheme_id, user_id, ${ofUser('active')}, ${ofUser('proxy')}`,
-    [row.account_id, row.id, row.ip, row.user, row.expiry, tx.now],
+    [row.account_id, row.id, row.ip, row.user, row.expiry, tx.now, any_contract ? 1 : 0],
   );
   return rows[0];
 }
 
 /** Puts an entry back as it was. False when the address is claimed on this port scheme. */
-export async function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
-    [row.account_id, row.id, row.port_scheme_id, row.ip, row.user_id, row.expiry],
-  );
-  return rows.length > 0;
+export function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
+  const columns = ['account_id', 'id', 'port_scheme_id', 'ip', 'user_id', 'expiry'] as const;
+  return insertRow(tx, 'authlist', columns, row);
 }
 
 export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
-  return tx.run(
-    'update authlist set ip = $3, user_id = $4, expiry = $5 where account_id = $1 and id = $2',
-    [row.account_id, row.id, row.ip, row.user_id, row.expiry],
-  );
+  return updateRow(tx, 'authlist', ['account_id', 'id'], ['ip', 'user_id', 'expiry'], row);
 }
 
-/** Who holds the claim on an address, of whichever account. */
+/** The entry that claims an address, of whichever account. */
 export function claimOn(
   db: Reader,
   port_scheme_id: number,
@@ -168,7 +166,7 @@ export interface NamedClaim {
   expiry: number;
 }
 
-/** Who holds an address at `now`: one claim at most for each port scheme. */
+/** The claims on an address at `now`: one claim at most for each port scheme. */
 export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClaim[]> {
   return db.all(
     `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry
@@ -181,7 +179,7 @@ export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClai
 }
 
 /** A page of the entries of an account as the nodes need them, in the order of their ids. */
-export function pageOfAccount(
+export function authlistPage(
   db: Reader,
   account_id: number,
   after_id: number,
@@ -194,7 +192,7 @@ export function pageOfAccount(
   );
 }
 
-export function findAny(
+export function findAuthlistRow(
   db: Reader,
   account_id: number,
   id: number,
@@ -202,8 +200,8 @@ export function findAny(
   return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** When an entry was used. */
-export interface Use {
+/** When an entry last let a connection in. */
+export interface LastUsed {
   account_id: number;
   entry_id: number;
   /** Epoch seconds. */
@@ -211,31 +209,31 @@ export interface Use {
 }
 
 /** One statement for any number: the rest of it is filled up with what is no entry. */
-const usesOfStatement = 100;
-const noUse: Use = { account_id: 0, entry_id: 0, used_at: 0 };
-const putUsesStatement = `insert into authlist_uses (account_id, entry_id, used_at)
+const rowsOfStatement = 100;
+const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
+const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
   select v.column1, v.column2, v.column3 from (values ${Array.from(
-    { length: usesOfStatement },
+    { length: rowsOfStatement },
     (_, at) => `(${[1, 2, 3].map((column) => `cast($${3 * at + column} as bigint)`)})`,
   )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2
   on conflict (account_id, entry_id) do update set used_at = excluded.used_at
     where authlist_uses.used_at < excluded.used_at`;
 
-/** Keeps when entries were used, unless a later time is known. Each once; those that are no entries are left out. */
-export async function putUses(tx: Transaction, uses: readonly Use[]): Promise<void> {
-  for (let at = 0; at < uses.length; at += usesOfStatement) {
-    const some = uses.slice(at, at + usesOfStatement);
-    const rows = [...some, ...Array<Use>(usesOfStatement - some.length).fill(noUse)];
+/** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
+export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
+  for (let at = 0; at < entries.length; at += rowsOfStatement) {
+    const some = entries.slice(at, at + rowsOfStatement);
+    const rows = [...some, ...Array<LastUsed>(rowsOfStatement - some.length).fill(noEntry)];
     await tx.run(
-      putUsesStatement,
+      putLastUsedStatement,
       rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),
     );
   }
 }
 
-export function usesOfAccount(
+export function lastUsedOfAccount(
   db: Reader,
   account_id: number,
-): Promise<Array<Pick<Use, 'entry_id' | 'used_at'>>> {
+): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
   return db.all('select entry_id, used_at from authlist_uses where account_id = $1', [account_id]);
 }

@@ -10,7 +10,7 @@ const contractColumns: Column[] = [
   ['server', 'server'],
   ['hostname', 'hostname'],
   ['own limit', 'limit_bytes', 'bytes'],
-  ['usage', 'usage', 'bytes'],
+  ['usage', 'usage.current', 'bytes'],
   ['over', 'over_limit'],
   ['added', 'added_at', 'time'],
 ];

@@ -1,12 +1,66 @@
-// The servers added to a contract: their own limits, and what the account sees of them.
+// Contract servers: the servers added to a contract, each with a limit of its own, as the account sees them.
 import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { conflict, notFound } from '../errors.ts';
-import { type GeoStatusRow, geoStatusesOfContract, geoStatusesOfServer } from '../geo/store.ts';
-import * as store from '../servers/store.ts';
+import { conflict, forbidden, notFound } from '../errors.ts';
+import { type GeoStatus, geoStatusesOfContract, geoStatusesOfServer } from '../geo/geo.ts';
+import {
+  type ExitIpRow,
+  exitIpsOfServer,
+  findServerNamed,
+  portSchemesOfServer,
+  requireServer,
+  type Server,
+} from '../servers/servers.ts';
 import { last30Days, nextHour, periodAt, periodUsage } from '../usage/usage.ts';
+import * as store from './store.ts';
+
+export { accountsOfServer, findContractServer, serversOfContract } from './store.ts';
+
+/** A server of a contract with its exit IPs, and with the details that were asked for. */
+export interface ContractServer {
+  server: Server;
+  exit_ips: ExitIpRow[];
+  geo_statuses: GeoStatus[];
+  usage: { own_limit_bytes: number | null; current: number; last_30_days: number };
+}
+
+export interface Detail {
+  location: boolean;
+  usage: boolean;
+  geostatus: boolean;
+}
+
+/** A server that is on the contract, for a body that names it. Errors: 409 with `otherwise` appended. */
+export async function requireOnContract(
+  db: Reader,
+  account_id: number,
+  name: string,
+  otherwise: string,
+): Promise<Server> {
+  const server = await findServerNamed(db, name);
+  if (server && (await store.findContractServer(db, account_id, server.id))) return server;
+  throw conflict(`${JSON.stringify(name)} is not added to the account.${otherwise}`, {
+    code: 'server_not_on_contract',
+    field: 'server',
+  });
+}
+
+/** One contract server. Errors: 404 for a name that the network has not; 403 for a server not on the contract. */
+export async function requireContractServer(
+  db: Reader,
+  account_id: number,
+  name: string,
+): Promise<void> {
+  const server = await requireServer(db, name);
+  if (!(await store.findContractServer(db, account_id, server.id))) {
+    throw forbidden(
+      `${name} is a server of the network, but not on your contract; ask your provider to add it.`,
+      { code: 'server_not_on_contract' },
+    );
+  }
+}
 
 /**
  * Adds a server to a contract, or changes its own limit there. `limit_bytes` null: the network limit.
@@ -15,7 +69,7 @@ import { last30Days, nextHour, periodAt, periodUsage } from '../usage/usage.ts';
 export async function setContractServer(
   tx: Transaction,
   account: Account,
-  server: store.ServerRow,
+  server: Server,
   limit_bytes: number | null,
 ): Promise<void> {
   const before = await store.findContractServer(tx, account.id, server.id);
@@ -28,22 +82,19 @@ export async function setContractServer(
     added_at: before?.added_at ?? tx.now,
     revision: before?.revision ?? 0,
   };
-  Object.assign(row, await judgement(tx, account, row));
+  Object.assign(row, await limitState(tx, account, row));
   if (before) {
-    await store.updateContractServer(tx, row);
-    await contractChanged(tx, account.id, server.id);
+    await store.update(tx, row);
+    await recordServerChange(tx, 'contract', account.id, server.id);
   } else {
-    const schemes = await store.portSchemesOf(tx, server.id);
+    const schemes = await portSchemesOfServer(tx, server.id);
     if (!schemes.some((scheme) => scheme.id === account.port_scheme_id)) {
-      throw conflict(`${server.name} does not listen on the account's port scheme.`);
+      throw conflict(`${server.name} does not listen on the account's port scheme.`, {
+        code: 'port_scheme_missing',
+      });
     }
-    row.revision = await recordChange(tx, {
-      kind: 'account',
-      account_id: account.id,
-      server_id: server.id,
-      record_id: null,
-    });
-    await store.insertContractServer(tx, row);
+    row.revision = await recordServerChange(tx, 'account', account.id, server.id);
+    await store.insert(tx, row);
   }
   await audit(tx, {
     account_id: account.id,
@@ -54,25 +105,26 @@ export async function setContractServer(
   });
 }
 
-function contractChanged(tx: Transaction, account_id: number, server_id: number): Promise<number> {
-  return recordChange(tx, { kind: 'contract', account_id, server_id, record_id: null });
+/** Tells the nodes of one server: `account` that it comes or goes, `contract` what holds for it. */
+function recordServerChange(
+  tx: Transaction,
+  kind: 'account' | 'contract',
+  account_id: number,
+  server_id: number,
+): Promise<number> {
+  return recordChange(tx, { kind, account_id, server_id, record_id: null });
 }
 
 /** Takes a server off a contract. Errors: 404. */
 export async function removeContractServer(
   tx: Transaction,
   account: Account,
-  server: store.ServerRow,
+  server: Server,
 ): Promise<void> {
   const before = await store.findContractServer(tx, account.id, server.id);
   if (!before) throw notFound(`${server.name} is not on the contract of ${account.name}.`);
-  await store.removeContractServer(tx, account.id, server.id);
-  await recordChange(tx, {
-    kind: 'account',
-    account_id: account.id,
-    server_id: server.id,
-    record_id: null,
-  });
+  await store.remove(tx, account.id, server.id);
+  await recordServerChange(tx, 'account', account.id, server.id);
   await audit(tx, {
     account_id: account.id,
     action: 'contract_server.remove',
@@ -82,10 +134,10 @@ export async function removeContractServer(
 }
 
 /**
- * Whether the own limit is used up, and when that is to be judged anew. It blocks only with detailed
+ * Whether the own limit is used up, and when that is to be evaluated anew. It blocks only with detailed
  * server billing; nodes are told what holds.
  */
-async function judgement(
+async function limitState(
   tx: Transaction,
   account: Account,
   row: store.ContractServerRow,
@@ -96,7 +148,7 @@ async function judgement(
   return isOver ? { over_limit: 1, over_until: end } : { over_limit: 0, over_until: 0 };
 }
 
-/** Judges the own limit of a contract server anew, after usage came in or a period ended. */
+/** Evaluates the own limit of a contract server anew, after usage came in or a period ended. */
 export async function evaluateServerLimit(
   tx: Transaction,
   account: Account,
@@ -104,32 +156,20 @@ export async function evaluateServerLimit(
 ): Promise<void> {
   const row = await store.findContractServer(tx, account.id, server_id);
   if (!row) return;
-  const verdict = await judgement(tx, account, row);
-  if (verdict.over_until === row.over_until) return;
-  await store.updateContractServer(tx, { ...row, ...verdict });
-  if (verdict.over_limit !== row.over_limit) await contractChanged(tx, account.id, server_id);
+  const limit = await limitState(tx, account, row);
+  if (limit.over_until === row.over_until) return;
+  await store.update(tx, { ...row, ...limit });
+  if (limit.over_limit !== row.over_limit)
+    await recordServerChange(tx, 'contract', account.id, server_id);
 }
 
-/** Judges contract servers whose billing period over their limit has ended, a batch at a time. Answers how many. */
+/** Evaluates contract servers anew whose billing period over their limit has ended, a batch at a time. Returns how many. */
 export async function sweepServerLimits(tx: Transaction, most: number): Promise<number> {
   const rows = await store.overLimit(tx, tx.now, most);
   for (const row of rows) {
     await evaluateServerLimit(tx, await requireAccount(tx, row.account_id), row.server_id);
   }
   return rows.length;
-}
-
-export interface Detail {
-  location: boolean;
-  usage: boolean;
-  geostatus: boolean;
-}
-
-export interface ContractServer {
-  server: store.ServerRow;
-  exit_ips: store.ExitIpRow[];
-  geo_statuses: GeoStatusRow[];
-  usage: { own_limit_bytes: number | null; current: number; last_30_days: number };
 }
 
 /**
@@ -144,11 +184,11 @@ export async function listContractServers(
   now: number,
 ): Promise<{ account: Account; servers: ContractServer[]; valid_until: number | undefined }> {
   const account = await requireAccount(db, account_id);
-  const rows = await store.ofContract(db, account_id);
+  const rows = await store.serversOfContract(db, account_id);
   const wanted = names ? rows.filter((row) => names.includes(row.name)) : rows;
   const only = wanted.length === 1 ? wanted[0] : undefined;
   const exits = only
-    ? await store.exitIpsOfServer(db, only.id)
+    ? await exitIpsOfServer(db, only.id)
     : await store.exitIpsOfContract(db, account_id);
   const geo = !detail.geostatus
     ? []

@@ -1,14 +1,21 @@
-// Geo-IP status: what third-party databases say of each exit IP, held against where its server is.
+// Geo-IP statuses: where third-party databases place each exit IP, compared with where its server is.
 import { bumpVersion, networkVersion } from '../changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
 import { type Found, type Geoip, near_km, type Place } from '../geoip.ts';
+import { exitIpsAfter, inventoryVersion } from '../servers/servers.ts';
 import * as store from './store.ts';
 
-export { listed as listGeoStatuses } from './store.ts';
+/** How one provider places one exit IP: the country, the distance from the server, and whether they fit. */
+export type GeoStatus = store.GeoStatusRow;
+export {
+  geoStatusesOfContract,
+  geoStatusesOfServer,
+  listGeoStatuses,
+  setGeoStatuses,
+} from './store.ts';
 
-export const geoVerdicts = ['ok', 'warn', 'crit'] as const;
-export type GeoVerdict = (typeof geoVerdicts)[number];
+export const geoStatuses = ['ok', 'warn', 'crit'] as const;
 
 /** Mean radius of the earth. */
 const earth_km = 6371.009;
@@ -30,10 +37,10 @@ export function distanceInKm(one: Place, other: Place): number {
  * `ok`: the server's country, and no farther than 250 km from it where the record knows a place; `warn`: its
  * country, but farther; `crit`: another country. Without a place in the record there is no distance.
  */
-export function judge(
+export function comparePlaces(
   server: Place & { country: string },
   found: Found,
-): { status: GeoVerdict; distance_km: number | null } {
+): { status: (typeof geoStatuses)[number]; distance_km: number | null } {
   const distance_km = found.place ? distanceInKm(server, found.place) : null;
   if (found.country !== server.country) return { status: 'crit', distance_km };
   return { status: (distance_km ?? 0) > near_km ? 'warn' : 'ok', distance_km };
@@ -52,15 +59,15 @@ export interface GeoCounts {
   crit: number;
   /** Exit IPs that it has no record of. */
   no_record: number;
-  /** Exit IPs whose record is damaged; what was known of them stays. */
+  /** Exit IPs whose record is damaged; their statuses stay. */
   unreadable: number;
 }
 
 interface Plan {
   last: string;
   exit_ips: number;
-  put: store.GeoStatusRow[];
-  gone: store.GeoStatusRow[];
+  put: GeoStatus[];
+  gone: GeoStatus[];
   counts: GeoCounts[];
 }
 
@@ -73,21 +80,21 @@ const noCounts = (provider: string): GeoCounts => ({
   unreadable: 0,
 });
 
-/** What is to be written of the exit IPs that follow `after`; undefined when none follows. */
+/** The statuses to write and to remove of the exit IPs that follow `after`; undefined when none follows. */
 async function plan(
   db: Reader,
   geoip: Geoip,
   after: string,
   now: number,
 ): Promise<Plan | undefined> {
-  const exits = await store.exitsAfter(db, after, batch);
+  const exits = await exitIpsAfter(db, after, batch);
   const last = exits.at(-1)?.ip;
   if (last === undefined) return undefined;
-  const known = new Map<string, store.GeoStatusRow>();
+  const known = new Map<string, GeoStatus>();
   for (const row of await store.statusesBetween(db, after, last)) {
     known.set(`${row.ip} ${row.provider}`, row);
   }
-  const put: store.GeoStatusRow[] = [];
+  const put: GeoStatus[] = [];
   const counts = geoip.providers.map((provider) => {
     const count = noCounts(provider);
     for (const exit of exits) {
@@ -98,15 +105,15 @@ async function plan(
         count.no_record += 1;
         continue;
       }
-      // What is left in `known` at the end has gone.
+      // A status that is left in `known` at the end has gone.
       known.delete(key);
       if (found === 'unreadable') {
         count.unreadable += 1;
         continue;
       }
-      const verdict = judge(exit, found);
-      count[verdict.status] += 1;
-      const row = { ip: exit.ip, provider, ...verdict, country: found.country, status_time: now };
+      const compared = comparePlaces(exit, found);
+      count[compared.status] += 1;
+      const row = { ip: exit.ip, provider, ...compared, country: found.country, status_time: now };
       if (!before || isOutdated(before, row)) put.push(row);
     }
     return count;
@@ -114,7 +121,7 @@ async function plan(
   return { last, exit_ips: exits.length, put, gone: Array.from(known.values()), counts };
 }
 
-function isOutdated(before: store.GeoStatusRow, now: store.GeoStatusRow): boolean {
+function isOutdated(before: GeoStatus, now: GeoStatus): boolean {
   return (
     before.status !== now.status ||
     before.country !== now.country ||
@@ -132,7 +139,7 @@ async function carryOut(tx: Transaction, { put, gone }: Plan): Promise<void> {
 
 export interface GeoOutcome {
   exit_ips: number;
-  /** Statuses written or taken away, those included whose time alone was renewed. */
+  /** Statuses written or removed, those included whose time alone was renewed. */
   written: number;
   providers: GeoCounts[];
 }
@@ -196,14 +203,14 @@ export class GeoWatch {
     this.#clock = clock;
   }
 
-  /** Answers how many statuses were written. Without a provider in the settings nothing is touched. */
+  /** Returns how many statuses were written. Without a provider in the settings nothing is touched. */
   async look(stopped?: () => boolean): Promise<number> {
     if (this.#geoip.providers.length === 0) return 0;
     await this.#geoip.refresh();
     const now = this.#clock.now();
-    // Read before the check: what changes meanwhile is for the next one.
+    // Read before the check: a change meanwhile is for the next one.
     const { generation } = this.#geoip;
-    const inventory = await store.inventoryNumber(this.#db);
+    const inventory = await inventoryVersion(this.#db);
     const last = this.#checked;
     const holds =
       last?.generation === generation &&

@@ -1,4 +1,4 @@
-// The SQL of geo-IP statuses and of the geofeed.
+// The SQL of geo-IP statuses.
 import type { Reader, Transaction } from '../db/database.ts';
 
 export interface GeoStatusRow {
@@ -13,23 +13,6 @@ export interface GeoStatusRow {
   distance_km: number | null;
 }
 
-export interface PlacedExitIp {
-  ip: string;
-  city: string;
-  country: string;
-  latitude: number;
-  longitude: number;
-}
-
-/** Exit IPs with their server's place, in the order of the text of their addresses. */
-export function exitsAfter(db: Reader, after: string, most: number): Promise<PlacedExitIp[]> {
-  return db.all(
-    `select e.ip, s.city, s.country, s.latitude, s.longitude
-     from exit_ips e join servers s on s.id = e.server_id where e.ip > $1 order by e.ip limit $2`,
-    [after, most],
-  );
-}
-
 /** Statuses of the addresses above `after`, up to `last`. */
 export function statusesBetween(db: Reader, after: string, last: string): Promise<GeoStatusRow[]> {
   return db.all('select * from geo_statuses where ip > $1 and ip <= $2', [after, last]);
@@ -40,7 +23,7 @@ export interface ListedGeoStatus extends GeoStatusRow {
 }
 
 /** By address and provider, from after this one on; of one server or with one status where that is given. */
-export function listed(
+export function listGeoStatuses(
   db: Reader,
   { server, status }: { server: string | undefined; status: string | undefined },
   after: { ip: string; provider: string },
@@ -82,12 +65,4 @@ export function setGeoStatuses(tx: Transaction, rows: readonly GeoStatusRow[]): 
 
 export function removeGeoStatus(tx: Transaction, ip: string, provider: string): Promise<number> {
   return tx.run('delete from geo_statuses where ip = $1 and provider = $2', [ip, provider]);
-}
-
-/** Rises with each change of a server or its exit IPs. */
-export async function inventoryNumber(db: Reader): Promise<number> {
-  const row = await db.one<{ last: number }>(
-    "select last from counters where account_id = 0 and list = 'inventory'",
-  );
-  return row?.last ?? 0;
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { networkVersion } from '../changes.ts';
 import type { Database, Reader } from '../db/database.ts';
-import { exitsAfter, inventoryNumber, type PlacedExitIp } from '../geo/store.ts';
+import { exitIpsAfter, inventoryVersion, type PlacedExitIp } from '../servers/servers.ts';
 import type { VersionReader } from '../versions.ts';
 
 export const geofeedType = 'text/csv; charset=utf-8';
@@ -25,7 +25,7 @@ export async function writeGeofeed(db: Database): Promise<string> {
 async function readLines(db: Reader): Promise<Array<{ order: string; line: string }>> {
   const lines: Array<{ order: string; line: string }> = [];
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const exits: PlacedExitIp[] = await exitsAfter(db, after, page);
+    const exits: PlacedExitIp[] = await exitIpsAfter(db, after, page);
     lines.push(...exits.map(lineOf));
     after = exits.at(-1)?.ip;
     // A large network is written beside the traffic.
@@ -57,8 +57,8 @@ export interface Geofeed {
   etag: string;
 }
 
-/** The feed for everybody: its bytes are kept until a server or an exit IP changes. */
-export class KeptGeofeed {
+/** The feed for everybody: its bytes are cached until a server or an exit IP changes. */
+export class CachedGeofeed {
   readonly #db: Database;
   readonly #versions: VersionReader;
   #network = -1;
@@ -75,7 +75,7 @@ export class KeptGeofeed {
     // The network's version costs nothing to read, but also rises with each report of health.
     const { network } = await this.#versions.current(networkVersion);
     if (this.#feed && network === this.#network) return this.#feed;
-    const inventory = await inventoryNumber(this.#db);
+    const inventory = await inventoryVersion(this.#db);
     if (!this.#feed || inventory !== this.#inventory) {
       const feed = this.#write();
       this.#feed = feed;

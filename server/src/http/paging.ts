@@ -50,11 +50,14 @@ export function pageOf<T>(
 ): T[] {
   if (found.length <= limit) return found;
   const page = found.slice(0, limit);
-  const { query, routeOptions } = reply.request;
+  const { query, params, routeOptions } = reply.request;
+  const path = routeOptions.url?.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent((params as Record<string, string>)[name] ?? ''),
+  );
   const parameters = new URLSearchParams(query as Record<string, string>);
   for (const [name, value] of Object.entries(next(page.at(-1) as T))) {
     parameters.set(name, String(value));
   }
-  reply.header('link', `<${routeOptions.url}?${parameters}>; rel="next"`);
+  reply.header('link', `<${path}?${parameters}>; rel="next"`);
   return page;
 }

@@ -1,10 +1,22 @@
-// An inventory: servers with their exit IPs, as the network is to be, and what it changes of what is.
-import { listPortSchemes, type PortScheme } from '../accounts/accounts.ts';
+// Inventories: all servers with their exit IPs as the network is to be, and the plan of the changes to get there.
 import type { Reader } from '../db/database.ts';
-import { type ApiError, conflict } from '../errors.ts';
-import { type NewServer, sharedPortsFault } from '../servers/servers.ts';
-import * as store from '../servers/store.ts';
+import { type ApiError, conflict, type ErrorCode } from '../errors.ts';
+import {
+  listPortSchemes,
+  type PortScheme,
+  sharedPortsFault,
+} from '../port_schemes/port_schemes.ts';
+import {
+  type ExitIpRow,
+  listExitIps,
+  listServerPortSchemes,
+  listServers,
+  type NewServer,
+  type Server,
+  schemesInUse,
+} from '../servers/servers.ts';
 
+/** A server of an inventory: all of its fields, and all of its exit IPs. */
 export interface InventoryServer extends NewServer {
   /** Where the inventory speaks of it, for messages: `servers[3]` or `row 4`. */
   where: string;
@@ -19,20 +31,26 @@ export interface Inventory {
 
 const mostFaults = 100;
 
-/** Errors: throws what `refuse` makes of a message that lists the faults, when there are any. */
-export function rejectFaults(faults: string[], refuse: (message: string) => ApiError): void {
+/** Errors: an error of this kind and code that lists the faults, when there are any. */
+export function rejectFaults(
+  faults: string[],
+  errorOf: (message: string, details: { code: ErrorCode }) => ApiError,
+  code: ErrorCode,
+): void {
   if (faults.length === 0) return;
   const shown = faults.slice(0, mostFaults).map((fault) => `\n- ${fault}`);
   const more = faults.length > mostFaults ? `\n- and ${faults.length - mostFaults} more` : '';
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
-  throw refuse(`The inventory has ${count}; nothing was changed.${shown.join('')}${more}`);
+  throw errorOf(`The inventory has ${count}; nothing was changed.${shown.join('')}${more}`, {
+    code,
+  });
 }
 
 /** A server of the network as it is, with what an inventory may change. */
 export interface Present {
-  row: store.ServerRow;
+  row: Server;
   port_schemes: string[];
-  exit_ips: store.ExitIpRow[];
+  exit_ips: ExitIpRow[];
 }
 
 interface PlannedChange {
@@ -72,15 +90,16 @@ export async function planImport(db: Reader, inventory: Inventory): Promise<Plan
     else plan.unchanged += 1;
   }
   const staying = inventory.remove_missing ? [] : missing;
-  rejectFaults(await findConflicts(db, inventory, plan, staying), conflict);
+  const conflicts = await findConflicts(db, inventory, plan, staying);
+  rejectFaults(conflicts, conflict, 'inventory_conflict');
   return plan;
 }
 
 async function readNetwork(db: Reader): Promise<Map<string, Present>> {
   const [servers, exits, schemes] = [
-    await store.all(db),
-    Map.groupBy(await store.exitIps(db), (exit) => exit.server_id),
-    Map.groupBy(await store.schemeNames(db), (scheme) => scheme.server_id),
+    await listServers(db),
+    Map.groupBy(await listExitIps(db), (exit) => exit.server_id),
+    Map.groupBy(await listServerPortSchemes(db), (scheme) => scheme.server_id),
   ];
   return new Map(
     servers.map(({ ip_count: _, ...row }) => [
@@ -107,7 +126,7 @@ function changedFields({ row, port_schemes, exit_ips }: Present, after: Inventor
   return fields;
 }
 
-/** What stands against the inventory: servers outside of it, contracts, unknown port schemes. */
+/** The conflicts of an inventory with servers outside of it, with contracts and with port schemes. */
 async function findConflicts(
   db: Reader,
   { servers }: Inventory,
@@ -135,7 +154,7 @@ async function findConflicts(
     const shared = sharedPortsFault(known);
     if (shared) faults.push(`${where}, port_schemes: ${shared}`);
   }
-  const used = Map.groupBy(await store.allSchemesInUse(db), (use) => use.server_id);
+  const used = Map.groupBy(await schemesInUse(db), (use) => use.server_id);
   for (const { before, after } of changed) {
     const dropped = (used.get(before.row.id) ?? []).find(
       ({ name }) => after.port_schemes && !after.port_schemes.includes(name),
@@ -152,7 +171,7 @@ async function findConflicts(
   return faults;
 }
 
-/** What a plan changes, by name. An exit IP that moves is removed there and added here. */
+/** The changes of a plan, by name. An exit IP that moves is removed there and added here. */
 export function summaryOf({ added, changed, removed, unchanged }: Plan) {
   const counts = { exit_ips_added: 0, exit_ips_removed: 0 };
   for (const { exit_ips } of added) counts.exit_ips_added += exit_ips.length;

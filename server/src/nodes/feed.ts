@@ -1,12 +1,13 @@
 // The change stream: one reader of the log per process hands each change to the streams that need it.
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { LoggedChange } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { mostStalled_seconds, untilRead } from './backpressure.ts';
+import * as log from './log_store.ts';
 import type { Node } from './nodes.ts';
 import { type NodeRecord, recordsOfChange } from './records.ts';
-import * as store from './store.ts';
+import { currentIds } from './store.ts';
 
 const page = 500;
 /** One page of a stream that catches up looks at no more of the log than this. */
@@ -20,9 +21,9 @@ const mostUnreadBytes = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 
 /** One node's open stream. */
-class Stream {
+class NodeStream {
   readonly node: Node;
-  readonly #response: ServerResponse;
+  readonly #response: Writable;
   readonly #epoch: string;
   readonly #stalled_seconds: number;
   /** The last revision sent. */
@@ -33,8 +34,8 @@ class Stream {
 
   constructor(
     node: Node,
-    response: ServerResponse,
-    { epoch, revision }: store.Position,
+    response: Writable,
+    { epoch, revision }: log.Position,
     stalled_seconds: number,
   ) {
     this.node = node;
@@ -80,11 +81,11 @@ class Stream {
     const event = `id: ${this.#epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
     if (this.open) this.#response.write(event);
   }
-  /** Ends it after what is under way. */
+  /** Ends it after the events under way. */
   close(): void {
     this.#response.end();
   }
-  /** Ends it now: one that does not read would never see the end of what is under way. */
+  /** Ends it now: one that does not read would never see the end of the events under way. */
   cut(): void {
     this.#response.destroy();
   }
@@ -100,7 +101,7 @@ interface Concerned {
 export class Feed {
   readonly #ctx: Context;
   readonly #stalled_seconds: number;
-  readonly #streams = new Map<number, Set<Stream>>();
+  readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
   /** The last revision that was handed out; undefined until a first stream opens. */
@@ -130,24 +131,24 @@ export class Feed {
    */
   async reaches(epoch: string, revision: number): Promise<boolean> {
     const { db } = this.#ctx;
-    const now = await store.position(db);
+    const now = await log.networkPosition(db);
     if (epoch !== now.epoch || revision > now.revision) return false;
     this.#handedOut ??= now.revision;
     if (!(await this.#tellsAll(revision, now.revision))) return false;
     // Most revisions are no changes for nodes: where there are too many, count those.
     if (now.revision - revision <= mostChangesBehind) return true;
-    return !(await store.hasMoreChanges(db, revision, mostChangesBehind));
+    return !(await log.hasMoreChanges(db, revision, mostChangesBehind));
   }
 
-  /** Whether nothing was pruned of what came after a revision. */
+  /** Whether no change after a revision was pruned. */
   async #tellsAll(after: number, newest: number): Promise<boolean> {
-    const oldest = await store.oldestChange(this.#ctx.db);
+    const oldest = await log.oldestChange(this.#ctx.db);
     return oldest === undefined ? after === newest : after + 1 >= oldest;
   }
 
-  /** Streams to a node what comes after `revision`; the response's head is written already. */
-  open(node: Node, response: ServerResponse, epoch: string, revision: number): void {
-    const stream = new Stream(node, response, { epoch, revision }, this.#stalled_seconds);
+  /** Streams the changes after `revision` to a node; the response's head is written already. */
+  open(node: Node, response: Writable, epoch: string, revision: number): void {
+    const stream = new NodeStream(node, response, { epoch, revision }, this.#stalled_seconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
     this.#streams.set(node.server_id, others.add(stream));
     response.on('close', () => {
@@ -168,12 +169,12 @@ export class Feed {
     for (const stream of this.#all()) stream.close();
   }
 
-  #all(): Stream[] {
+  #all(): NodeStream[] {
     return Array.from(this.#streams.values()).flatMap((streams) => Array.from(streams));
   }
 
-  /** Sends what is in the log after what was sent, at the pace of the node; then it is handed changes live. */
-  #startCatchingUp(stream: Stream): void {
+  /** Sends the log after the last revision sent, at the pace of the node; then it is handed changes live. */
+  #startCatchingUp(stream: NodeStream): void {
     stream.catchingUp = true;
     void this.#catchUp(stream).catch((error) => {
       this.#ctx.log.warn({ err: error, node: stream.node.name }, 'a change stream was cut');
@@ -181,17 +182,17 @@ export class Feed {
     });
   }
 
-  async #catchUp(stream: Stream): Promise<void> {
+  async #catchUp(stream: NodeStream): Promise<void> {
     const { server_id } = stream.node;
     let from = stream.sent;
     for (;;) {
       await stream.untilRead();
       if (!stream.open) return;
       stream.missed = false;
-      const { revision } = await store.position(this.#ctx.db);
+      const { revision } = await log.networkPosition(this.#ctx.db);
       const to = Math.max(from, Math.min(from + mostRevisionsScanned, revision));
-      const changes = await store.changesOfServer(this.#ctx.db, server_id, from, to, page);
-      // Looked at behind the page: what it lacks was pruned before. The node connects again, and hears 409.
+      const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
+      // Looked at behind the page: changes that it lacks were pruned before. The node connects again, and hears 409.
       if (to > from && !(await this.#tellsAll(from, revision))) return stream.close();
       for (const change of changes) {
         if (!stream.open) return;
@@ -203,7 +204,7 @@ export class Feed {
         await setImmediate();
         continue;
       }
-      // Nothing came between the empty page and here: from now on changes are handed out live.
+      // No change came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
       stream.position(revision);
       return;
@@ -241,7 +242,7 @@ export class Feed {
 
   async #handOut(): Promise<void> {
     for (;;) {
-      const changes = await store.changesAfter(this.#ctx.db, this.#handedOut ?? 0, page);
+      const changes = await log.changesAfter(this.#ctx.db, this.#handedOut ?? 0, page);
       if (changes.length === 0) return;
       const serversOf = await this.#serversOf(changes);
       const serversChanged = new Set<number>();
@@ -264,7 +265,7 @@ export class Feed {
     );
     const ids = Array.from(new Set(accounts.map((change) => change.account_id as number)));
     if (ids.length === 0 || this.#streams.size === 0) return new Map();
-    const rows = await store.serversOfAccounts(this.#ctx.db, ids, this.#handedOut ?? 0);
+    const rows = await log.serversOfAccounts(this.#ctx.db, ids, this.#handedOut ?? 0);
     return Map.groupBy(
       rows.map(({ has_left, ...row }) => ({ ...row, has_left: has_left === 1 })),
       (row) => row.account_id,
@@ -291,7 +292,7 @@ export class Feed {
     for (const { server_id, has_left } of servers) {
       const streams = this.#streams.get(server_id);
       if (!streams) continue;
-      // What happens to an account that is about to leave is its leaving.
+      // Any change of an account that is about to leave is its leaving.
       const records = has_left
         ? await this.#records({ ...change, kind: 'account' }, server_id)
         : (shared ?? (await this.#records(change, server_id)));
@@ -304,8 +305,8 @@ export class Feed {
   }
 
   /** Ends those of these streams whose nodes are revoked. A revocation is a change of the server. */
-  async #cutRevoked(streams: Stream[]): Promise<void> {
-    const ids = await store.currentIds(this.#ctx.db);
+  async #cutRevoked(streams: NodeStream[]): Promise<void> {
+    const ids = await currentIds(this.#ctx.db);
     for (const stream of streams) if (!ids.has(stream.node.id)) stream.cut();
   }
 

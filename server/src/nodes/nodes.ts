@@ -1,23 +1,26 @@
-// Nodes: how an agent joins, what it acknowledges, and the usage and health that it reports.
-import { judgeLimit, requireAccount } from '../accounts/accounts.ts';
+// Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and report.
+import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { bumpUsage, bumpVersion, nextId, recordChange } from '../changes.ts';
+import { bumpUsage, bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
+import { accountsOfServer, evaluateServerLimit } from '../contract_servers/contract_servers.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
-import { conflict, invalidField, notFound, unauthorized } from '../errors.ts';
+import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
-import {
-  accountsOfServer,
-  evaluateServerLimit,
-  findServer,
-  type Server,
-  setAppliedRevision,
-} from '../servers/servers.ts';
+import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
+import { existingUsers, type UserNamed } from '../users/users.ts';
+import * as log from './log_store.ts';
 import * as store from './store.ts';
 import { untilFound } from './waiting.ts';
 
+/**
+ * A machine that serves one server with its agent. It is live while it acknowledges; `applied_revision` says
+ * how far it has applied the log of changes. One that was revoked stays as a record.
+ */
+export type Node = store.NodeRow;
 export { reportHealth } from './health.ts';
+export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer } from './questions.ts';
 export {
   answer_seconds,
@@ -27,15 +30,25 @@ export {
   forgetQuestion,
   purgeQuestions,
 } from './questions.ts';
-export type { NodeRow as Node } from './store.ts';
-export {
-  all as listNodes,
-  lag as nodeLag,
-  ofServer as nodesOfServer,
-  openInvites as listInvites,
-  position as networkPosition,
-  pruneChanges,
-} from './store.ts';
+export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
+
+const nodesVersion = 'nodes version';
+
+/** Tells open pages that a node joined, left, was lost, came back or applied a change: these have no revision. */
+async function nodesChanged(tx: Transaction): Promise<void> {
+  await nextId(tx, 0, nodesVersion);
+}
+
+/** Numbers that rise: `revision` with any change of a record, `nodes` with each change of a node. */
+export async function networkMarks(db: Reader): Promise<{ revision: number; nodes: number }> {
+  const [{ revision }, nodes] = await Promise.all([
+    log.networkPosition(db),
+    lastId(db, 0, nodesVersion),
+  ]);
+  return { revision, nodes };
+}
+
+// ---- Joining ------------------------------------------------------------------------------
 
 const invite_seconds = 86_400;
 
@@ -81,14 +94,14 @@ export function purgeInvites(tx: Transaction, most: number): Promise<number> {
 }
 
 /**
- * A machine joins as a node of the server that its code names; the code works once. Answers the node
+ * A machine joins as a node of the server that its code names; the code works once. Returns the node
  * and its token, shown only here. Errors: 401 for a code that is unknown, used or over.
  */
 export async function joinNode(
   tx: Transaction,
   secrets: Secrets,
   body: { code: string; name: string; version: string },
-): Promise<{ node: store.NodeRow; server: Server; token: string }> {
+): Promise<{ node: Node; server: Server; token: string }> {
   const server_id = tokenTextIsPlausible(body.code)
     ? await store.useInvite(tx, secrets.hashToken(body.code))
     : undefined;
@@ -97,10 +110,11 @@ export async function joinNode(
     throw unauthorized(
       'code: the invitation is not known, was used, or is over; ask for a new one.',
       'Bearer',
+      { code: 'invite_unknown' },
     );
   }
   const token = newTokenText('ewn_');
-  const node: store.NodeRow = {
+  const node: Node = {
     id: await nextId(tx, 0, 'nodes'),
     server_id: server.id,
     name: body.name,
@@ -113,6 +127,7 @@ export async function joinNode(
     revoked_at: null,
   };
   await store.insert(tx, node);
+  await nodesChanged(tx);
   await audit(tx, {
     account_id: null,
     action: 'node.join',
@@ -127,7 +142,7 @@ export async function authenticateNode(
   db: Reader,
   secrets: Secrets,
   token: string | undefined,
-): Promise<store.NodeRow> {
+): Promise<Node> {
   const node =
     token && tokenTextIsPlausible(token)
       ? await store.findByHash(db, secrets.hashToken(token))
@@ -136,14 +151,17 @@ export async function authenticateNode(
     throw unauthorized(
       'The node token is not known or was revoked; join again with a new invitation.',
       'Bearer',
+      { code: 'node_token_unknown' },
     );
   return node;
 }
 
 /** The node again, in the transaction that changes it. Errors: 401 when it was revoked meanwhile. */
-async function requireNode(tx: Transaction, id: number): Promise<store.NodeRow> {
+async function requireNode(tx: Transaction, id: number): Promise<Node> {
   const node = await store.findById(tx, id);
-  if (!node || node.revoked_at !== null) throw unauthorized('The node was revoked.', 'Bearer');
+  if (!node || node.revoked_at !== null) {
+    throw unauthorized('The node was revoked.', 'Bearer', { code: 'node_token_unknown' });
+  }
   return node;
 }
 
@@ -152,6 +170,7 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
   await store.update(tx, { ...node, live: 0, revoked_at: tx.now });
+  await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
   // Wakes the streams of the server: each looks whether its node may go on.
   await recordChange(tx, {
@@ -168,8 +187,10 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   });
 }
 
+// ---- Acknowledging ------------------------------------------------------------------------
+
 /**
- * Keeps what a node has applied: all changes of `epoch` up to `revision`; it is live by saying so. A node
+ * Stores how far a node has applied the log: all changes of `epoch` up to `revision`; it is live by saying so. A node
  * that starts again from an older state says so here, and its entries are pending again: that is the truth.
  * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
  */
@@ -180,21 +201,23 @@ export async function acknowledge(
   revision: number,
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
-  const now = await store.position(tx);
+  const now = await log.networkPosition(tx);
   if (epoch !== now.epoch || revision > now.revision) {
     throw conflict(
       'The history of changes is another one now (a backup was restored); take a new snapshot.',
+      { code: 'snapshot_needed' },
     );
   }
   const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, heard);
   if (node.live === 1 && node.applied_revision === revision) return;
+  await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
 }
 
 /**
  * Nodes that acknowledged nothing for `lost_seconds` no longer hold their server's entries back, a batch
- * at a time. Answers how many.
+ * at a time. Returns how many.
  */
 export async function sweepLostNodes(
   tx: Transaction,
@@ -203,6 +226,7 @@ export async function sweepLostNodes(
 ): Promise<number> {
   const nodes = await store.lost(tx, tx.now - lost_seconds, most);
   for (const node of nodes) await store.update(tx, { ...node, live: 0 });
+  if (nodes.length > 0) await nodesChanged(tx);
   const servers = new Set(nodes.map((node) => node.server_id));
   for (const server_id of servers) await refreshApplied(tx, server_id);
   return nodes.length;
@@ -211,13 +235,13 @@ export async function sweepLostNodes(
 const mostRevisionsToSearch = 20_000;
 
 /**
- * What every node of a server has applied: of its live nodes, or of all where none is live (they
- * serve on what they had). Bumps the accounts whose entries change their status by it.
+ * Brings the applied revision of a server up to date: the least of its live nodes, or of all where none is
+ * live (they serve on what they had). Bumps the version of the accounts whose entries change their status by it.
  */
 async function refreshApplied(tx: Transaction, server_id: number): Promise<void> {
   const server = await findServer(tx, server_id);
   if (!server) return;
-  const nodes = await store.ofServer(tx, server_id);
+  const nodes = await store.nodesOfServer(tx, server_id);
   const live = nodes.filter((node) => node.live === 1);
   const counted = live.length > 0 ? live : nodes;
   const applied =
@@ -227,14 +251,16 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
   const from = Math.min(applied, server.applied_revision);
   const to = Math.max(applied, server.applied_revision);
   // Where the log was pruned it cannot tell whose entries: then those of every account on the server.
-  const oldest = await store.oldestChange(tx);
+  const oldest = await log.oldestChange(tx);
   const isLogged = oldest !== undefined && from + 1 >= oldest;
   const accounts =
     isLogged && to - from <= mostRevisionsToSearch
-      ? await store.accountsChanged(tx, server_id, from, to)
+      ? await log.accountsChanged(tx, server_id, from, to)
       : await accountsOfServer(tx, server_id);
   for (const { account_id } of accounts) await bumpVersion(tx, account_id);
 }
+
+// ---- Reporting ----------------------------------------------------------------------------
 
 export interface UsageReport {
   /** One run of the agent's journal; `seq` rises in it with every batch. */
@@ -258,21 +284,21 @@ export async function reportUsage(
   const node = await requireNode(tx, node_id);
   const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
   if (tooOld >= 0)
-    throw invalidField(
-      `rows.${tooOld}.at`,
-      `older than 40 days; usage that old is not counted any more.`,
-    );
+    throw badRequest('older than 40 days; usage that old is not counted any more.', {
+      code: 'row_invalid',
+      field: `rows.${tooOld}.at`,
+    });
   if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
     return { counted: false, left_out: [] };
   const named = Array.from(new Set(report.rows.map((row) => row.account)));
-  const served = await store.served(tx, node.server_id, named);
-  const users = new Map<string, store.UserNamed>();
+  const served = await log.served(tx, node.server_id, named);
+  const users = new Map<string, UserNamed>();
   for (const { account, user } of report.rows) {
     if (served.has(account))
       users.set(`${account} ${user}`, { account_id: account, user_id: user });
   }
   const known = new Set(
-    (await store.existingUsers(tx, Array.from(users.values()))).map(
+    (await existingUsers(tx, Array.from(users.values()))).map(
       ({ account_id, user_id }) => `${account_id} ${user_id}`,
     ),
   );
@@ -304,23 +330,23 @@ export async function reportUsage(
   );
   await recordUsage(tx, buckets, (id) => accounts.get(id)?.start ?? 0);
   for (const account of accounts.values()) {
-    await judgeLimit(tx, account);
+    await evaluateLimit(tx, account);
     await evaluateServerLimit(tx, account, node.server_id);
     await bumpUsage(tx, account.id);
   }
   return { counted: true, left_out };
 }
 
-/** Which of the accounts the node's server serves: a node reports of these alone. */
+/** The accounts of a list that the node's server serves: a node reports of these alone. */
 export function servedAccounts(
   db: Reader,
   node: store.NodeRow,
   account_ids: Iterable<number>,
 ): Promise<ReadonlySet<number>> {
-  return store.served(db, node.server_id, Array.from(new Set(account_ids)));
+  return log.served(db, node.server_id, Array.from(new Set(account_ids)));
 }
 
-/** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted nobody waits any more. */
+/** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted every wait ends. */
 export function appliedWatch(
   db: Database,
   steady: () => number,

@@ -1,4 +1,4 @@
-// Questions to the nodes of a server: what would one of them do with such a connection, and by which rule?
+// Questions to the nodes of a server: how would one of them decide on such a connection, and by which rule?
 import { nextId, recordChange } from '../changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { notFound, unavailable } from '../errors.ts';
@@ -19,7 +19,7 @@ export interface Question {
   token?: string;
 }
 
-/** What a node would do with it. */
+/** A node's decision on it. */
 export interface Answer {
   verdict: 'allow' | 'challenge' | 'deny';
   status: number;
@@ -30,7 +30,7 @@ export interface Answer {
   user?: string;
   exit_ip?: string;
   dial?: string;
-  /** What the node had applied when it answered. */
+  /** The node had applied every change up to this one when it answered. */
   revision: number;
 }
 
@@ -41,7 +41,7 @@ const kept_seconds = 60;
 const contextOf = (id: number) => `question ${id}`;
 
 /**
- * Asks the nodes of a server, by their stream: after all changes that were made before. Answers the
+ * Asks the nodes of a server, by their stream: after all changes that were made before. Returns the
  * question's id. No audit: nothing is changed, and the question may hold a token. Errors: 503 when none
  * of the server's nodes is live.
  */
@@ -51,9 +51,11 @@ export async function askNodes(
   server: Server,
   question: Question,
 ): Promise<number> {
-  const nodes = await store.ofServer(tx, server.id);
+  const nodes = await store.nodesOfServer(tx, server.id);
   if (!nodes.some((node) => node.live === 1)) {
-    throw unavailable(`No node of ${server.name} is live, so none can answer.`);
+    throw unavailable(`No node of ${server.name} is live, so none can answer.`, 5, {
+      code: 'no_live_node',
+    });
   }
   const id = await nextId(tx, 0, 'questions');
   await store.insertQuestion(tx, {
@@ -73,7 +75,7 @@ export async function askNodes(
   return id;
 }
 
-/** A question that still waits for its answer; none that was sealed with a key that is gone: nobody can ask it. */
+/** A question that still waits for its answer; none that was sealed with a key that is gone: it can be asked no more. */
 export async function findQuestion(
   db: Reader,
   secrets: Secrets,
@@ -100,6 +102,7 @@ export async function answerQuestion(
   if (!(await store.answerQuestion(tx, node_id, id, JSON.stringify(answer)))) {
     throw notFound(
       `There is no open question ${id} for this node: it was answered, is over, or this node is not live.`,
+      { code: 'question_over' },
     );
   }
 }
@@ -118,12 +121,12 @@ export function awaitAnswer(
   return untilFound(db, look, { steady, wait_seconds: answer_seconds });
 }
 
-/** Whoever asked has the answer, or waits no longer. */
+/** Removes a question: its asker has the answer, or waits no longer. */
 export function forgetQuestion(tx: Transaction, id: number): Promise<number> {
   return store.removeQuestion(tx, id);
 }
 
-/** Forgets questions that nobody waits for any more, as their process ended; a batch at a time. */
+/** Forgets questions that no process waits for any more, as theirs ended; a batch at a time. */
 export function purgeQuestions(tx: Transaction, most: number): Promise<number> {
   return store.purgeQuestions(tx, tx.now - kept_seconds, most);
 }

@@ -1,17 +1,14 @@
-// What a node is sent: every record as `{kind, account, id, value}`, where a null value means gone.
+// The records that a node is sent, each as `{kind, account, id, value}`, where a null value means gone.
 import { setImmediate } from 'node:timers/promises';
-import { type Account, listPortSchemes, requireAccount } from '../accounts/accounts.ts';
+import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { type AuthlistRow, authlistPage, findAuthlistRow } from '../authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../changes.ts';
+import { findContractServer } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
 import { findOverrideRow, type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
+import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import type { PublicKey, Secrets } from '../secrets.ts';
-import {
-  exitIpsOfServer,
-  findContractServer,
-  findServer,
-  portSchemesOfServer,
-} from '../servers/servers.ts';
+import { exitIpsOfServer, findServer, portSchemesOfServer } from '../servers/servers.ts';
 import { findUser, listUsers, type User } from '../users/users.ts';
 import { findQuestion } from './questions.ts';
 

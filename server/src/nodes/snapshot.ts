@@ -1,10 +1,10 @@
-// Snapshots: all that a server needs as of one moment, a few at a time, and none that nobody reads.
+// Snapshots: all that a server needs as of one moment; a few at a time, and given up when they are not read.
 import { PassThrough } from 'node:stream';
 import type { Context } from '../context.ts';
+import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import { unavailable } from '../errors.ts';
-import { accountsOfServer } from '../servers/servers.ts';
 import { mostStalled_seconds, untilRead } from './backpressure.ts';
-import { networkPosition } from './nodes.ts';
+import { networkPosition } from './log_store.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';
 
 export class Snapshots {

@@ -1,14 +1,14 @@
-// Waiting for what a commit brings, by whichever process of the network.
+// Waiting until a commit, by whichever process of the network, brings the thing that is waited for.
 import type { Database } from '../db/database.ts';
 
 interface Patience {
   steady: () => number;
   wait_seconds: number;
-  /** When it is aborted nobody waits any more. */
+  /** When it is aborted the wait ends. */
   stopping?: AbortSignal;
 }
 
-/** What `look` finds, now or after a commit; undefined when the seconds were over first. */
+/** The thing that `look` finds, now or after a commit; undefined when the seconds were over first. */
 export async function untilFound<T>(
   db: Database,
   look: () => Promise<T | undefined>,

@@ -1,4 +1,4 @@
-// The operator's side of the network as a whole: operator tokens, maintenance, its state, its audit log.
+// Operators: the tokens that they work with, maintenance, the state of the whole network, the audit log.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { audit } from '../audit.ts';
@@ -11,19 +11,18 @@ import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { version } from '../version.ts';
 import * as store from './store.ts';
 
+/** The operator token behind a request: who works through /admin. */
+export type Operator = store.OperatorTokenRow;
 export type { NamedAuditRecord } from './store.ts';
 export {
-  auditLog as listAuditLog,
+  findOperator,
+  listAuditLog,
+  listOperatorTokens,
   markTokensUsed as markOperatorTokensUsed,
-  tokenByHash as findOperator,
-  tokens as listOperatorTokens,
 } from './store.ts';
 
-/** The operator token behind a request. */
-export type Operator = store.OperatorTokenRow;
-
-/** What may be shown and logged of an operator token. */
-export function withoutHash({ hash: _, ...shown }: store.OperatorTokenRow) {
+/** The fields of an operator token that may be shown and logged. */
+export function withoutHash({ hash: _, ...shown }: Operator) {
   return shown;
 }
 
@@ -33,8 +32,8 @@ export async function createOperatorToken(
   secrets: Secrets,
   name: string,
   text = newTokenText('ewo_'),
-): Promise<{ token: store.OperatorTokenRow; text: string }> {
-  const token: store.OperatorTokenRow = {
+): Promise<{ token: Operator; text: string }> {
+  const token: Operator = {
     id: await nextId(tx, 0, 'admin_tokens'),
     name,
     hash: secrets.hashToken(text),
@@ -43,6 +42,7 @@ export async function createOperatorToken(
   };
   if (!(await store.insertToken(tx, token))) {
     throw conflict(`an operator token named ${JSON.stringify(name)} exists already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }
@@ -61,9 +61,10 @@ export async function createOperatorToken(
 export async function removeOperatorToken(tx: Transaction, id: number | undefined): Promise<void> {
   const token = id === undefined ? undefined : await store.findToken(tx, id);
   if (!token) throw notFound('There is no such operator token.');
-  if ((await store.tokens(tx)).length === 1) {
+  if ((await store.listOperatorTokens(tx)).length === 1) {
     throw conflict(
       `${JSON.stringify(token.name)} is the last operator token; create another before you revoke it.`,
+      { code: 'last_token' },
     );
   }
   await store.removeToken(tx, token.id);
@@ -79,7 +80,7 @@ export async function removeOperatorToken(tx: Transaction, id: number | undefine
 
 /**
  * Makes sure that there is an operator token. A database without any gets the one that `file` holds
- * (another database was here before), else a new one that is written there, mode 0600. Answers the
+ * (another database was here before), else a new one that is written there, mode 0600. Returns the
  * name of the token that was added. Errors: a plain Error with one sentence about the file.
  */
 export async function ensureOperatorToken(
@@ -89,7 +90,7 @@ export async function ensureOperatorToken(
   actor: Actor,
 ): Promise<string | undefined> {
   return db.write(actor, async (tx) => {
-    if ((await store.tokens(tx)).length > 0) return undefined;
+    if ((await store.listOperatorTokens(tx)).length > 0) return undefined;
     // Inside the transaction: processes that start together follow one another here. Run again, it
     // finds the file that it has written.
     const text = readTokenFile(file) ?? makeTokenFile(file);
@@ -138,12 +139,6 @@ export async function setMaintenance(tx: Transaction, on: boolean): Promise<void
     before: { on: before },
     after: { on },
   });
-}
-
-/** Numbers that move: `revision` with any change of a record, `nodes` with what nodes do. */
-export async function networkMarks(db: Database): Promise<{ revision: number; nodes: number }> {
-  const [{ revision }, nodes] = await Promise.all([store.network(db), store.nodesMark(db)]);
-  return { revision, nodes };
 }
 
 export async function isInMaintenance(db: Database): Promise<boolean> {

@@ -1,6 +1,7 @@
 // The SQL of the operator's side: operator tokens, the audit log, and the state of the whole network.
 import type { AuditRecord } from '../audit.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import { insertRow } from '../db/rows.ts';
 import type { Use } from '../last_used.ts';
 
 export interface OperatorTokenRow {
@@ -11,7 +12,7 @@ export interface OperatorTokenRow {
   last_used_at: number | null;
 }
 
-export function tokenByHash(db: Reader, hash: string): Promise<OperatorTokenRow | undefined> {
+export function findOperator(db: Reader, hash: string): Promise<OperatorTokenRow | undefined> {
   return db.one('select * from admin_tokens where hash = $1', [hash]);
 }
 
@@ -19,18 +20,14 @@ export function findToken(db: Reader, id: number): Promise<OperatorTokenRow | un
   return db.one('select * from admin_tokens where id = $1', [id]);
 }
 
-export function tokens(db: Reader): Promise<OperatorTokenRow[]> {
+export function listOperatorTokens(db: Reader): Promise<OperatorTokenRow[]> {
   return db.all('select * from admin_tokens order by id');
 }
 
 /** False when the name is taken. */
-export async function insertToken(tx: Transaction, row: OperatorTokenRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into admin_tokens (id, name, hash, created_at, last_used_at)
-     values ($1, $2, $3, $4, $5) on conflict do nothing returning id`,
-    [row.id, row.name, row.hash, row.created_at, row.last_used_at],
-  );
-  return rows.length > 0;
+export function insertToken(tx: Transaction, row: OperatorTokenRow): Promise<boolean> {
+  const columns = ['id', 'name', 'hash', 'created_at', 'last_used_at'] as const;
+  return insertRow(tx, 'admin_tokens', columns, row);
 }
 
 export function removeToken(tx: Transaction, id: number): Promise<number> {
@@ -58,15 +55,6 @@ export async function network(db: Reader): Promise<NetworkRow> {
   const row = await db.one<NetworkRow>('select epoch, revision, maintenance from network');
   if (!row) throw new Error('The database has no network row.');
   return row;
-}
-
-/** A number that moves when a node joins, leaves, is lost, comes back or applies a change: these have no revision. */
-export async function nodesMark(db: Reader): Promise<number> {
-  const row = await db.one<{ mark: number }>(
-    `select cast(coalesce(sum(id * (1 + live + applied_revision)), 0) as bigint) as mark
-     from nodes where revoked_at is null`,
-  );
-  return row?.mark ?? 0;
 }
 
 export function setMaintenance(tx: Transaction, on: boolean): Promise<number> {
@@ -109,7 +97,7 @@ export async function laggingNodes(db: Reader): Promise<number> {
 export type NamedAuditRecord = AuditRecord & { account: string | null };
 
 /** Newest first; of one account, or of all when `account` is null; older than `before_id`. */
-export function auditLog(
+export function listAuditLog(
   db: Reader,
   account: string | null,
   before_id: number,

@@ -3,19 +3,25 @@ import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
-import { keepRemoved, type Removed, takeRemoved } from '../removals.ts';
-import { requireOnContract } from '../servers/servers.ts';
+import {
+  keepRemoved,
+  type Removed,
+  type Restored,
+  requireRoomAgain,
+  takeRemoved,
+} from '../removals.ts';
 import * as store from './store.ts';
 
 export type { Override, OverrideRow, ServerNode } from './store.ts';
 export {
-  findRow as findOverrideRow,
-  nodesOfAccount as nodesOfOverrides,
-  nodesOfServer as nodesOfOverride,
-  ofAccountOnServer as overridesOfAccount,
+  findOverrideRow,
+  nodesOfOverride,
+  nodesOfOverrides,
+  overridesOfAccount,
 } from './store.ts';
 
 export type OverrideStatus = 'pending' | 'active' | 'expiring' | 'expired';
@@ -30,10 +36,12 @@ export interface NewOverride {
   expiry: number;
 }
 
-/** What the operator's settings say of this list. */
+/** The operator's settings for this list, and what its client may do. */
 export interface OverrideRules {
   addresses: 'any' | 'public';
   max_overrides: number;
+  /** Whether a contract that is suspended or has expired is changed too: for the operator. */
+  any_contract?: boolean;
 }
 
 /**
@@ -116,12 +124,13 @@ export async function createOverride(
 ): Promise<store.Override> {
   const hostname = parseHostname('hostname', body.hostname);
   const ip = parseAddress('ip', body.ip, rules);
-  await requireWritable(tx, account_id);
+  await requireWritable(tx, account_id, rules.any_contract);
   const server = await requireOnContract(tx, account_id, body.server, '');
   const held = await heldCount(tx, account_id, 'overrides');
   if (held >= rules.max_overrides) {
     throw conflict(
       `The list holds ${held} entries, as many as an account may have; remove some first.`,
+      { code: 'list_full' },
     );
   }
   await freeHostname(tx, account_id, server.id, hostname, body.server, '');
@@ -175,7 +184,7 @@ async function freeHostname(
   if (tx.now < holder.expiry) {
     throw conflict(
       `${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
-      { field: 'hostname' },
+      { code: 'hostname_taken', field: 'hostname' },
     );
   }
   await endOverride(tx, holder);
@@ -201,7 +210,7 @@ export async function changeOverride(
 ): Promise<store.Override> {
   const noChange = ' No changes were made.';
   const before = await requireOverride(tx, account_id, id, tx.now);
-  await requireWritable(tx, account_id);
+  await requireWritable(tx, account_id, rules.any_contract);
   requireMatch(before);
   if (Object.values(changes).every((value) => value === undefined)) {
     throw badRequest(
@@ -251,41 +260,24 @@ function toRow(override: store.Override): store.OverrideRow {
   return row;
 }
 
-/** Removes an entry. Errors: 404; 403. */
+/** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
 export async function removeOverride(
   tx: Transaction,
   account_id: number,
   id: number | undefined,
   requireMatch: (before: store.Override) => void,
+  any_contract = false,
 ): Promise<void> {
   const before = await requireOverride(tx, account_id, id, tx.now);
-  await requireWritable(tx, account_id);
+  await requireWritable(tx, account_id, any_contract);
   requireMatch(before);
-  await dropOverride(tx, before);
-}
-
-/** Removes an entry for the operator, whatever the state of the contract. Errors: 404. */
-export async function removeOverrideAnyway(
-  tx: Transaction,
-  account_id: number,
-  id: number | undefined,
-): Promise<void> {
-  await dropOverride(tx, await requireOverride(tx, account_id, id, tx.now));
-}
-
-async function dropOverride(tx: Transaction, before: store.Override): Promise<void> {
-  const { account_id } = before;
   await removeRow(tx, before);
+  const { server, hostname, ip, expiry } = before;
   await audit(tx, {
     account_id,
     action: 'override.remove',
     target: `overrides/${before.id}`,
-    before: {
-      server: before.server,
-      hostname: before.hostname,
-      ip: before.ip,
-      expiry: before.expiry,
-    },
+    before: { server, hostname, ip, expiry },
   });
 }
 
@@ -295,24 +287,16 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
   await overrideChanged(tx, row);
 }
 
-/** Removes all entries of the account; it can be undone for seven days. Errors: 403. */
+/** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
 export async function removeAllOverrides(
   tx: Transaction,
   account_id: number,
   requireMatch: (before: store.Override[]) => void,
+  any_contract = false,
 ): Promise<Removed> {
-  await requireWritable(tx, account_id);
-  return removeAllOverridesAnyway(tx, account_id, requireMatch);
-}
-
-/** "Remove all" for the operator, whatever the state of the contract. */
-export async function removeAllOverridesAnyway(
-  tx: Transaction,
-  account_id: number,
-  requireMatch?: (before: store.Override[]) => void,
-): Promise<Removed> {
+  await requireWritable(tx, account_id, any_contract);
   const overrides = await store.all(tx, account_id, tx.now - retention_seconds);
-  requireMatch?.(overrides);
+  requireMatch(overrides);
   const removed = await store.removeAll(tx, account_id);
   if (removed === 0) return { removal_id: null, entries: 0 };
   await countHeld(tx, account_id, 'overrides', -removed);
@@ -333,20 +317,18 @@ export async function removeAllOverridesAnyway(
 }
 
 /**
- * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted, whose
- * server is there and whose hostname is free. Errors: 404 when there is nothing to undo.
+ * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted, whose server
+ * is there and whose hostname is free; the others are left out. Errors: 409 when there is no such
+ * removal, and when the list has no room for all that would come back: then none does, and it can be
+ * undone once there is.
  */
 export async function restoreOverrides(
   tx: Transaction,
   account: Account,
   removal_id: number,
-): Promise<{ restored: number; left_out: number }> {
+  rules: Pick<OverrideRules, 'max_overrides'>,
+): Promise<Restored> {
   const rows = await takeRemoved<store.OverrideRow>(tx, account.id, removal_id, 'overrides');
-  if (rows.length === 0)
-    throw conflict(
-      `the account has no removal ${removal_id} of custom DNS entries that can be undone.`,
-      { field: 'removal_id' },
-    );
   const servers = await store.serverIds(tx);
   let restored = 0;
   for (const row of rows) {
@@ -359,6 +341,7 @@ export async function restoreOverrides(
     await store.insert(tx, revived);
     restored += 1;
   }
+  requireRoomAgain(await heldCount(tx, account.id, 'overrides'), restored, rules.max_overrides);
   await countHeld(tx, account.id, 'overrides', restored);
   const outcome = { restored, left_out: rows.length - restored };
   await audit(tx, {

@@ -1,6 +1,7 @@
 // The SQL of custom DNS entries (hostname overrides).
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
 
 export interface OverrideRow {
   account_id: number;
@@ -58,7 +59,7 @@ export interface ServerNode {
 }
 
 /** The nodes of all servers on which an account has entries. */
-export function nodesOfAccount(db: Reader, account_id: number): Promise<ServerNode[]> {
+export function nodesOfOverrides(db: Reader, account_id: number): Promise<ServerNode[]> {
   return db.all(
     `select server_id, name, live, applied_revision from nodes where revoked_at is null
        and server_id in (select server_id from overrides where account_id = $1)
@@ -68,7 +69,7 @@ export function nodesOfAccount(db: Reader, account_id: number): Promise<ServerNo
 }
 
 /** The nodes of one server. */
-export function nodesOfServer(db: Reader, server_id: number): Promise<ServerNode[]> {
+export function nodesOfOverride(db: Reader, server_id: number): Promise<ServerNode[]> {
   return db.all(
     `select server_id, name, live, applied_revision from nodes
      where revoked_at is null and server_id = $1 order by id`,
@@ -95,7 +96,7 @@ export function find(
   ]);
 }
 
-export function findRow(
+export function findOverrideRow(
   db: Reader,
   account_id: number,
   id: number,
@@ -103,40 +104,22 @@ export function findRow(
   return db.one('select * from overrides where account_id = $1 and id = $2', [account_id, id]);
 }
 
+const changeable = [
+  'server_id',
+  'hostname',
+  'ip',
+  'expiry',
+  'revision',
+  'removed_revision',
+] as const;
+
 /** False when the account has a wanted entry for this server and hostname. */
-export async function insert(tx: Transaction, row: OverrideRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into overrides (account_id, id, server_id, hostname, ip, expiry, revision, removed_revision)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning id`,
-    [
-      row.account_id,
-      row.id,
-      row.server_id,
-      row.hostname,
-      row.ip,
-      row.expiry,
-      row.revision,
-      row.removed_revision,
-    ],
-  );
-  return rows.length > 0;
+export function insert(tx: Transaction, row: OverrideRow): Promise<boolean> {
+  return insertRow(tx, 'overrides', ['account_id', 'id', ...changeable], row);
 }
 
 export function update(tx: Transaction, row: OverrideRow): Promise<number> {
-  return tx.run(
-    `update overrides set server_id = $3, hostname = $4, ip = $5, expiry = $6, revision = $7, removed_revision = $8
-     where account_id = $1 and id = $2`,
-    [
-      row.account_id,
-      row.id,
-      row.server_id,
-      row.hostname,
-      row.ip,
-      row.expiry,
-      row.revision,
-      row.removed_revision,
-    ],
-  );
+  return updateRow(tx, 'overrides', ['account_id', 'id'], changeable, row);
 }
 
 /** The entry that holds this server and hostname: not yet ended. */
@@ -178,7 +161,7 @@ export function toPurge(db: Reader, until: number, most: number): Promise<Overri
 }
 
 /** The wanted entries of one account on one server. */
-export function ofAccountOnServer(
+export function overridesOfAccount(
   db: Reader,
   account_id: number,
   server_id: number,

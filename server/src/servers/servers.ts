@@ -1,34 +1,48 @@
-// Servers of the network, with their exit IPs and health.
-import { type PortScheme, requirePortScheme, sharePorts } from '../accounts/accounts.ts';
+// Servers: the proxy machines of the network, with their exit IPs and the health of each.
 import { audit } from '../audit.ts';
-import { bumpVersion, countHeld, networkVersion, nextId, recordChange } from '../changes.ts';
+import {
+  bumpVersion,
+  countHeld,
+  lastId,
+  networkVersion,
+  nextId,
+  recordChange,
+} from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { conflict, forbidden, notFound } from '../errors.ts';
+import { conflict, notFound } from '../errors.ts';
+import {
+  type PortScheme,
+  requirePortScheme,
+  sharedPortsFault,
+  toPortScheme,
+} from '../port_schemes/port_schemes.ts';
 import * as store from './store.ts';
 
-export type { ContractServer, Detail } from '../contract_servers/contract_servers.ts';
+/**
+ * A machine of the network: its name stays, its hostname and place may change. It listens on one port scheme or
+ * more; connections leave it from its exit IPs, each with the last report of its health.
+ */
+export type Server = store.ServerRow;
+export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
+// The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
 export {
-  evaluateServerLimit,
-  listContractServers,
-  removeContractServer,
-  setContractServer,
-  sweepServerLimits,
-} from '../contract_servers/contract_servers.ts';
-export { GeoWatch } from '../geo/geo.ts';
-export { geoStatusesOfServer, setGeoStatuses } from '../geo/store.ts';
-export { type ExitCounts, exitCounts, nodeCounts, nodesOfContract } from './counts_store.ts';
-export type { ExitIpRow, ServerRow as Server } from './store.ts';
-export {
-  accountsOf as accountsOfServer,
-  all as listServers,
-  exitIps as listExitIps,
+  deleteExitIp,
+  exitCounts,
+  exitIpsAfter,
   exitIpsOfServer,
-  findById as findServer,
-  findContractServer,
-  ofContract as serversOfContract,
-  schemeNames as listServerPortSchemes,
+  findServer,
+  insertExitIps,
+  insertServer,
+  listExitIps,
+  listServerPortSchemes,
+  listServers,
+  releaseHostname,
+  schemesInUse,
   serversOnScheme,
-  setApplied as setAppliedRevision,
+  setAppliedRevision,
+  setPortSchemes,
+  takeExitIp,
+  updateServer,
 } from './store.ts';
 
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
@@ -50,8 +64,10 @@ export interface NewServer {
 
 export type ServerChanges = Partial<Omit<NewServer, 'name'>>;
 
+// ---- Servers ------------------------------------------------------------------------------
+
 /** A server of the network by its short name. Errors: 404. */
-export async function requireServer(db: Reader, name: string): Promise<store.ServerRow> {
+export async function requireServer(db: Reader, name: string): Promise<Server> {
   const server = await store.findByName(db, name);
   if (!server)
     throw notFound(
@@ -60,86 +76,72 @@ export async function requireServer(db: Reader, name: string): Promise<store.Ser
   return server;
 }
 
+/** A server of the network that a body names; undefined when there is none. */
+export function findServerNamed(db: Reader, name: string): Promise<Server | undefined> {
+  return store.findByName(db, name);
+}
+
 /** A server of the network that a body names. Errors: 409. */
-export async function requireServerOfBody(db: Reader, name: string): Promise<store.ServerRow> {
+export async function requireServerOfBody(db: Reader, name: string): Promise<Server> {
   const server = await store.findByName(db, name);
   if (!server)
-    throw conflict(`there is no server named ${JSON.stringify(name)}.`, { field: 'server' });
+    throw conflict(`there is no server named ${JSON.stringify(name)}.`, {
+      code: 'unknown_server',
+      field: 'server',
+    });
   return server;
 }
 
-/** A server that is on the contract, for a body that names it. Errors: 409 with `otherwise` appended. */
-export async function requireOnContract(
-  db: Reader,
-  account_id: number,
-  name: string,
-  otherwise: string,
-): Promise<store.ServerRow> {
-  const server = await store.findByName(db, name);
-  if (server && (await store.findContractServer(db, account_id, server.id))) return server;
-  throw conflict(`${JSON.stringify(name)} is not added to the account.${otherwise}`, {
-    field: 'server',
-  });
-}
-
-/** Adds a server to the network. Errors: 409 when its name or hostname is taken. */
-export async function createServer(tx: Transaction, body: NewServer): Promise<store.ServerRow> {
-  const { port_schemes = ['default'], services: offered, ...rest } = body;
-  const server: store.ServerRow = {
+/** The row of a server that is added to the network at `created_at`. */
+export async function newServerRow(
+  tx: Transaction,
+  { services: offered, ...fields }: Omit<NewServer, 'port_schemes'>,
+): Promise<Server> {
+  return {
     id: await nextId(tx, 0, 'servers'),
-    ...rest,
+    ...fields,
     services: JSON.stringify(offered),
     applied_revision: 0,
     created_at: tx.now,
   };
+}
+
+/** Adds a server to the network. Errors: 409 when its name or hostname is taken. */
+export async function createServer(tx: Transaction, body: NewServer): Promise<Server> {
+  const { port_schemes = ['default'], ...fields } = body;
+  const server = await newServerRow(tx, fields);
   const schemes = await requirePortSchemes(tx, port_schemes);
-  if (!(await store.insert(tx, server))) {
-    throw conflict(`name, hostname: ${body.name} or ${body.hostname} belongs to a server already.`);
+  if (!(await store.insertServer(tx, server))) {
+    throw conflict(
+      `name, hostname: ${body.name} or ${body.hostname} belongs to a server already.`,
+      { code: 'name_taken' },
+    );
   }
-  await store.setPortSchemes(
-    tx,
-    server.id,
-    schemes.map(({ id }) => id),
-  );
-  await serverChanged(tx, server.id);
-  await audit(tx, {
-    account_id: null,
-    action: 'server.create',
-    target: server.name,
-    after: server,
-  });
+  await setSchemes(tx, server.id, schemes);
+  await recordServerChange(tx, server, 'server.create', { after: server });
   return server;
 }
 
 /** Changes what is known of a server. Errors: 409 when the hostname is another server's. */
 export async function changeServer(
   tx: Transaction,
-  server: store.ServerRow,
+  server: Server,
   changes: ServerChanges,
-): Promise<store.ServerRow> {
+): Promise<Server> {
   const { port_schemes, services: offered, ...rest } = changes;
   const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const after: store.ServerRow = { ...server, ...sent };
+  const after: Server = { ...server, ...sent };
   if (offered) after.services = JSON.stringify(offered);
   const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
-  if (schemes) await refuseDroppedSchemes(tx, server, schemes);
-  if (!(await store.update(tx, after))) {
-    throw conflict(`${after.hostname} belongs to another server.`, { field: 'hostname' });
+  if (schemes) await rejectDroppedSchemes(tx, server, schemes);
+  if (!(await store.updateServer(tx, after))) {
+    throw conflict(`${after.hostname} belongs to another server.`, {
+      code: 'hostname_taken',
+      field: 'hostname',
+    });
   }
-  if (schemes)
-    await store.setPortSchemes(
-      tx,
-      server.id,
-      schemes.map(({ id }) => id),
-    );
-  await serverChanged(tx, server.id);
-  await audit(tx, {
-    account_id: null,
-    action: 'server.change',
-    target: server.name,
-    before: server,
-    after,
-  });
+  if (schemes) await setSchemes(tx, server.id, schemes);
+  await recordServerChange(tx, server, 'server.change', { before: server, after });
   return after;
 }
 
@@ -149,32 +151,48 @@ async function requirePortSchemes(db: Reader, names: string[]): Promise<PortSche
     names.map((name) => requirePortScheme(db, name, 'port_schemes')),
   );
   const fault = sharedPortsFault(schemes);
-  if (fault) throw conflict(`${fault}`, { field: 'port_schemes' });
+  if (fault) throw conflict(fault, { field: 'port_schemes' });
   return schemes;
 }
 
-/** Why one server cannot listen on all of these schemes; undefined when it can. */
-export function sharedPortsFault(schemes: PortScheme[]): string | undefined {
-  for (const [at, one] of schemes.entries()) {
-    const other = schemes.slice(at + 1).find((later) => sharePorts(one.bases, later.bases));
-    if (other)
-      return `${one.name} and ${other.name} share ports, so that one server cannot have both.`;
-  }
-  return undefined;
+function setSchemes(tx: Transaction, server_id: number, schemes: PortScheme[]): Promise<void> {
+  return store.setPortSchemes(
+    tx,
+    server_id,
+    schemes.map(({ id }) => id),
+  );
 }
 
 /** Errors: 409 when a contract on the server uses a port scheme that is not among `schemes`. */
-async function refuseDroppedSchemes(
+async function rejectDroppedSchemes(
   db: Reader,
-  server: store.ServerRow,
+  server: Server,
   schemes: PortScheme[],
 ): Promise<void> {
   const used = await store.schemesInUse(db, server.id);
-  const dropped = used.find(({ id }) => !schemes.some((scheme) => scheme.id === id));
+  const dropped = used.find(({ name }) => !schemes.some((scheme) => scheme.name === name));
   if (dropped)
     throw conflict(`${dropped.name} is used by a contract on ${server.name}.`, {
+      code: 'port_scheme_in_use',
       field: 'port_schemes',
     });
+}
+
+/** The port schemes that a server listens on. */
+export async function portSchemesOfServer(db: Reader, server_id: number): Promise<PortScheme[]> {
+  return (await store.portSchemesOf(db, server_id)).map(toPortScheme);
+}
+
+/** Takes a server out of the network. Errors: 409 while it is on a contract. */
+export async function removeServer(tx: Transaction, server: Server): Promise<void> {
+  const contracts = await store.contractCount(tx, server.id);
+  if (contracts > 0) {
+    throw conflict(`${server.name} is on ${contracts} contract(s); remove it there first.`, {
+      code: 'server_in_use',
+    });
+  }
+  await dropServer(tx, server.id);
+  await recordServerChange(tx, server, 'server.remove', { before: server });
 }
 
 /** Removes the rows of a server; the custom DNS entries that go with it leave their accounts' counts. */
@@ -186,76 +204,69 @@ export async function dropServer(tx: Transaction, id: number): Promise<void> {
   await store.remove(tx, id);
 }
 
-/** Takes a server out of the network. Errors: 409 while it is on a contract. */
-export async function removeServer(tx: Transaction, server: store.ServerRow): Promise<void> {
-  const accounts = await store.accountsOf(tx, server.id);
-  if (accounts.length > 0) {
-    throw conflict(`${server.name} is on ${accounts.length} contract(s); remove it there first.`);
-  }
-  await dropServer(tx, server.id);
-  await serverChanged(tx, server.id);
-  await audit(tx, {
-    account_id: null,
-    action: 'server.remove',
-    target: server.name,
-    before: server,
-  });
-}
-
-/** Tells the server's nodes, and everybody who looks at the network or at its inventory alone. */
+/** Tells the server's nodes, and every page that shows the network or its inventory alone. */
 export async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
   await nextId(tx, 0, 'inventory');
   await recordChange(tx, { kind: 'server', account_id: null, server_id, record_id: null });
 }
 
+/** A number that rises with each change of a server or an exit IP. */
+export function inventoryVersion(db: Reader): Promise<number> {
+  return lastId(db, 0, 'inventory');
+}
+
+/** Tells of a change of a server, or of an exit IP of it that is named in `target`, and audits it. */
+async function recordServerChange(
+  tx: Transaction,
+  server: Server,
+  action: string,
+  details: { target?: string; before?: unknown; after?: unknown },
+): Promise<void> {
+  await serverChanged(tx, server.id);
+  await audit(tx, { account_id: null, action, target: server.name, ...details });
+}
+
+// ---- Exit IPs -----------------------------------------------------------------------------
+
 /** Adds an exit IP. Errors: 409 when the address is in use, or the port base on this server. */
 export async function addExitIp(
   tx: Transaction,
-  server: store.ServerRow,
+  server: Server,
   exit: { ip: string; port_base: number },
 ): Promise<void> {
-  const added = await store.insertExitIp(tx, {
-    server_id: server.id,
-    ...exit,
-    status: 'unknown',
-    status_time: 0,
-  });
-  if (!added) {
+  const row = { server_id: server.id, ...exit, status: 'unknown', status_time: 0 };
+  if (!(await store.insertExitIp(tx, row))) {
     throw conflict(
       `ip, port_base: ${exit.ip} is an exit IP already, or port base ${exit.port_base} is taken on ${server.name}.`,
+      { code: 'address_taken' },
     );
   }
-  await serverChanged(tx, server.id);
-  await audit(tx, {
-    account_id: null,
-    action: 'exit_ip.add',
-    target: `${server.name}/${exit.ip}`,
-    after: exit,
-  });
+  const target = `${server.name}/${exit.ip}`;
+  await recordServerChange(tx, server, 'exit_ip.add', { target, after: exit });
 }
 
 /**
- * Adds an exit IP, or moves it to another port base of its server. Answers whether it is new.
+ * Adds an exit IP, or moves it to another port base of its server. Returns whether it is new.
  * Errors: 409 when the address is another server's, or the port base is taken.
  */
 export async function setExitIp(
   tx: Transaction,
-  server: store.ServerRow,
+  server: Server,
   exit: { ip: string; port_base: number },
 ): Promise<boolean> {
-  const before = (await store.exitIpsOfServer(tx, server.id)).find((one) => one.ip === exit.ip);
+  const before = await findExitIp(tx, server, exit.ip);
   if (!before) {
     await addExitIp(tx, server, exit);
     return true;
   }
   if (before.port_base === exit.port_base) return false;
   if (!(await store.moveExitIp(tx, server.id, exit.ip, exit.port_base))) {
-    throw conflict(`${exit.port_base} is taken on ${server.name}.`, { field: 'port_base' });
+    throw conflict(`${exit.port_base} is taken on ${server.name}.`, {
+      code: 'port_taken',
+      field: 'port_base',
+    });
   }
-  await serverChanged(tx, server.id);
-  await audit(tx, {
-    account_id: null,
-    action: 'exit_ip.change',
+  await recordServerChange(tx, server, 'exit_ip.change', {
     target: `${server.name}/${exit.ip}`,
     before: { port_base: before.port_base },
     after: { port_base: exit.port_base },
@@ -264,24 +275,23 @@ export async function setExitIp(
 }
 
 /** Removes an exit IP. Errors: 404. */
-export async function removeExitIp(
-  tx: Transaction,
-  server: store.ServerRow,
-  ip: string,
-): Promise<void> {
-  const exit = (await store.exitIpsOfServer(tx, server.id)).find((one) => one.ip === ip);
-  if (!exit) throw notFound(`${server.name} has no exit IP ${ip}.`);
-  await store.removeExitIp(tx, server.id, ip);
-  await serverChanged(tx, server.id);
-  await audit(tx, {
-    account_id: null,
-    action: 'exit_ip.remove',
-    target: `${server.name}/${ip}`,
-    before: exit,
-  });
+export async function removeExitIp(tx: Transaction, server: Server, ip: string): Promise<void> {
+  const before = await findExitIp(tx, server, ip);
+  if (!before) throw notFound(`${server.name} has no exit IP ${ip}.`);
+  await store.deleteExitIp(tx, server.id, ip);
+  const target = `${server.name}/${ip}`;
+  await recordServerChange(tx, server, 'exit_ip.remove', { target, before });
 }
 
-/** Keeps a health report; older ones than the last are ignored. Answers how many exit IPs it told of. */
+async function findExitIp(
+  db: Reader,
+  server: Server,
+  ip: string,
+): Promise<store.ExitIpRow | undefined> {
+  return (await store.exitIpsOfServer(db, server.id)).find((one) => one.ip === ip);
+}
+
+/** Stores a health report; older ones than the last are ignored. Returns how many exit IPs it told of. */
 export async function recordHealth(
   tx: Transaction,
   server_id: number,
@@ -293,24 +303,4 @@ export async function recordHealth(
   }
   if (known > 0) await bumpVersion(tx, networkVersion);
   return known;
-}
-
-/** The port schemes that a server listens on. */
-export async function portSchemesOfServer(db: Reader, server_id: number): Promise<PortScheme[]> {
-  const rows = await store.portSchemesOf(db, server_id);
-  return rows.map((row) => ({ ...row, bases: JSON.parse(row.bases) as PortScheme['bases'] }));
-}
-
-/** One contract server. Errors: 404 for a name that the network has not; 403 for a server not on the contract. */
-export async function requireContractServer(
-  db: Reader,
-  account_id: number,
-  name: string,
-): Promise<void> {
-  const server = await requireServer(db, name);
-  if (!(await store.findContractServer(db, account_id, server.id))) {
-    throw forbidden(
-      `${name} is a server of the network, but not on your contract; ask your provider to add it.`,
-    );
-  }
 }

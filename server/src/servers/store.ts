@@ -1,5 +1,6 @@
-// The SQL of servers, their exit IPs, and the servers added to a contract.
+// The SQL of servers, of the port schemes that they listen on, and of their exit IPs.
 import type { Reader, Transaction } from '../db/database.ts';
+import { insertRow } from '../db/rows.ts';
 
 export interface ServerRow {
   id: number;
@@ -7,6 +8,7 @@ export interface ServerRow {
   hostname: string;
   title: string;
   city: string;
+  /** ISO 3166-1 alpha-2, upper case. */
   country: string;
   latitude: number;
   longitude: number;
@@ -20,24 +22,16 @@ export interface ServerRow {
 export interface ExitIpRow {
   server_id: number;
   ip: string;
+  /** Added to the bases of a port scheme it gives the ports that lead to this address. */
   port_base: number;
   status: string;
+  /** Of the last report; 0 before the first. */
   status_time: number;
 }
 
-export interface ContractServerRow {
-  account_id: number;
-  server_id: number;
-  limit_bytes: number | null;
-  over_limit: number;
-  /** When `over_limit` is to be judged anew: the end of its billing period; 0 while it is not over. */
-  over_until: number;
-  added_at: number;
-  /** The change that told the server's nodes of this contract. */
-  revision: number;
-}
+// ---- Servers ------------------------------------------------------------------------------
 
-export function all(db: Reader): Promise<Array<ServerRow & { ip_count: number }>> {
+export function listServers(db: Reader): Promise<Array<ServerRow & { ip_count: number }>> {
   return db.all(
     `select s.*, (select count(*) from exit_ips e where e.server_id = s.id) as ip_count
      from servers s order by s.name`,
@@ -48,99 +42,44 @@ export function findByName(db: Reader, name: string): Promise<ServerRow | undefi
   return db.one('select * from servers where name = $1', [name]);
 }
 
-export function findById(db: Reader, id: number): Promise<ServerRow | undefined> {
+export function findServer(db: Reader, id: number): Promise<ServerRow | undefined> {
   return db.one('select * from servers where id = $1', [id]);
 }
 
-/** The servers of a contract, with its own limit for each. */
-export function ofContract(
-  db: Reader,
-  account_id: number,
-): Promise<
-  Array<ServerRow & { own_limit_bytes: number | null; server_over_limit: number; added_at: number }>
-> {
-  return db.all(
-    `select s.*, c.limit_bytes as own_limit_bytes, c.over_limit as server_over_limit, c.added_at
-     from contract_servers c join servers s on s.id = c.server_id
-     where c.account_id = $1 order by s.name`,
-    [account_id],
-  );
-}
-
-export function findContractServer(
-  db: Reader,
-  account_id: number,
-  server_id: number,
-): Promise<ContractServerRow | undefined> {
-  return db.one('select * from contract_servers where account_id = $1 and server_id = $2', [
-    account_id,
-    server_id,
-  ]);
-}
-
-export function accountsOf(db: Reader, server_id: number): Promise<Array<{ account_id: number }>> {
-  return db.all('select account_id from contract_servers where server_id = $1', [server_id]);
-}
-
-export function exitIpsOfServer(db: Reader, server_id: number): Promise<ExitIpRow[]> {
-  return db.all('select * from exit_ips where server_id = $1 order by port_base', [server_id]);
-}
-
-export function exitIpsOfContract(db: Reader, account_id: number): Promise<ExitIpRow[]> {
-  return db.all(
-    `select e.* from contract_servers c join exit_ips e on e.server_id = c.server_id
-     where c.account_id = $1 order by e.server_id, e.port_base`,
-    [account_id],
-  );
-}
-
-export function exitIps(db: Reader): Promise<ExitIpRow[]> {
-  return db.all('select * from exit_ips order by server_id, port_base');
-}
-
 /** False when the name or the hostname is taken. */
-export async function insert(tx: Transaction, row: ServerRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into servers (id, name, hostname, title, city, country, latitude, longitude, services, applied_revision, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing returning id`,
-    [
-      row.id,
-      row.name,
-      row.hostname,
-      row.title,
-      row.city,
-      row.country,
-      row.latitude,
-      row.longitude,
-      row.services,
-      row.applied_revision,
-      row.created_at,
-    ],
-  );
-  return rows.length > 0;
+export function insertServer(tx: Transaction, row: ServerRow): Promise<boolean> {
+  const place = ['title', 'city', 'country', 'latitude', 'longitude'] as const;
+  const columns = ['id', 'name', 'hostname', ...place, 'services'] as const;
+  return insertRow(tx, 'servers', [...columns, 'applied_revision', 'created_at'], row);
 }
 
 /** False when the hostname is another server's. */
-export async function update(tx: Transaction, row: ServerRow): Promise<boolean> {
+export async function updateServer(tx: Transaction, row: ServerRow): Promise<boolean> {
+  const { id, hostname, title, city, country, latitude, longitude, services } = row;
   const rows = await tx.put(
     `update servers set hostname = $2, title = $3, city = $4, country = $5, latitude = $6, longitude = $7, services = $8
      where id = $1 and not exists (select 1 from servers o where o.hostname = $2 and o.id <> $1) returning id`,
-    [
-      row.id,
-      row.hostname,
-      row.title,
-      row.city,
-      row.country,
-      row.latitude,
-      row.longitude,
-      row.services,
-    ],
+    [id, hostname, title, city, country, latitude, longitude, services],
   );
   return rows.length > 0;
 }
 
-export function setApplied(tx: Transaction, id: number, revision: number): Promise<number> {
+/** Frees a hostname that another server takes in the same transaction; `updateServer` gives a new one. */
+export function releaseHostname(tx: Transaction, id: number): Promise<number> {
+  return tx.run("update servers set hostname = '~' || id where id = $1", [id]);
+}
+
+export function setAppliedRevision(tx: Transaction, id: number, revision: number): Promise<number> {
   return tx.run('update servers set applied_revision = $2 where id = $1', [id, revision]);
+}
+
+/** How many contracts a server is on. */
+export async function contractCount(db: Reader, server_id: number): Promise<number> {
+  const row = await db.one<{ contracts: number }>(
+    'select count(*) as contracts from contract_servers where server_id = $1',
+    [server_id],
+  );
+  return row?.contracts ?? 0;
 }
 
 /** How many custom DNS entries each account has on a server: they go with it. */
@@ -154,6 +93,7 @@ export function overridesOf(
   );
 }
 
+/** Removes a server with everything that hangs on it. */
 export async function remove(tx: Transaction, id: number): Promise<void> {
   await tx.run(
     'delete from geo_statuses where ip in (select ip from exit_ips where server_id = $1)',
@@ -166,14 +106,125 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
   await tx.run('delete from servers where id = $1', [id]);
 }
 
-/** False when the address or the port base is taken. */
-export async function insertExitIp(tx: Transaction, row: ExitIpRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into exit_ips (server_id, ip, port_base, status, status_time)
-     values ($1, $2, $3, $4, $5) on conflict do nothing returning ip`,
-    [row.server_id, row.ip, row.port_base, row.status, row.status_time],
+// ---- Port schemes -------------------------------------------------------------------------
+
+/** The port schemes of a server, as their rows tell them. */
+export function portSchemesOf(
+  db: Reader,
+  server_id: number,
+): Promise<Array<{ id: number; name: string; bases: string }>> {
+  return db.all(
+    `select p.* from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
+     where s.server_id = $1 order by p.id`,
+    [server_id],
   );
-  return rows.length > 0;
+}
+
+/** The port schemes of all servers, by name. */
+export function listServerPortSchemes(
+  db: Reader,
+): Promise<Array<{ server_id: number; name: string }>> {
+  return db.all(
+    `select s.server_id, p.name from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
+     order by s.server_id, p.id`,
+  );
+}
+
+/** The ids of the servers that listen on a port scheme. */
+export function serversOnScheme(
+  db: Reader,
+  port_scheme_id: number,
+): Promise<Array<{ server_id: number }>> {
+  return db.all('select server_id from server_port_schemes where port_scheme_id = $1', [
+    port_scheme_id,
+  ]);
+}
+
+/** The port schemes of the contracts that each server is on; of one server, or of all. */
+export function schemesInUse(
+  db: Reader,
+  server_id?: number,
+): Promise<Array<{ server_id: number; name: string }>> {
+  const only = server_id === undefined ? '' : 'where c.server_id = $1';
+  return db.all(
+    `select distinct c.server_id, p.name from contract_servers c join accounts a on a.id = c.account_id
+     join port_schemes p on p.id = a.port_scheme_id ${only} order by c.server_id, p.name`,
+    server_id === undefined ? [] : [server_id],
+  );
+}
+
+export async function setPortSchemes(
+  tx: Transaction,
+  server_id: number,
+  port_scheme_ids: number[],
+): Promise<void> {
+  await tx.run('delete from server_port_schemes where server_id = $1', [server_id]);
+  await tx.insertMany(
+    'server_port_schemes',
+    port_scheme_ids.map((port_scheme_id) => ({ server_id, port_scheme_id })),
+  );
+}
+
+// ---- Exit IPs -----------------------------------------------------------------------------
+
+export function exitIpsOfServer(db: Reader, server_id: number): Promise<ExitIpRow[]> {
+  return db.all('select * from exit_ips where server_id = $1 order by port_base', [server_id]);
+}
+
+export function listExitIps(db: Reader): Promise<ExitIpRow[]> {
+  return db.all('select * from exit_ips order by server_id, port_base');
+}
+
+export interface PlacedExitIp {
+  ip: string;
+  city: string;
+  country: string;
+  latitude: number;
+  longitude: number;
+}
+
+/** Exit IPs with their server's place, in the order of the text of their addresses. */
+export function exitIpsAfter(db: Reader, after: string, most: number): Promise<PlacedExitIp[]> {
+  return db.all(
+    `select e.ip, s.city, s.country, s.latitude, s.longitude
+     from exit_ips e join servers s on s.id = e.server_id where e.ip > $1 order by e.ip limit $2`,
+    [after, most],
+  );
+}
+
+export interface ExitCounts {
+  ok: number;
+  warn: number;
+  crit: number;
+  unknown: number;
+}
+
+/** Of one server, or of all. A health report of `fresh_after` or before says nothing of now: unknown. */
+export function exitCounts(
+  db: Reader,
+  fresh_after: number,
+  server_id?: number,
+): Promise<Array<ExitCounts & { server_id: number }>> {
+  return db.all(
+    `select server_id, count(*) filter (where shown = 'ok') as ok,
+       count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
+       count(*) filter (where shown = 'unknown') as unknown
+     from (select server_id, case when status_time > $1 then status else 'unknown' end as shown
+       from exit_ips ${server_id === undefined ? '' : 'where server_id = $2'}) e
+     group by server_id`,
+    server_id === undefined ? [fresh_after] : [fresh_after, server_id],
+  );
+}
+
+/** False when the address or the port base is taken. */
+export function insertExitIp(tx: Transaction, row: ExitIpRow): Promise<boolean> {
+  const columns = ['server_id', 'ip', 'port_base', 'status', 'status_time'] as const;
+  return insertRow(tx, 'exit_ips', columns, row);
+}
+
+/** Inserts exit IPs that are known to be free. */
+export async function insertExitIps(tx: Transaction, rows: ExitIpRow[]): Promise<void> {
+  if (rows.length > 0) await tx.insertMany('exit_ips', rows as never);
 }
 
 /** False when the port base is taken on the server. */
@@ -191,19 +242,15 @@ export async function moveExitIp(
   return rows.length > 0;
 }
 
-/** Inserts exit IPs that are known to be free. */
-export async function insertExitIps(tx: Transaction, rows: ExitIpRow[]): Promise<void> {
-  if (rows.length > 0) await tx.insertMany('exit_ips', rows as never);
-}
-
-/** Takes an exit IP off a server that gets it back at another port base: what geo-IP says of it stays. */
+/** Takes an exit IP off a server that gets it back at another port base: its geo-IP statuses stay. */
 export function takeExitIp(tx: Transaction, server_id: number, ip: string): Promise<number> {
   return tx.run('delete from exit_ips where server_id = $1 and ip = $2', [server_id, ip]);
 }
 
-export async function removeExitIp(tx: Transaction, server_id: number, ip: string): Promise<void> {
+/** Removes an exit IP with its geo-IP statuses. */
+export async function deleteExitIp(tx: Transaction, server_id: number, ip: string): Promise<void> {
   await tx.run('delete from geo_statuses where ip = $1', [ip]);
-  await tx.run('delete from exit_ips where server_id = $1 and ip = $2', [server_id, ip]);
+  await takeExitIp(tx, server_id, ip);
 }
 
 export function setHealth(
@@ -217,118 +264,5 @@ export function setHealth(
     `update exit_ips set status = $3, status_time = $4
      where server_id = $1 and ip = $2 and status_time <= $4`,
     [server_id, ip, status, status_time],
-  );
-}
-
-export function portSchemesOf(
-  db: Reader,
-  server_id: number,
-): Promise<Array<{ id: number; name: string; bases: string }>> {
-  return db.all(
-    `select p.* from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
-     where s.server_id = $1 order by p.id`,
-    [server_id],
-  );
-}
-
-/** The port schemes of all servers, by name. */
-export function schemeNames(db: Reader): Promise<Array<{ server_id: number; name: string }>> {
-  return db.all(
-    `select s.server_id, p.name from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
-     order by s.server_id, p.id`,
-  );
-}
-
-/** The port schemes of the contracts that a server is on. */
-export function schemesInUse(
-  db: Reader,
-  server_id: number,
-): Promise<Array<{ id: number; name: string }>> {
-  return db.all(
-    `select distinct p.id, p.name from contract_servers c join accounts a on a.id = c.account_id
-     join port_schemes p on p.id = a.port_scheme_id where c.server_id = $1 order by p.id`,
-    [server_id],
-  );
-}
-
-/** The port schemes of all contracts, by the servers they are on. */
-export function allSchemesInUse(db: Reader): Promise<Array<{ server_id: number; name: string }>> {
-  return db.all(
-    `select distinct c.server_id, p.name from contract_servers c join accounts a on a.id = c.account_id
-     join port_schemes p on p.id = a.port_scheme_id order by c.server_id, p.name`,
-  );
-}
-
-/** Frees a hostname that another server takes in the same transaction; `update` gives a new one. */
-export function releaseHostname(tx: Transaction, id: number): Promise<number> {
-  return tx.run("update servers set hostname = '~' || id where id = $1", [id]);
-}
-
-export async function setPortSchemes(
-  tx: Transaction,
-  server_id: number,
-  port_scheme_ids: number[],
-): Promise<void> {
-  await tx.run('delete from server_port_schemes where server_id = $1', [server_id]);
-  await tx.insertMany(
-    'server_port_schemes',
-    port_scheme_ids.map((port_scheme_id) => ({ server_id, port_scheme_id })),
-  );
-}
-
-export async function insertContractServer(
-  tx: Transaction,
-  row: ContractServerRow,
-): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into contract_servers (account_id, server_id, limit_bytes, over_limit, over_until, added_at, revision)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning server_id`,
-    [
-      row.account_id,
-      row.server_id,
-      row.limit_bytes,
-      row.over_limit,
-      row.over_until,
-      row.added_at,
-      row.revision,
-    ],
-  );
-  return rows.length > 0;
-}
-
-/** The ids of the servers that listen on a port scheme. */
-export function serversOnScheme(
-  db: Reader,
-  port_scheme_id: number,
-): Promise<Array<{ server_id: number }>> {
-  return db.all('select server_id from server_port_schemes where port_scheme_id = $1', [
-    port_scheme_id,
-  ]);
-}
-
-export function updateContractServer(tx: Transaction, row: ContractServerRow): Promise<number> {
-  return tx.run(
-    `update contract_servers set limit_bytes = $3, over_limit = $4, over_until = $5
-     where account_id = $1 and server_id = $2`,
-    [row.account_id, row.server_id, row.limit_bytes, row.over_limit, row.over_until],
-  );
-}
-
-export function removeContractServer(
-  tx: Transaction,
-  account_id: number,
-  server_id: number,
-): Promise<number> {
-  return tx.run('delete from contract_servers where account_id = $1 and server_id = $2', [
-    account_id,
-    server_id,
-  ]);
-}
-
-/** Contract servers over their own limit in a billing period that has ended. */
-export function overLimit(db: Reader, now: number, most: number): Promise<ContractServerRow[]> {
-  return db.all(
-    'select * from contract_servers where over_limit = 1 and over_until <= $1 order by over_until limit $2',
-    [now, most],
   );
 }

@@ -133,7 +133,7 @@ export function removeSession(tx: Transaction, account_id: number, id: number): 
   return tx.run('delete from sessions where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Answers whose it was. */
+/** Returns the account whose it was. */
 export async function removeSessionByHash(
   tx: Transaction,
   hash: string,

@@ -1,7 +1,7 @@
-// The SQL of signing in: what a user signs in with, one-time codes, attempts.
+// The SQL of signing in: passwords and second factors, one-time codes, attempts.
 import type { Reader, Row, Transaction } from '../db/database.ts';
 
-/** What an active user signs in with; a user who never did has nulls. */
+/** The password and second factor of an active user; a user who never signed in has nulls. */
 export interface SignInRow {
   account_id: number;
   account_name: string;
@@ -54,7 +54,7 @@ type Changes = Partial<
   }
 >;
 
-/** Writes some of what a user signs in with. */
+/** Writes some of these fields. */
 export async function changeSignIn(
   tx: Transaction,
   { account_id, user_id }: Whose,

@@ -5,7 +5,7 @@ export interface UsageBucket {
   account_id: number;
   server_id: number;
   user_id: number;
-  /** Start of the hour, epoch seconds. */
+  /** Start of the hour, epoch seconds; or of the billing period, where that begins within the hour. */
   hour: number;
   /** Bytes from the client. */
   up: number;
@@ -117,16 +117,16 @@ const joins = {
   user: 'left join users n on n.account_id = u.account_id and n.id = u.user_id',
 };
 
-/** What each grouping shows as its key, and by which columns it groups. */
+/** The key that each grouping shows, and the columns by which it groups. */
 const groups: Record<UsageBy, { key: string; by: string }> = {
-  hour: { key: 'u.hour', by: 'u.hour' },
+  hour: { key: 'u.hour - u.hour % 3600', by: 'u.hour - u.hour % 3600' },
   day: { key: 'u.hour - u.hour % 86400', by: 'u.hour - u.hour % 86400' },
   server: { key: names.server, by: 'u.server_id, s.name' },
   user: { key: names.user, by: 'u.user_id, n.name' },
 };
 
 /** Sums of an account's buckets with from <= hour < to. The key: start of the hour or (UTC) day, or a name. */
-export function report(
+export function sumUsage(
   db: Reader,
   account_id: number,
   from: number,

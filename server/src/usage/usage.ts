@@ -1,11 +1,11 @@
-// Usage: bytes by contract, server, user and hour, as the nodes report them; added up for answers and limits.
+// Usage: bytes by contract, server, user and hour, as the nodes report them, with their sums by billing period.
 import type { Reader, Transaction } from '../db/database.ts';
 import { hourOf, periodAt } from './periods.ts';
 import * as store from './store.ts';
 
 export { hourOf, periodAt } from './periods.ts';
 export type { UsageBucket } from './store.ts';
-export { claimBatch, hasUsage, removeOldJournals, report as reportUsage } from './store.ts';
+export { claimBatch, hasUsage, removeOldJournals, sumUsage } from './store.ts';
 
 const window_hours = 720;
 
@@ -14,16 +14,12 @@ export function safeBytes(bytes: number): number {
   return Math.min(Math.round(bytes), Number.MAX_SAFE_INTEGER);
 }
 
-/** Sums rows that share `keyOf`; the result keeps the first row of each key with the sum in `field`. */
-function sumBy<T extends Record<F, number>, F extends string>(
-  rows: T[],
-  keyOf: (row: T) => string,
-  field: F,
-): T[] {
+/** One row for each key of `keyOf`, with the bytes of all rows that share it. */
+function sumBy<T extends { bytes: number }>(rows: T[], keyOf: (row: T) => string): T[] {
   const sums = new Map<string, T>();
   for (const row of rows) {
     const sum = sums.get(keyOf(row));
-    if (sum) sum[field] = safeBytes(sum[field] + row[field]) as T[F];
+    if (sum) sum.bytes = safeBytes(sum.bytes + row.bytes);
     else sums.set(keyOf(row), { ...row });
   }
   return Array.from(sums.values());
@@ -32,46 +28,51 @@ function sumBy<T extends Record<F, number>, F extends string>(
 /**
  * Adds measured traffic to the buckets and their sums. `contractStart` tells where an account's
  * billing periods begin; traffic before that counts in the first one. `hour` of a bucket may be any time
- * in that hour: the billing period goes by it.
+ * in that hour. A period may begin within an hour: that hour has a bucket for each of its two periods, so
+ * that buckets and periods add up to the same.
  */
 export async function recordUsage(
   tx: Transaction,
   buckets: store.UsageBucket[],
   contractStart: (account_id: number) => number,
 ): Promise<void> {
-  const hourly = new Map<string, store.UsageBucket>();
+  const hourly = new Map<string, store.UsageBucket & { period_start: number }>();
   for (const bucket of buckets) {
-    const hour = hourOf(bucket.hour);
+    const { start } = periodAt(contractStart(bucket.account_id), bucket.hour);
+    const begun = hourOf(bucket.hour);
+    const hour = start <= bucket.hour ? Math.max(begun, start) : begun;
     const key = `${bucket.account_id} ${bucket.server_id} ${bucket.user_id} ${hour}`;
     const sum = hourly.get(key);
     if (sum) {
       sum.up = safeBytes(sum.up + bucket.up);
       sum.down = safeBytes(sum.down + bucket.down);
-    } else hourly.set(key, { ...bucket, hour });
+    } else hourly.set(key, { ...bucket, hour, period_start: start });
   }
   const rows = Array.from(hourly.values());
   if (rows.length === 0) return;
-  await store.addBuckets(tx, rows);
-  const bytes = rows.map(({ account_id, server_id, hour, up, down }) => ({
+  await store.addBuckets(
+    tx,
+    rows.map(({ period_start: _, ...bucket }) => bucket),
+  );
+  const hours = rows.map(({ account_id, server_id, hour, up, down }) => ({
     account_id,
     server_id,
-    hour,
+    hour: hourOf(hour),
     bytes: safeBytes(up + down),
   }));
   await store.addServerHours(
     tx,
-    sumBy(bytes, (row) => `${row.account_id} ${row.server_id} ${row.hour}`, 'bytes'),
+    sumBy(hours, (row) => `${row.account_id} ${row.server_id} ${row.hour}`),
   );
-  // By the traffic's own time: a period may begin in the middle of an hour.
-  const periods = buckets.map(({ account_id, server_id, hour, up, down }) => ({
+  const periods = rows.map(({ account_id, server_id, period_start, up, down }) => ({
     account_id,
-    period_start: periodAt(contractStart(account_id), hour).start,
+    period_start,
     server_id,
     bytes: safeBytes(up + down),
   }));
   await store.addPeriods(
     tx,
-    sumBy(periods, (row) => `${row.account_id} ${row.period_start} ${row.server_id}`, 'bytes'),
+    sumBy(periods, (row) => `${row.account_id} ${row.period_start} ${row.server_id}`),
   );
 }
 

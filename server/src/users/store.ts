@@ -1,5 +1,6 @@
 // The SQL of users.
 import type { Reader, Transaction } from '../db/database.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
 
 export interface UserRow {
   account_id: number;
@@ -13,21 +14,30 @@ export interface UserRow {
   token_version: number;
 }
 
-export function all(db: Reader, account_id: number): Promise<UserRow[]> {
+const changeable = [
+  'display_name',
+  'active',
+  'proxy',
+  'billing',
+  'admin',
+  'token_version',
+] as const;
+
+export function listUsers(db: Reader, account_id: number): Promise<UserRow[]> {
   return db.all('select * from users where account_id = $1 order by id', [account_id]);
 }
 
-export function active(db: Reader, account_id: number): Promise<UserRow[]> {
+export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow[]> {
   return db.all('select * from users where account_id = $1 and active = 1 order by id', [
     account_id,
   ]);
 }
 
-export function findById(db: Reader, account_id: number, id: number): Promise<UserRow | undefined> {
+export function findUser(db: Reader, account_id: number, id: number): Promise<UserRow | undefined> {
   return db.one('select * from users where account_id = $1 and id = $2', [account_id, id]);
 }
 
-export function findByName(
+export function findUserNamed(
   db: Reader,
   account_id: number,
   name: string,
@@ -36,38 +46,38 @@ export function findByName(
 }
 
 /** False when the account has a user of that name. */
-export async function insert(tx: Transaction, row: UserRow): Promise<boolean> {
-  const rows = await tx.put(
-    `insert into users (account_id, id, name, display_name, active, proxy, billing, admin, token_version)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing returning id`,
-    [
-      row.account_id,
-      row.id,
-      row.name,
-      row.display_name,
-      row.active,
-      row.proxy,
-      row.billing,
-      row.admin,
-      row.token_version,
-    ],
-  );
-  return rows.length > 0;
+export function insert(tx: Transaction, row: UserRow): Promise<boolean> {
+  const columns = ['account_id', 'id', 'name', ...changeable] as const;
+  return insertRow(tx, 'users', columns, row);
 }
 
 export function update(tx: Transaction, row: UserRow): Promise<number> {
-  return tx.run(
-    `update users set display_name = $3, active = $4, proxy = $5, billing = $6, admin = $7, token_version = $8
-     where account_id = $1 and id = $2`,
-    [
-      row.account_id,
-      row.id,
-      row.display_name,
-      row.active,
-      row.proxy,
-      row.billing,
-      row.admin,
-      row.token_version,
-    ],
-  );
+  return updateRow(tx, 'users', ['account_id', 'id'], changeable, row);
+}
+
+/** A statement takes no more values than this. */
+const mostPlaces = 1000;
+
+export interface UserNamed {
+  account_id: number;
+  user_id: number;
+}
+
+/** Those of the users that exist; each is named once. */
+export async function existingUsers(db: Reader, named: UserNamed[]): Promise<UserNamed[]> {
+  const found: UserNamed[] = [];
+  const most = mostPlaces / 2;
+  for (let at = 0; at < named.length; at += most) {
+    const some = named.slice(at, at + most);
+    const rows = some.map(
+      (_, index) => `(cast($${2 * index + 1} as bigint), cast($${2 * index + 2} as bigint))`,
+    );
+    found.push(
+      ...(await db.all<UserNamed>(
+        `select account_id, id as user_id from users where (account_id, id) in (values ${rows})`,
+        some.flatMap(({ account_id, user_id }) => [account_id, user_id]),
+      )),
+    );
+  }
+  return found;
 }

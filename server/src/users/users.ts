@@ -9,10 +9,12 @@ import * as store from './store.ts';
 
 export type { UserRow as User } from './store.ts';
 export {
-  active as listActiveUsers,
-  all as listUsers,
-  findById as findUser,
-  findByName as findUserNamed,
+  existingUsers,
+  findUser,
+  findUserNamed,
+  listActiveUsers,
+  listUsers,
+  type UserNamed,
 } from './store.ts';
 
 export interface Flags {
@@ -44,7 +46,7 @@ export async function requireUserNamed(
   account_id: number,
   name: string,
 ): Promise<store.UserRow> {
-  const user = await store.findByName(db, account_id, name);
+  const user = await store.findUserNamed(db, account_id, name);
   if (!user) throw notFound(`The account has no user named ${JSON.stringify(name)}.`);
   return user;
 }
@@ -68,6 +70,7 @@ export async function createUser(
   };
   if (!(await store.insert(tx, user))) {
     throw conflict(`the account has a user named ${JSON.stringify(body.name)} already.`, {
+      code: 'name_taken',
       field: 'name',
     });
   }
@@ -81,39 +84,37 @@ export async function createUser(
   return user;
 }
 
-/** What ends a user's ways into the console; this room does not know them. */
-type ShutOut = (tx: Transaction, user: store.UserRow) => Promise<void>;
-
 /**
- * Changes a user for an admin of the account. Errors: 409 when nobody active with the admin flag would
- * be left: only the operator could help then.
+ * For a change by an admin of the account. Errors: 409 when no active user with the admin flag would be
+ * left: only the operator could help then.
  */
-export async function changeUserOfAccount(
-  tx: Transaction,
+export async function requireOtherAdmin(
+  db: Reader,
   user: store.UserRow,
   changes: UserChanges,
-  revokeSessions: ShutOut,
-): Promise<store.UserRow> {
+): Promise<void> {
   const isAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
   const isToGo = changes.active === false || changes.flags?.admin === false;
-  if (isAdmin(user) && isToGo) {
-    const others = (await store.active(tx, user.account_id)).filter(({ id }) => id !== user.id);
-    if (!others.some(isAdmin)) {
-      throw conflict(
-        `${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
-        { field: 'flags' },
-      );
-    }
-  }
-  return changeUser(tx, user, changes, revokeSessions);
+  if (!isAdmin(user) || !isToGo) return;
+  const others = (await store.listActiveUsers(db, user.account_id)).filter(
+    ({ id }) => id !== user.id,
+  );
+  if (others.some(isAdmin)) return;
+  throw conflict(
+    `${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
+    { code: 'last_admin', field: 'flags' },
+  );
 }
 
-/** Changes a user; users are never deleted, only made inactive, and then also shut out of the console. */
+/**
+ * Changes a user; users are never deleted, only made inactive. `revokeSessions` then ends the user's ways
+ * into the console, which this module does not know.
+ */
 export async function changeUser(
   tx: Transaction,
   user: store.UserRow,
   changes: UserChanges,
-  revokeSessions?: ShutOut,
+  revokeSessions?: (tx: Transaction, user: store.UserRow) => Promise<void>,
 ): Promise<store.UserRow> {
   const flag = (sent: boolean | undefined, now: number) =>
     sent === undefined ? now : sent ? 1 : 0;
@@ -186,7 +187,11 @@ export async function createProxyToken(
 ): Promise<ProxyToken> {
   const user = await findWanted(tx, account.id, wanted);
   const shown = JSON.stringify(wanted);
-  if (!user) throw conflict(`${shown} is not a user of the account.`, { field: 'user' });
+  if (!user)
+    throw conflict(`${shown} is not a user of the account.`, {
+      code: 'unknown_user',
+      field: 'user',
+    });
   if (!user.active) throw conflict(`${shown} is inactive.`, { field: 'user' });
   if (!user.proxy) throw conflict(`${shown} does not have the proxy flag.`, { field: 'user' });
   const expiry = tx.now + (lifetime_seconds ?? account.token_lifetime_seconds);
@@ -210,8 +215,8 @@ async function findWanted(
   account_id: number,
   wanted: number | string,
 ): Promise<store.UserRow | undefined> {
-  if (typeof wanted === 'number') return store.findById(db, account_id, wanted);
-  const named = await store.findByName(db, account_id, wanted);
+  if (typeof wanted === 'number') return store.findUser(db, account_id, wanted);
+  const named = await store.findUserNamed(db, account_id, wanted);
   if (named || !/^[1-9]\d{0,14}$/.test(wanted)) return named;
-  return store.findById(db, account_id, Number(wanted));
+  return store.findUser(db, account_id, Number(wanted));
 }

@@ -1,5 +1,5 @@
 // Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and its variant.
-import { findApiToken, type PrincipalRow, principalByHash } from '../../accounts/accounts.ts';
+import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
 import { tokensBumped } from '../../changes.ts';
 import type { Transaction } from '../../db/database.ts';
 import { forbidden, unauthorized } from '../../errors.ts';

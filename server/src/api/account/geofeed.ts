@@ -1,11 +1,11 @@
 // /geofeed.csv: the network's geofeed for everybody, where the operator publishes it.
 import type { FastifyInstance } from 'fastify';
-import { geofeedType, KeptGeofeed } from '../../geofeed/geofeed.ts';
+import { CachedGeofeed, geofeedType } from '../../geofeed/geofeed.ts';
 import { etagMatches } from '../../http/conditions.ts';
 import type { AccountContext } from './context.ts';
 
 export function geofeedRoutes(app: FastifyInstance, ctx: AccountContext): void {
-  const kept = new KeptGeofeed(ctx.db, ctx.versions);
+  const kept = new CachedGeofeed(ctx.db, ctx.versions);
 
   app.get('/geofeed.csv', { schema: { hide: true } }, async (request, reply) => {
     const { body, etag } = await kept.current();

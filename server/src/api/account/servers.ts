@@ -2,18 +2,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Account } from '../../accounts/accounts.ts';
-import { invalidField } from '../../errors.ts';
-import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
 import {
   type ContractServer,
   type Detail,
-  type ExitIpRow,
   listContractServers,
-  listServers,
   requireContractServer,
-  type Server,
-  type Service,
-} from '../../servers/servers.ts';
+} from '../../contract_servers/contract_servers.ts';
+import { invalidField } from '../../errors.ts';
+import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
+import { type ExitIpRow, listServers, type Server, type Service } from '../../servers/servers.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest, never } from './response_cache.ts';

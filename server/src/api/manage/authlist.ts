@@ -1,10 +1,8 @@
-// /console/authlist: the IP authlist; whole for admins, one's own entries for who has the proxy flag alone.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
+// …/authlist: the IP authlist of an account; whole for admins and operators, one's own entries for who has the proxy flag alone.
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {
   type AuthlistEntry,
-  type AuthlistRules,
   changeEntry,
   createEntry,
   lastUses,
@@ -14,187 +12,184 @@ import {
   removeEntry,
   requireEntry,
   restoreEntries,
+  userIsActive,
 } from '../../authlist/authlist.ts';
-import type { Context } from '../../context.ts';
-import { forbidden } from '../../errors.ts';
 import {
   checkExpiry,
-  errors,
   IdPath,
+  Integer,
   idOf,
-  NoContent,
   Removed,
   Strict,
+  Timestamp,
 } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
-import { requireChange, sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { requireChange } from '../../http/responses.ts';
+import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
-import { Entry, presentEntry, Removal, Restored } from './authlist_operator.ts';
-import { consoleWrite, type Person } from './checks.ts';
+import type { Mount } from './mount.ts';
+import { Undo } from './removals.ts';
+import { requireSelf, type Scope } from './scope.ts';
 
+const Entry = Strict({
+  id: Integer('Id of the entry on this account.', 1),
+  ip: Type.String({ description: 'IP address.' }),
+  user: Type.String({ description: 'User that its connections are assigned to.' }),
+  user_active: Type.Boolean({ description: 'Whether that user is an active proxy user.' }),
+  expiry: Timestamp('When the entry expires.'),
+  last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+    description: 'When it last let a connection in, to the minute; null: no node told of any.',
+  }),
+});
 const Changes = Strict({
   ip: Type.Optional(Ip),
   user: Type.Optional(User),
   expiry: Type.Optional(Expiry),
 });
+const Restored = Strict({
+  restored: Integer('Entries that are back, under their old ids.'),
+  left_out: Integer('Entries that have expired since, or whose address is taken.'),
+});
 
-/** Errors: 404 for an entry of another user, as if it were not there, but for admins. */
-function requireOwn({ flags, user_id }: Person, entry: AuthlistEntry): void {
-  if (!flags.admin && entry.user_id !== user_id) throw noSuchEntry();
+function presentEntry(entry: AuthlistEntry, last_used_at: number | null) {
+  const { id, ip, user, expiry } = entry;
+  return { id, ip, user, user_active: userIsActive(entry), expiry, last_used_at };
 }
 
-/** Errors: 403 when a person without the admin flag names somebody else. */
-function requireSelf({ flags, user_name }: Person, user: string | undefined): void {
-  if (user === undefined || flags.admin || user === user_name) return;
-  throw forbidden(
-    `you may list addresses for yourself alone, ${JSON.stringify(user_name)}; ask an admin of your account.`,
-    { field: 'user' },
-  );
+/** Errors: 404 for an entry of another user, as if it were not there, but for admins and operators. */
+function requireOwn({ only_user }: Scope, entry: AuthlistEntry): void {
+  if (only_user && entry.user_id !== only_user.id) throw noSuchEntry();
 }
 
-export function authlistConsoleRoutes(
-  app: FastifyInstance,
-  ctx: Context,
-  rules: AuthlistRules,
-): void {
-  const tags = ['Console: authlist and custom DNS'];
-  const mine = { may: ['admin', 'proxy'], record: true } as const;
-  const admins = { may: ['admin'], record: true } as const;
-  const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
-  const find = async ({ person, params }: FastifyRequest) => {
-    const id = idOf((params as IdPath).id);
-    requireOwn(person, await requireEntry(ctx.db, person.account_id, id, ctx.clock.now()));
-  };
-  const shown = async (entry: AuthlistEntry) => {
-    const uses = await lastUses(ctx.db, entry.account_id);
-    return presentEntry(entry, uses.get(entry.id) ?? null);
+export function authlistRoutes({ ctx, audience, route, write }: Mount): void {
+  const { rules } = audience;
+  const noun = 'lists';
+  const own = ['admin', 'proxy'] as const;
+  const admins = ['admin'] as const;
+  const find = async (scope: Scope, { id }: IdPath) =>
+    requireOwn(scope, await requireEntry(ctx.db, scope.account_id, idOf(id), ctx.clock.now()));
+  const shown = async (entries: AuthlistEntry[], account_id: number) => {
+    const uses = await lastUses(ctx.db, account_id);
+    return entries.map((entry) => presentEntry(entry, uses.get(entry.id) ?? null));
   };
 
-  app.get(
-    '/console/authlist',
+  route(
+    'GET',
+    '/authlist',
     {
-      config: { console: { may: mine.may } },
-      schema: {
-        summary: 'The entries of the IP authlist that hold',
-        description: 'Without the admin flag: those of oneself alone.',
-        tags,
-        response: { 200: Type.Array(Entry), ...errors(400, 401, 403) },
-      },
+      noun,
+      may: own,
+      summary: 'The entries of the IP authlist that hold',
+      description: 'For a person without the admin flag: those of oneself alone.',
+      answer: Type.Array(Entry),
     },
-    async (request, reply) => {
-      const { account_id, user_name, flags } = request.person;
-      const filter = flags.admin ? {} : { users: [user_name] };
+    async ({ scope: { account_id, only_user } }) => {
+      const filter = only_user ? { users: [only_user.name] } : {};
       const entries = await listEntries(ctx.db, account_id, filter, ctx.clock.now());
-      const uses = await lastUses(ctx.db, account_id);
-      return sendJson(
-        reply,
-        entries.map((entry) => presentEntry(entry, uses.get(entry.id) ?? null)),
-      );
+      return shown(entries, account_id);
     },
   );
 
-  app.post<{ Body: Static<typeof NewEntry> }>(
-    '/console/authlist',
+  route(
+    'POST',
+    '/authlist',
     {
-      config: { console: mine },
-      schema: {
-        summary: 'Add an entry',
-        tags,
-        body: NewEntry,
-        response: { 201: Entry, ...errors(400, 401, 403, 409, 429) },
-      },
+      noun,
+      may: own,
+      record: true,
+      summary: 'Add an entry',
+      body: NewEntry,
+      created: Entry,
+      errors: [409, 429],
     },
-    async (request, reply) => {
+    async (request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
-      const entry = await consoleWrite(ctx, request, async (tx, person) => {
-        requireSelf(person, body.user);
+      const entry = await write(request, async (tx, scope) => {
+        requireSelf(scope, body.user, 'list addresses for');
         checkExpiry(body.expiry, tx.now);
-        return createEntry(tx, person.account_id, body, rules);
+        return createEntry(tx, scope.account_id, body, rules);
       });
-      return sendCreated(reply, `/console/authlist/${entry.id}`, presentEntry(entry, null));
+      return created(`${request.scope.path}/authlist/${entry.id}`, presentEntry(entry, null));
     },
   );
 
-  app.delete(
-    '/console/authlist',
+  route(
+    'DELETE',
+    '/authlist',
     {
-      config: { console: admins },
-      schema: {
-        summary: 'Remove all entries; it can be undone for seven days',
-        tags,
-        response: { 200: Removed, ...errors(400, 401, 403) },
-      },
+      noun,
+      may: admins,
+      record: true,
+      summary: 'Remove all entries; it can be undone for seven days',
+      answer: Removed,
     },
-    async (request, reply) => {
-      const removed = await consoleWrite(ctx, request, (tx) =>
-        removeAllEntries(tx, request.person.account_id, () => {}),
-      );
-      return sendJson(reply, removed);
-    },
+    (request) =>
+      write(request, (tx, { account_id }) =>
+        removeAllEntries(tx, account_id, () => {}, rules.any_contract),
+      ),
   );
 
-  app.post<{ Body: Static<typeof Removal> }>(
-    '/console/authlist/restore',
+  route(
+    'POST',
+    '/authlist/restore',
     {
-      config: { console: admins },
-      schema: {
-        summary: 'Undo a removal of all entries',
-        tags,
-        body: Removal,
-        response: { 200: Restored, ...errors(400, 401, 403, 409) },
-      },
+      noun,
+      may: admins,
+      record: true,
+      summary: 'Undo a removal of all entries',
+      description: 'All or nothing where the list has no room for all that would come back.',
+      body: Undo,
+      answer: Restored,
+      errors: [409],
     },
-    async (request, reply) => {
-      const outcome = await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireWritable(tx, request.person.account_id);
-        return restoreEntries(tx, account, request.body.removal_id);
-      });
-      return sendJson(reply, outcome);
-    },
+    (request) =>
+      write(request, async (tx, { account_id }) => {
+        const account = await requireWritable(tx, account_id, rules.any_contract);
+        return restoreEntries(tx, account, request.body.removal_id, rules);
+      }),
   );
 
-  app.patch<{ Params: IdPath; Body: Static<typeof Changes> }>(
-    '/console/authlist/:id',
+  route(
+    'PATCH',
+    '/authlist/:id',
     {
-      config: { console: mine, find },
-      schema: {
-        summary: 'Change an entry',
-        tags,
-        params: IdPath,
-        body: Changes,
-        response: { 200: Entry, ...errors(400, 401, 403, 404, 409, 429) },
-      },
+      noun,
+      may: own,
+      record: true,
+      find,
+      summary: 'Change an entry',
+      params: IdPath,
+      body: Changes,
+      answer: Entry,
+      errors: [409, 429],
     },
-    async (request, reply) => {
-      const { body } = request;
+    async (request) => {
+      const { body, params } = request;
       requireChange(body);
-      const entry = await consoleWrite(ctx, request, async (tx, person) => {
-        requireSelf(person, body.user);
+      const entry = await write(request, async (tx, scope) => {
+        requireSelf(scope, body.user, 'list addresses for');
         if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
-        return changeEntry(tx, person.account_id, idIn(request), body, rules, (before) =>
-          requireOwn(person, before),
+        return changeEntry(tx, scope.account_id, idOf(params.id), body, rules, (before) =>
+          requireOwn(scope, before),
         );
       });
-      return sendJson(reply, await shown(entry));
+      return (await shown([entry], entry.account_id))[0];
     },
   );
 
-  app.delete<{ Params: IdPath }>(
-    '/console/authlist/:id',
-    {
-      config: { console: mine, find },
-      schema: {
-        summary: 'Remove an entry',
-        tags,
-        params: IdPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
-      },
-    },
-    async (request, reply) => {
-      await consoleWrite(ctx, request, (tx, person) =>
-        removeEntry(tx, person.account_id, idIn(request), (before) => requireOwn(person, before)),
-      );
-      return sendNothing(reply);
-    },
+  route(
+    'DELETE',
+    '/authlist/:id',
+    { noun, may: own, record: true, find, summary: 'Remove an entry', params: IdPath },
+    (request) =>
+      write(request, (tx, scope) =>
+        removeEntry(
+          tx,
+          scope.account_id,
+          idOf(request.params.id),
+          (before) => requireOwn(scope, before),
+          rules.any_contract,
+        ),
+      ),
   );
 }

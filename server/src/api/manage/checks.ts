@@ -15,20 +15,13 @@ import {
   type Visitor,
 } from '../../sign_in/sign_in.ts';
 
-export {
-  type Person,
-  revokeSessions,
-  type SignInFacts,
-  signInFacts,
-} from '../../sign_in/sign_in.ts';
-
 export type Flag = keyof Person['flags'];
 
 /**
  * Who may call a route: anybody; or who is signed in and has one of these flags (none named: everybody
  * who is signed in). `record`: it changes the account's records, which takes a contract that holds.
  */
-export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: true };
+export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: boolean };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -53,7 +46,7 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   });
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/console', request)) return;
-    // What one person sees must stay with nobody on the way.
+    // The records of one person must be stored by no cache on the way.
     reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
     const { allow, console: access, find } = request.routeOptions.config;
     const isOpen = access !== undefined && 'open' in access;
@@ -95,13 +88,15 @@ async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> 
 function rejectOtherSession({ headers, person }: FastifyRequest): void {
   const shown = headers['exitward-session'];
   if (shown === undefined || shown === `${person.account_name}/${person.session_id}`) return;
-  throw conflict('This page was opened in another session; reload it.');
+  throw conflict('This page was opened in another session; reload it.', { code: 'other_session' });
 }
 
 /** Errors: 403 when a person has none of the flags. */
-export function requireFlags(person: Person, may: readonly Flag[]): void {
+export function requireFlags(person: Pick<Person, 'flags'>, may: readonly Flag[]): void {
   if (may.length === 0 || may.some((flag) => person.flags[flag])) return;
-  throw forbidden(`This needs the ${may.join(' or ')} flag; ask an admin of your account.`);
+  throw forbidden(`This needs the ${may.join(' or ')} flag; ask an admin of your account.`, {
+    code: 'flag_needed',
+  });
 }
 
 /** Errors: 403 for a change that does not come from a page of this very server. */
@@ -109,12 +104,14 @@ function requireOurPage(ctx: Context, request: FastifyRequest): void {
   const { origin, host } = request.headers;
   const site = request.headers['sec-fetch-site'];
   const here = `${isSecure(ctx.config) ? 'https' : 'http'}://${host}`;
+  const code = 'origin_rejected';
   if (origin !== undefined && (origin === here || origin === ctx.config.public_url)) {
     if (site === undefined || site === 'same-origin') return;
-    throw forbidden('Sec-Fetch-Site: only a page of this server may make changes here.');
+    throw forbidden('Sec-Fetch-Site: only a page of this server may make changes here.', { code });
   }
   throw forbidden(
     `Origin: expected ${ctx.config.public_url}, as a page of this server sends it; EXITWARD_PUBLIC_URL says where that is.`,
+    { code },
   );
 }
 

@@ -1,16 +1,11 @@
-// /console/contract, /console/usage and /console/removals: how the account stands, for its people.
-import type { FastifyInstance } from 'fastify';
+// …/contract: how an account stands.
 import { Type } from 'typebox';
-import { listPortSchemes, override_offset, requireAccount } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
+import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
-import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { sendJson } from '../../http/responses.ts';
-import { listRemovals } from '../../removals.ts';
+import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
-import { Removal } from '../operator/accounts.ts';
-import { apiTokenConsoleRoutes } from './tokens.ts';
-import { Report, ReportQuery, usageReport } from './usage_operator.ts';
+import type { Mount } from './mount.ts';
 
 const Contract = Strict({
   name: Type.String({ description: 'Contract/account name.' }),
@@ -66,53 +61,16 @@ async function contractOf(db: Reader, account_id: number, now: number) {
   };
 }
 
-export function accountConsoleRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Console: account'];
-
-  app.get(
-    '/console/contract',
+export function contractRoutes({ ctx, route }: Mount): void {
+  route(
+    'GET',
+    '/contract',
     {
-      config: { console: { may: ['admin', 'billing', 'proxy'] } },
-      schema: {
-        summary: 'The contract, with usage in the running billing period',
-        tags,
-        response: { 200: Contract, ...errors(400, 401, 403) },
-      },
+      noun: 'account',
+      may: ['admin', 'billing', 'proxy'],
+      summary: 'The contract, with usage in the running billing period',
+      answer: Contract,
     },
-    async (request, reply) =>
-      sendJson(reply, await contractOf(ctx.db, request.person.account_id, ctx.clock.now())),
+    ({ scope }) => contractOf(ctx.db, scope.account_id, ctx.clock.now()),
   );
-
-  app.get<{ Querystring: ReportQuery }>(
-    '/console/usage',
-    {
-      config: { console: { may: ['admin', 'billing'] } },
-      schema: {
-        summary: 'Usage by hour, day, server or user',
-        tags,
-        querystring: ReportQuery,
-        response: { 200: Report, ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) => {
-      const account = await requireAccount(ctx.db, request.person.account_id);
-      return sendJson(reply, await usageReport(ctx.db, account, request.query, ctx.clock.now()));
-    },
-  );
-
-  app.get(
-    '/console/removals',
-    {
-      config: { console: { may: ['admin'] } },
-      schema: {
-        summary: 'What "remove all" took away and can be undone, newest first',
-        tags,
-        response: { 200: Type.Array(Removal), ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) =>
-      sendJson(reply, await listRemovals(ctx.db, request.person.account_id, ctx.clock.now())),
-  );
-
-  apiTokenConsoleRoutes(app, ctx);
 }

@@ -1,18 +1,19 @@
-// /console/overrides: custom DNS entries, and which nodes have applied them, for the admins of an account.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
+// …/overrides: the custom DNS entries of an account, and which nodes have applied them.
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
 import {
   checkExpiry,
-  errors,
   IdPath,
+  Integer,
   idOf,
-  NoContent,
+  OneOf,
   Removed,
   Strict,
+  Timestamp,
 } from '../../http/fields.ts';
-import { requireChange, sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { requireChange } from '../../http/responses.ts';
+import { created } from '../../http/route.ts';
+import { nodesOfServer } from '../../nodes/nodes.ts';
 import {
   changeOverride,
   createOverride,
@@ -21,29 +22,51 @@ import {
   nodesOfOverride,
   nodesOfOverrides,
   type Override,
+  type OverrideStatus,
   removeAllOverrides,
   removeOverride,
   requireOverride,
   restoreOverrides,
   type ServerNode,
+  statusOf,
 } from '../../overrides/overrides.ts';
 import { Expiry, Hostname, Ip, NewOverride, Server } from '../account/overrides.ts';
-import { consoleWrite } from './checks.ts';
-import { Entry, presentEntry, Removal, Restored } from './overrides_operator.ts';
+import type { Mount } from './mount.ts';
+import { Undo } from './removals.ts';
+import type { Scope } from './scope.ts';
 
-const EntryOnNodes = Strict({
-  ...Entry.properties,
+const entryFields = {
+  id: Integer('Id of the entry on this account.', 1),
+  server: Type.String({ description: 'Short name of the server where the entry is active.' }),
+  hostname: Type.String({ description: 'Hostname that is overridden.' }),
+  ip: Type.String({ description: 'IP address the hostname resolves to.' }),
+  expiry: Timestamp('When the entry expires.'),
+  status: OneOf(['pending', 'active', 'expiring', 'expired'], 'Its state.'),
   on_contract: Type.Boolean({ description: 'Whether its server is on the contract.' }),
+};
+const nodeFields = {
+  name: Type.String({ description: 'What the machine calls itself.' }),
+  live: Type.Boolean({
+    description: 'Whether it was heard of lately. The live nodes count; where none is, all do.',
+  }),
+  applied: Type.Boolean({ description: "Whether it has applied the entry's last change." }),
+};
+const Entry = Strict({
+  ...entryFields,
+  nodes: Type.Array(Strict(nodeFields), {
+    description:
+      'The nodes of its server while the entry waits for them: pending, or expiring. Else none.',
+  }),
+});
+const EntryOnNodes = Strict({
+  ...entryFields,
   nodes: Type.Array(
     Strict({
-      name: Type.String({ description: 'What the machine calls itself.' }),
-      live: Type.Boolean({ description: 'Whether it was heard of lately.' }),
-      applied: Type.Boolean({ description: "Whether it has applied the entry's last change." }),
+      id: Integer('Id of the node.', 1),
+      ...nodeFields,
+      applied_revision: Integer('Every change up to it is applied.'),
     }),
-    {
-      description:
-        'The nodes of its server while the entry waits for them: pending, or expiring. Else none.',
-    },
+    { description: 'The nodes of its server.' },
   ),
 });
 const Changes = Strict({
@@ -52,44 +75,65 @@ const Changes = Strict({
   ip: Type.Optional(Ip),
   expiry: Type.Optional(Expiry),
 });
+const Restored = Strict({
+  restored: Integer('Entries that are back, under their old ids.'),
+  left_out: Integer(
+    'Entries that have expired since, whose server is gone, or whose hostname is overridden anew.',
+  ),
+});
 
-/** A long list holds few entries that wait: it does not repeat the nodes for the others. */
-function presentOnNodes(entry: Override, nodes: ServerNode[], now: number) {
-  const wanted = lastChangeOf(entry, now) ?? Number.POSITIVE_INFINITY;
-  const shown = presentEntry(entry, now);
-  const waits = shown.status === 'pending' || shown.status === 'expiring';
+function presentNode({ name, live, applied_revision }: ServerNode, wanted: number) {
+  return { name, live: live === 1, applied: applied_revision >= wanted };
+}
+
+/** An entry with the nodes of its server as `present` shows them, given the change that they are to have applied. */
+function presentEntry<Node>(
+  entry: Override,
+  now: number,
+  present: (status: OverrideStatus, wanted: number) => Node[],
+) {
+  const { id, server, hostname, ip, expiry, contract_revision } = entry;
+  const status = statusOf(entry, now);
+  const nodes = present(status, lastChangeOf(entry, now) ?? Number.POSITIVE_INFINITY);
   return {
-    ...shown,
-    on_contract: entry.contract_revision !== null,
-    nodes: (waits ? nodes : []).map(({ name, live, applied_revision }) => ({
-      name,
-      live: live === 1,
-      applied: applied_revision >= wanted,
-    })),
+    id,
+    server,
+    hostname,
+    ip,
+    expiry,
+    status,
+    on_contract: contract_revision !== null,
+    nodes,
   };
 }
 
-export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Console: authlist and custom DNS'];
-  const admins = { may: ['admin'], record: true } as const;
-  const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
-  const find = (request: FastifyRequest) =>
-    requireOverride(ctx.db, request.person.account_id, idIn(request), ctx.clock.now());
-  const shown = async (entry: Override) =>
-    presentOnNodes(entry, await nodesOfOverride(ctx.db, entry.server_id), ctx.clock.now());
+/** A long list holds few entries that wait: it does not repeat the nodes for the others. */
+function presentListed(entry: Override, nodes: ServerNode[], now: number) {
+  return presentEntry(entry, now, (status, wanted) => {
+    const waits = status === 'pending' || status === 'expiring';
+    return waits ? nodes.map((node) => presentNode(node, wanted)) : [];
+  });
+}
 
-  app.get(
-    '/console/overrides',
+export function overrideRoutes({ ctx, audience, route, write }: Mount): void {
+  const { rules } = audience;
+  const noun = 'lists';
+  const may = ['admin'] as const;
+  const find = ({ account_id }: Scope, { id }: IdPath) =>
+    requireOverride(ctx.db, account_id, idOf(id), ctx.clock.now());
+  const shown = async (entry: Override) =>
+    presentListed(entry, await nodesOfOverride(ctx.db, entry.server_id), ctx.clock.now());
+
+  route(
+    'GET',
+    '/overrides',
     {
-      config: { console: { may: ['admin'] } },
-      schema: {
-        summary: 'The custom DNS entries, including expired and expiring ones',
-        tags,
-        response: { 200: Type.Array(EntryOnNodes), ...errors(400, 401, 403) },
-      },
+      noun,
+      may,
+      summary: 'The custom DNS entries, including expired and expiring ones',
+      answer: Type.Array(Entry),
     },
-    async (request, reply) => {
-      const { account_id } = request.person;
+    async ({ scope: { account_id } }) => {
       const now = ctx.clock.now();
       // Nodes first: one that applies an entry meanwhile is shown behind it, never ahead.
       const nodes = Map.groupBy(
@@ -97,111 +141,123 @@ export function overrideConsoleRoutes(app: FastifyInstance, ctx: Context): void 
         ({ server_id }) => server_id,
       );
       const entries = await listOverrides(ctx.db, account_id, {}, now);
-      return sendJson(
-        reply,
-        entries.map((entry) => presentOnNodes(entry, nodes.get(entry.server_id) ?? [], now)),
-      );
+      return entries.map((entry) => presentListed(entry, nodes.get(entry.server_id) ?? [], now));
     },
   );
 
-  app.post<{ Body: Static<typeof NewOverride> }>(
-    '/console/overrides',
+  route(
+    'POST',
+    '/overrides',
     {
-      config: { console: admins },
-      schema: {
-        summary: 'Add an entry',
-        tags,
-        body: NewOverride,
-        response: { 201: EntryOnNodes, ...errors(400, 401, 403, 409) },
-      },
+      noun,
+      may,
+      record: true,
+      summary: 'Add an entry',
+      body: NewOverride,
+      created: Entry,
+      errors: [409],
     },
-    async (request, reply) => {
-      const entry = await consoleWrite(ctx, request, async (tx) => {
+    async (request) => {
+      const entry = await write(request, async (tx, { account_id }) => {
         checkExpiry(request.body.expiry, tx.now);
-        return createOverride(tx, request.person.account_id, request.body, ctx.config);
+        return createOverride(tx, account_id, request.body, rules);
       });
-      return sendCreated(reply, `/console/overrides/${entry.id}`, await shown(entry));
+      return created(`${request.scope.path}/overrides/${entry.id}`, await shown(entry));
     },
   );
 
-  app.delete(
-    '/console/overrides',
+  route(
+    'DELETE',
+    '/overrides',
     {
-      config: { console: admins },
-      schema: {
-        summary: 'Remove all entries; it can be undone for seven days',
-        tags,
-        response: { 200: Removed, ...errors(400, 401, 403) },
-      },
+      noun,
+      may,
+      record: true,
+      summary: 'Remove all entries; it can be undone for seven days',
+      answer: Removed,
     },
-    async (request, reply) => {
-      const removed = await consoleWrite(ctx, request, (tx) =>
-        removeAllOverrides(tx, request.person.account_id, () => {}),
+    (request) =>
+      write(request, (tx, { account_id }) =>
+        removeAllOverrides(tx, account_id, () => {}, rules.any_contract),
+      ),
+  );
+
+  route(
+    'POST',
+    '/overrides/restore',
+    {
+      noun,
+      may,
+      record: true,
+      summary: 'Undo a removal of all entries',
+      description: 'All or nothing where the list has no room for all that would come back.',
+      body: Undo,
+      answer: Restored,
+      errors: [409],
+    },
+    (request) =>
+      write(request, async (tx, { account_id }) => {
+        const account = await requireWritable(tx, account_id, rules.any_contract);
+        return restoreOverrides(tx, account, request.body.removal_id, rules);
+      }),
+  );
+
+  route(
+    'GET',
+    '/overrides/:id',
+    {
+      noun,
+      may,
+      summary: 'One custom DNS entry, and which nodes have applied it',
+      params: IdPath,
+      answer: EntryOnNodes,
+    },
+    async ({ scope, params }) => {
+      const now = ctx.clock.now();
+      const entry = await find(scope, params);
+      const nodes = await nodesOfServer(ctx.db, entry.server_id);
+      return presentEntry(entry, now, (_, wanted) =>
+        nodes.map((node) => ({
+          id: node.id,
+          ...presentNode(node, wanted),
+          applied_revision: node.applied_revision,
+        })),
       );
-      return sendJson(reply, removed);
     },
   );
 
-  app.post<{ Body: Static<typeof Removal> }>(
-    '/console/overrides/restore',
+  route(
+    'PATCH',
+    '/overrides/:id',
     {
-      config: { console: admins },
-      schema: {
-        summary: 'Undo a removal of all entries',
-        tags,
-        body: Removal,
-        response: { 200: Restored, ...errors(400, 401, 403, 409) },
-      },
+      noun,
+      may,
+      record: true,
+      find,
+      summary: 'Change an entry: it is pending again, and an expired one revives with a new expiry',
+      params: IdPath,
+      body: Changes,
+      answer: Entry,
+      errors: [409],
     },
-    async (request, reply) => {
-      const outcome = await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireWritable(tx, request.person.account_id);
-        return restoreOverrides(tx, account, request.body.removal_id);
-      });
-      return sendJson(reply, outcome);
-    },
-  );
-
-  app.patch<{ Params: IdPath; Body: Static<typeof Changes> }>(
-    '/console/overrides/:id',
-    {
-      config: { console: admins, find },
-      schema: {
-        summary:
-          'Change an entry: it is pending again, and an expired one revives with a new expiry',
-        tags,
-        params: IdPath,
-        body: Changes,
-        response: { 200: EntryOnNodes, ...errors(400, 401, 403, 404, 409) },
-      },
-    },
-    async (request, reply) => {
-      const { person, body } = request;
+    async (request) => {
+      const { body, params } = request;
       requireChange(body);
-      const entry = await consoleWrite(ctx, request, async (tx) => {
+      const entry = await write(request, async (tx, { account_id }) => {
         if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
-        return changeOverride(tx, person.account_id, idIn(request), body, ctx.config, () => {});
+        return changeOverride(tx, account_id, idOf(params.id), body, rules, () => {});
       });
-      return sendJson(reply, await shown(entry));
+      return shown(entry);
     },
   );
 
-  app.delete<{ Params: IdPath }>(
-    '/console/overrides/:id',
-    {
-      config: { console: admins, find },
-      schema: {
-        summary: 'Remove an entry',
-        tags,
-        params: IdPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
-      },
-    },
-    async (request, reply) => {
-      await consoleWrite(ctx, request, (tx) =>
-        removeOverride(tx, request.person.account_id, idIn(request), () => {}),
-      );
-      return sendNothing(reply);
-    },
+  route(
+    'DELETE',
+    '/overrides/:id',
+    { noun, may, record: true, find, summary: 'Remove an entry', params: IdPath },
+    (request) =>
+      write(request, (tx, { account_id }) =>
+        removeOverride(tx, account_id, idOf(request.params.id), () => {}, rules.any_contract),
+      ),
   );
 }

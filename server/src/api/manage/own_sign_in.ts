@@ -1,10 +1,8 @@
-// /console/sessions, /console/password, /console/second-factor: what a person does for oneself.
-import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
-import type { Context } from '../../context.ts';
-import { errors, IdPath, Integer, idOf, NoContent, Strict, Timestamp } from '../../http/fields.ts';
+// /console/sessions, /console/password, /console/second-factor: how a person's own sign-in is changed.
+import { Type } from 'typebox';
+import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
-import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { created } from '../../http/route.ts';
 import {
   beginSecondFactor,
   changePassword,
@@ -16,7 +14,8 @@ import {
   requireOwnSession,
   signInOfPerson,
 } from '../../sign_in/sign_in.ts';
-import { consoleWrite, requirePassword, visitorOf } from './checks.ts';
+import { requirePassword, visitorOf } from './checks.ts';
+import type { Mount } from './mount.ts';
 import { FactorCode, GivenPassword, NewPassword } from './sign_in_fields.ts';
 
 const OwnSession = Strict({
@@ -44,163 +43,145 @@ const RecoveryCodes = Strict({
   }),
 });
 
-const tags = ['Console: sign-in'];
-const config = { console: { may: [] } } as const;
+const noun = 'sign_in';
+const may = [] as const;
 
-export function ownSignInRoutes(app: FastifyInstance, ctx: Context): void {
-  app.get(
-    '/console/address',
+export function ownSignInRoutes(mount: Mount): void {
+  addressRoute(mount);
+  sessionsRoutes(mount);
+  passwordRoute(mount);
+  secondFactorRoutes(mount);
+}
+
+function addressRoute({ route }: Mount): void {
+  route(
+    'GET',
+    '/address',
     {
-      config,
-      schema: {
-        summary: "The caller's address as the server sees it",
-        tags,
-        response: {
-          200: Strict({ ip: Type.String({ description: 'IP address.' }) }),
-          ...errors(400, 401),
-        },
-      },
+      noun,
+      may,
+      summary: "The caller's address as the server sees it",
+      answer: Strict({ ip: Type.String({ description: 'IP address.' }) }),
     },
-    async (request, reply) => sendJson(reply, { ip: ownAddress(request) }),
+    async (request) => ({ ip: ownAddress(request) }),
+  );
+}
+
+function sessionsRoutes({ ctx, route, write }: Mount): void {
+  route(
+    'GET',
+    '/sessions',
+    {
+      noun,
+      may,
+      summary: "One's own sessions, the newest first",
+      answer: Type.Array(OwnSession),
+    },
+    async ({ person }) => {
+      const rows = await listSessions(ctx.db, person, ctx.clock.now());
+      return rows.map(({ id, created_at, seen_at, expiry, address, browser }) => {
+        const current = id === person.session_id;
+        return { id, current, created_at, seen_at, expiry, address, browser };
+      });
+    },
   );
 
-  app.get(
-    '/console/sessions',
-    {
-      config,
-      schema: {
-        summary: "One's own sessions, the newest first",
-        tags,
-        response: { 200: Type.Array(OwnSession), ...errors(400, 401) },
-      },
-    },
-    async (request, reply) => {
-      const rows = await listSessions(ctx.db, request.person, ctx.clock.now());
-      return sendJson(
-        reply,
-        rows.map(({ id, created_at, seen_at, expiry, address, browser }) => {
-          const current = id === request.person.session_id;
-          return { id, current, created_at, seen_at, expiry, address, browser };
-        }),
-      );
-    },
-  );
-
-  app.delete(
-    '/console/sessions',
-    {
-      config,
-      schema: {
-        summary: 'End all other sessions of oneself',
-        tags,
-        response: { 204: NoContent, ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) => {
+  route(
+    'DELETE',
+    '/sessions',
+    { noun, may, summary: 'End all other sessions of oneself' },
+    async (request) => {
       const { person } = request;
-      await consoleWrite(ctx, request, (tx) => endSessions(tx, person, person.session_id));
-      return sendNothing(reply);
+      await write(request, (tx) => endSessions(tx, person, person.session_id));
     },
   );
 
-  app.delete<{ Params: IdPath }>(
-    '/console/sessions/:id',
+  route(
+    'DELETE',
+    '/sessions/:id',
     {
-      config: {
-        ...config,
-        find: (request) =>
-          requireOwnSession(ctx.db, request.person, idOf((request.params as IdPath).id)),
-      },
-      schema: {
-        summary: 'End a session of oneself',
-        tags,
-        params: IdPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
-      },
+      noun,
+      may,
+      find: (_, { id }, { person }) => requireOwnSession(ctx.db, person, idOf(id)),
+      summary: 'End a session of oneself',
+      params: IdPath,
     },
-    async (request, reply) => {
-      const { person, params } = request;
-      await consoleWrite(ctx, request, (tx) => endSession(tx, person, idOf(params.id)));
-      return sendNothing(reply);
-    },
+    (request) => write(request, (tx) => endSession(tx, request.person, idOf(request.params.id))),
   );
+}
 
-  app.put<{ Body: Static<typeof PasswordChange> }>(
-    '/console/password',
+function passwordRoute({ ctx, route }: Mount): void {
+  route(
+    'PUT',
+    '/password',
     {
-      config,
-      schema: {
-        summary: 'Set the password; other sessions end',
-        tags,
-        body: PasswordChange,
-        response: { 204: NoContent, ...errors(400, 401, 403, 409, 429) },
-      },
+      noun,
+      may,
+      summary: 'Set the password; other sessions end',
+      body: PasswordChange,
+      errors: [409, 429],
     },
-    async (request, reply) => {
-      await changePassword(ctx, visitorOf(ctx, request), request.person, request.body);
-      return sendNothing(reply);
-    },
+    (request) => changePassword(ctx, visitorOf(ctx, request), request.person, request.body),
   );
+}
 
-  app.post<{ Body: Static<typeof Confirmation> }>(
-    '/console/second-factor',
+function secondFactorRoutes({ ctx, route, write }: Mount): void {
+  route(
+    'POST',
+    '/second-factor',
     {
-      config,
-      schema: {
-        summary: 'Begin to set up a second factor',
-        description: 'It is in force when a code of it was sent back.',
-        tags,
-        body: Confirmation,
-        response: { 201: PendingFactor, ...errors(400, 401, 403, 409, 429) },
-      },
+      noun,
+      may,
+      summary: 'Begin to set up a second factor',
+      description: 'It is in force when a code of it was sent back.',
+      body: Confirmation,
+      created: PendingFactor,
+      errors: [409, 429],
     },
-    async (request, reply) => {
+    async (request) => {
       await requirePassword(ctx, request, request.body.password);
-      const pending = await consoleWrite(ctx, request, async (tx) =>
+      const pending = await write(request, async (tx) =>
         beginSecondFactor(tx, ctx.secrets, await signInOfPerson(tx, request.person, tx.now)),
       );
-      return sendCreated(reply, '/console/second-factor', pending);
+      return created('/console/second-factor', pending);
     },
   );
 
-  app.put<{ Body: Static<typeof FirstCode> }>(
-    '/console/second-factor',
+  route(
+    'PUT',
+    '/second-factor',
     {
-      config,
-      schema: {
-        summary: 'Put the second factor into force',
-        description:
-          'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
-        tags,
-        body: FirstCode,
-        response: { 200: RecoveryCodes, ...errors(400, 401, 403, 409, 429) },
-      },
+      noun,
+      may,
+      summary: 'Put the second factor into force',
+      description:
+        'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
+      body: FirstCode,
+      answer: RecoveryCodes,
+      errors: [409, 429],
     },
-    async (request, reply) => {
-      const { code } = request.body;
+    async (request) => {
+      const { body, person } = request;
       const visitor = visitorOf(ctx, request);
-      const recovery_codes = await putSecondFactorInForce(ctx, visitor, request.person, code);
-      return sendJson(reply, { recovery_codes });
+      return { recovery_codes: await putSecondFactorInForce(ctx, visitor, person, body.code) };
     },
   );
 
-  app.post<{ Body: Static<typeof Confirmation> }>(
-    '/console/second-factor/remove',
+  route(
+    'POST',
+    '/second-factor/remove',
     {
-      config,
-      schema: {
-        summary: 'Take the second factor away',
-        tags,
-        body: Confirmation,
-        response: { 204: NoContent, ...errors(400, 401, 403, 409, 429) },
-      },
+      noun,
+      may,
+      summary: 'Take the second factor away',
+      body: Confirmation,
+      errors: [409, 429],
     },
-    async (request, reply) => {
+    async (request) => {
       await requirePassword(ctx, request, request.body.password);
-      await consoleWrite(ctx, request, async (tx) =>
+      await write(request, async (tx) =>
         removeSecondFactor(tx, await signInOfPerson(tx, request.person, tx.now)),
       );
-      return sendNothing(reply);
     },
   );
 }

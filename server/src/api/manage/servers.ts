@@ -1,27 +1,20 @@
-// /console/servers and /console/network: the servers of the contract, and those that could be on it.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
-import {
-  listPortSchemes,
-  override_offset,
-  requireAccount,
-  requireWritable,
-} from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
-import { forbidden } from '../../errors.ts';
-import { errors, Integer, Location, NoContent, Strict } from '../../http/fields.ts';
-import { sendJson, sendNothing } from '../../http/responses.ts';
+// …/servers and …/network: the servers of the contract, and those that could be on it.
+import { type Static, Type } from 'typebox';
+import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
 import {
   findContractServer,
   listContractServers,
-  listServers,
-  nodesOfContract,
   removeContractServer,
-  requireServer,
   serversOfContract,
-  serversOnScheme,
   setContractServer,
-} from '../../servers/servers.ts';
+} from '../../contract_servers/contract_servers.ts';
+import type { Reader } from '../../db/database.ts';
+import { forbidden } from '../../errors.ts';
+import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
+import { nodesOfContract } from '../../nodes/nodes.ts';
+import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
+import { listServers, requireServer, serversOnScheme } from '../../servers/servers.ts';
 import {
   ExitIp,
   Geostatus,
@@ -31,7 +24,8 @@ import {
   ServerPath,
   Usage,
 } from '../account/servers.ts';
-import { consoleWrite } from './checks.ts';
+import type { Mount } from './mount.ts';
+import type { Scope } from './scope.ts';
 
 const Ports = Type.Array(
   Strict({
@@ -45,6 +39,9 @@ const Server = Type.String({ description: 'Server short name.' });
 const Title = Type.String({ description: 'Server title, usually the closest metro area.' });
 const { hostname, services, ip_count } = NetworkServer.properties;
 const { ip, port_base, status, status_time } = ExitIp.properties;
+const Limit = Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
+  description: 'Own limit of the server on this contract; null: the network limit.',
+});
 
 const OwnServer = Strict({
   server: Server,
@@ -53,6 +50,9 @@ const OwnServer = Strict({
   services,
   location: Location,
   usage: Usage,
+  limit_bytes: Limit,
+  over_limit: Type.Boolean({ description: 'Whether its own limit is used up.' }),
+  added_at: Timestamp('When it was added to the contract.'),
   nodes: Strict({
     all: Integer('Nodes that serve it.'),
     live: Integer('Those heard of lately.'),
@@ -72,149 +72,158 @@ const AnyServer = Strict({
   on_contract: Type.Boolean({ description: 'Whether it is on the contract.' }),
   can_add: Type.Boolean({
     description:
-      "Whether an admin can add it: it is not on the contract, it listens on the account's port scheme, and the operator leaves that to accounts.",
+      "Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's).",
   }),
 });
+const Settings = Strict({ limit_bytes: Type.Optional(Limit) });
 
 const everything = { location: true, usage: true, geostatus: true };
 
-export function serverConsoleRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Console: servers'];
-  const readers = { may: ['admin', 'proxy', 'billing'] } as const;
-  const changers = { may: ['admin'], record: true } as const;
-  const pathOf = (request: FastifyRequest) => request.params as ServerPath;
-
-  async function ownServers(account_id: number) {
-    const now = ctx.clock.now();
-    const [{ account, servers }, schemes, counts] = await Promise.all([
-      listContractServers(ctx.db, account_id, undefined, everything, now),
-      listPortSchemes(ctx.db),
-      nodesOfContract(ctx.db, account_id),
-    ]);
-    const bases = schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [];
-    const portsOf = (port_base: number) =>
-      bases.map(({ base, service }) => {
-        const port = base + port_base;
-        return { port, override_port: port + override_offset, service };
-      });
-    const nodesOf = new Map(counts.map((row) => [row.server_id, row]));
-    const { health_stale_seconds } = ctx.config;
-    return servers.map((one) => {
-      const shown = presentContractServer(
-        one,
-        account,
-        everything,
-        'current',
-        health_stale_seconds,
-        now,
-      );
-      const nodes = nodesOf.get(one.server.id);
-      return {
-        ...shown,
-        nodes: { all: nodes?.nodes ?? 0, live: nodes?.live_nodes ?? 0 },
-        ips: shown.ips.map((exit) => ({ ...exit, ports: portsOf(exit.port_base) })),
-      };
+/** The servers of a contract, all or one. */
+async function ownServers(
+  db: Reader,
+  account_id: number,
+  health_stale_seconds: number,
+  now: number,
+  only?: string,
+) {
+  const names = only === undefined ? undefined : [only];
+  const [{ account, servers }, rows, schemes, counts] = await Promise.all([
+    listContractServers(db, account_id, names, everything, now),
+    serversOfContract(db, account_id),
+    listPortSchemes(db),
+    nodesOfContract(db, account_id),
+  ]);
+  const bases = schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [];
+  const portsOf = (port_base: number) =>
+    bases.map(({ base, service }) => {
+      const port = base + port_base;
+      return { port, override_port: port + override_offset, service };
     });
-  }
+  const rowOf = new Map(rows.map((row) => [row.id, row]));
+  const nodesOf = new Map(counts.map((row) => [row.server_id, row]));
+  return servers.map((one) => {
+    const shown = presentContractServer(
+      one,
+      account,
+      everything,
+      'current',
+      health_stale_seconds,
+      now,
+    );
+    const row = rowOf.get(one.server.id);
+    const nodes = nodesOf.get(one.server.id);
+    return {
+      ...shown,
+      limit_bytes: row?.own_limit_bytes ?? null,
+      over_limit: row?.server_over_limit === 1,
+      added_at: row?.added_at ?? now,
+      nodes: { all: nodes?.nodes ?? 0, live: nodes?.live_nodes ?? 0 },
+      ips: shown.ips.map((exit) => ({ ...exit, ports: portsOf(exit.port_base) })),
+    };
+  });
+}
 
-  async function allServers(account_id: number) {
-    const { port_scheme_id } = await requireAccount(ctx.db, account_id);
-    const [servers, own, onScheme] = await Promise.all([
-      listServers(ctx.db),
-      serversOfContract(ctx.db, account_id),
-      serversOnScheme(ctx.db, port_scheme_id),
-    ]);
-    const ownIds = new Set(own.map(({ id }) => id));
-    const listening = new Set(onScheme.map(({ server_id }) => server_id));
-    const isOurs = ctx.config.contract_servers === 'account';
-    return servers.map((server) => ({
-      server: server.name,
-      ...presentNetworkServer(server, everything, 'current'),
-      on_contract: ownIds.has(server.id),
-      can_add: isOurs && !ownIds.has(server.id) && listening.has(server.id),
-    }));
-  }
+async function allServers(db: Reader, account_id: number, chooses_servers: boolean) {
+  const { port_scheme_id } = await requireAccount(db, account_id);
+  const [servers, own, onScheme] = await Promise.all([
+    listServers(db),
+    serversOfContract(db, account_id),
+    serversOnScheme(db, port_scheme_id),
+  ]);
+  const ownIds = new Set(own.map(({ id }) => id));
+  const listening = new Set(onScheme.map(({ server_id }) => server_id));
+  return servers.map((server) => ({
+    server: server.name,
+    ...presentNetworkServer(server, everything, 'current'),
+    on_contract: ownIds.has(server.id),
+    can_add: chooses_servers && !ownIds.has(server.id) && listening.has(server.id),
+  }));
+}
+
+export function contractServerRoutes({ ctx, audience, route, write }: Mount): void {
+  const { chooses_servers, sets_limits } = audience;
+  const { any_contract } = audience.rules;
+  const { health_stale_seconds } = ctx.config;
+  const noun = 'servers';
+  const readers = ['admin', 'proxy', 'billing'] as const;
+  const admins = ['admin'] as const;
+  const find = (_: Scope, { server }: ServerPath) => requireServer(ctx.db, server);
 
   /** Errors: 403 where the operator keeps that for themselves. */
-  function requireOurs(): void {
-    if (ctx.config.contract_servers === 'account') return;
+  function requireChoice(): void {
+    if (chooses_servers) return;
     throw forbidden('Which servers are on the contract is set by your provider; ask there.');
   }
 
-  app.get(
-    '/console/servers',
-    {
-      config: { console: readers },
-      schema: {
-        summary: 'The servers on the contract',
-        tags,
-        response: { 200: Type.Array(OwnServer), ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) => sendJson(reply, await ownServers(request.person.account_id)),
+  route(
+    'GET',
+    '/servers',
+    { noun, may: readers, summary: 'The servers on the contract', answer: Type.Array(OwnServer) },
+    ({ scope }) => ownServers(ctx.db, scope.account_id, health_stale_seconds, ctx.clock.now()),
   );
 
-  app.get(
-    '/console/network',
-    {
-      config: { console: readers },
-      schema: {
-        summary: 'Every server of the network',
-        tags,
-        response: { 200: Type.Array(AnyServer), ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) => sendJson(reply, await allServers(request.person.account_id)),
+  route(
+    'GET',
+    '/network',
+    { noun, may: readers, summary: 'Every server of the network', answer: Type.Array(AnyServer) },
+    ({ scope }) => allServers(ctx.db, scope.account_id, chooses_servers),
   );
 
-  app.put<{ Params: ServerPath }>(
-    '/console/servers/:server',
+  route(
+    'PUT',
+    '/servers/:server',
     {
-      config: {
-        console: changers,
-        find: (request) => requireServer(ctx.db, pathOf(request).server),
-      },
-      schema: {
-        summary: 'Add a server of the network to the contract',
-        description: 'One that is on it already stays as it is.',
-        tags,
-        params: ServerPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404, 409) },
-      },
+      noun,
+      may: admins,
+      record: true,
+      find,
+      summary: sets_limits
+        ? 'Add a server to the contract, or change its own limit there'
+        : 'Add a server of the network to the contract',
+      description: sets_limits
+        ? 'Own limits count on contracts with detailed server billing. Left out, the limit stays; a new server has none.'
+        : 'One that is on it already stays as it is.',
+      params: ServerPath,
+      ...(sets_limits ? { body: Settings } : {}),
+      answer: OwnServer,
+      created: OwnServer,
+      errors: [409],
     },
-    async (request, reply) => {
-      requireOurs();
-      await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireWritable(tx, request.person.account_id);
-        const server = await requireServer(tx, request.params.server);
-        if (await findContractServer(tx, account.id, server.id)) return;
-        await setContractServer(tx, account, server, null);
+    async (request) => {
+      requireChoice();
+      const { server: name } = request.params;
+      const settings = (sets_limits ? request.body : {}) as Static<typeof Settings>;
+      const { isNew, value } = await write(request, async (tx, { account_id }) => {
+        const account = await requireWritable(tx, account_id, any_contract);
+        const server = await requireServer(tx, name);
+        const before = await findContractServer(tx, account.id, server.id);
+        const { limit_bytes = before?.limit_bytes ?? null } = settings;
+        if (!before || sets_limits) await setContractServer(tx, account, server, limit_bytes);
+        const [value] = await ownServers(tx, account.id, health_stale_seconds, tx.now, server.name);
+        return { isNew: !before, value };
       });
-      return sendNothing(reply);
+      return isNew ? created(`${request.scope.path}/servers/${name}`, value) : value;
     },
   );
 
-  app.delete<{ Params: ServerPath }>(
-    '/console/servers/:server',
+  route(
+    'DELETE',
+    '/servers/:server',
     {
-      config: {
-        console: changers,
-        find: (request) => requireServer(ctx.db, pathOf(request).server),
-      },
-      schema: {
-        summary: 'Take a server off the contract',
-        tags,
-        params: ServerPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
-      },
+      noun,
+      may: admins,
+      record: true,
+      find,
+      summary: 'Take a server off the contract',
+      params: ServerPath,
     },
-    async (request, reply) => {
-      requireOurs();
-      await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireWritable(tx, request.person.account_id);
+    async (request) => {
+      requireChoice();
+      await write(request, async (tx, { account_id }) => {
+        const account = await requireWritable(tx, account_id, any_contract);
         await removeContractServer(tx, account, await requireServer(tx, request.params.server));
       });
-      return sendNothing(reply);
     },
   );
 }

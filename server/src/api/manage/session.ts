@@ -1,10 +1,9 @@
 // /console and /console/session: what this server is, signing in and out.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
-import type { Context } from '../../context.ts';
+import type { FastifyInstance, FastifyReply, HTTPMethods } from 'fastify';
+import { type TSchema, Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
-import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
-import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { Integer, Strict, Timestamp } from '../../http/fields.ts';
+import { addRoute, created, type RouteFacts, type RouteHandler } from '../../http/route.ts';
 import {
   acceptInvite,
   describeSession,
@@ -17,9 +16,8 @@ import {
   signIn,
 } from '../../sign_in/sign_in.ts';
 import { version } from '../../version.ts';
-import { consoleWrite, visitorOf } from './checks.ts';
-import { ownSignInRoutes } from './own_sign_in.ts';
-import { userSignInRoutes } from './sign_in.ts';
+import { visitorOf } from './checks.ts';
+import type { Mount } from './mount.ts';
 import {
   CodeText,
   FactorCode,
@@ -66,153 +64,143 @@ const Acceptance = Strict({
   ),
 });
 
-const tags = ['Console: sign-in'];
-const open = { console: { open: true } } as const;
-const anyone = { console: { may: [] } } as const;
+/** Adds a route that anybody may call. */
+function openRoute<Body extends TSchema = TSchema>(
+  app: FastifyInstance,
+  method: HTTPMethods,
+  path: string,
+  facts: RouteFacts<TSchema, Body>,
+  handle: RouteHandler<TSchema, Body, TSchema>,
+): void {
+  const usual = {
+    tags: ['Console: sign-in'],
+    config: { console: { open: true } },
+    errors: method === 'GET' ? [400] : [400, 401, 403],
+    open: true,
+  } as const;
+  addRoute(app, method, path, usual, facts, handle);
+}
 
-/** What the console asks first, on each listener that serves it. */
+/** The route that the console asks first, on each listener that serves it. */
 export function consoleFactsRoute(
   app: FastifyInstance,
   audiences: { account: boolean; operator: boolean },
 ): void {
-  app.get(
+  openRoute(
+    app,
+    'GET',
     '/console',
-    {
-      config: open,
-      schema: {
-        security: [],
-        summary: 'What this server is, and whom it serves here',
-        tags,
-        response: { 200: Facts, ...errors(400) },
-      },
-    },
+    { summary: 'What this server is, and whom it serves here', answer: Facts },
     async (_request, reply) => {
       reply.header('cache-control', 'no-store');
-      return sendJson(reply, { version, audiences, min_password_length });
+      return { version, audiences, min_password_length };
     },
   );
 }
 
-export function signInRoutes(app: FastifyInstance, ctx: Context): void {
-  ownSignInRoutes(app, ctx);
-  userSignInRoutes(app, ctx);
+export function sessionRoutes(app: FastifyInstance, mount: Mount): void {
+  signingInRoutes(app, mount);
+  inviteRoutes(app, mount);
+  ownSessionRoutes(mount);
+}
 
-  /** Hands the browser its cookie, and shows whom it is signed in as. */
-  const sendSession = async (reply: FastifyReply, session: NewSession) => {
-    const now = ctx.clock.now();
-    const person = await findPerson(ctx.db, ctx.secrets, session.token, now);
-    if (!person) throw new Error('A session that was just made does not hold.');
-    const cookie = setCookie(session.token, session.lifetime_seconds, isSecure(ctx.config));
-    reply.header('set-cookie', cookie);
-    return sendCreated(reply, '/console/session', await describeSession(ctx.db, person, now));
-  };
+/** Hands the browser its cookie, and shows the person who is signed in. */
+async function startedSession({ ctx }: Mount, reply: FastifyReply, session: NewSession) {
+  const now = ctx.clock.now();
+  const person = await findPerson(ctx.db, ctx.secrets, session.token, now);
+  if (!person) throw new Error('A session that was just made does not hold.');
+  const cookie = setCookie(session.token, session.lifetime_seconds, isSecure(ctx.config));
+  reply.header('set-cookie', cookie);
+  return created('/console/session', await describeSession(ctx.db, person, now));
+}
 
-  app.post<{ Body: Static<typeof Credentials> }>(
+function signingInRoutes(app: FastifyInstance, mount: Mount): void {
+  const { ctx } = mount;
+  openRoute(
+    app,
+    'POST',
     '/console/session',
     {
-      config: open,
-      schema: {
-        security: [],
-        summary: 'Sign in with a password and, where there is one, the second factor',
-        tags,
-        body: Credentials,
-        response: { 200: FactorWanted, 201: SessionRecord, ...errors(400, 401, 403, 429) },
-      },
+      summary: 'Sign in with a password and, where there is one, the second factor',
+      body: Credentials,
+      answer: FactorWanted,
+      created: SessionRecord,
+      errors: [429],
     },
     async (request, reply) => {
       const session = await signIn(ctx, visitorOf(ctx, request), request.body);
       return session === 'totp'
-        ? sendJson(reply, { second_factor: session })
-        : sendSession(reply, session);
+        ? { second_factor: session }
+        : startedSession(mount, reply, session);
     },
   );
 
-  app.post<{ Body: Static<typeof Code> }>(
+  openRoute(
+    app,
+    'POST',
     '/console/session/link',
-    {
-      config: open,
-      schema: {
-        security: [],
-        summary: 'Sign in with a one-time link',
-        tags,
-        body: Code,
-        response: { 201: SessionRecord, ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) =>
-      sendSession(reply, await enterByLink(ctx, visitorOf(ctx, request), request.body.code)),
-  );
-
-  app.get(
-    '/console/session',
-    {
-      config: anyone,
-      schema: {
-        summary: 'Who is signed in',
-        tags,
-        response: { 200: SessionRecord, ...errors(400, 401) },
-      },
-    },
-    async (request, reply) =>
-      sendJson(reply, await describeSession(ctx.db, request.person, ctx.clock.now())),
-  );
-
-  app.delete(
-    '/console/session',
-    {
-      config: anyone,
-      schema: {
-        summary: 'Sign out',
-        tags,
-        response: { 204: NoContent, ...errors(400, 401, 403) },
-      },
-    },
-    async (request: FastifyRequest, reply) => {
-      const { person } = request;
-      await consoleWrite(ctx, request, (tx) => endSession(tx, person, person.session_id));
-      return sendNothing(reply.header('set-cookie', setCookie('', 0, isSecure(ctx.config))));
-    },
-  );
-
-  app.post<{ Body: Static<typeof Code> }>(
-    '/console/invite',
-    {
-      config: open,
-      schema: {
-        security: [],
-        summary: 'Look at an invitation without using it up',
-        tags,
-        body: Code,
-        response: { 200: Invite, ...errors(400, 401, 403) },
-      },
-    },
+    { summary: 'Sign in with a one-time link', body: Code, created: SessionRecord },
     async (request, reply) => {
+      const session = await enterByLink(ctx, visitorOf(ctx, request), request.body.code);
+      return startedSession(mount, reply, session);
+    },
+  );
+}
+
+function inviteRoutes(app: FastifyInstance, mount: Mount): void {
+  const { ctx } = mount;
+  openRoute(
+    app,
+    'POST',
+    '/console/invite',
+    { summary: 'Look at an invitation without using it up', body: Code, answer: Invite },
+    async (request) => {
       const now = ctx.clock.now();
       const row = await requireCode(ctx.db, ctx.secrets, 'invite', request.body.code, now);
-      return sendJson(reply, {
+      return {
         account: row.account_name,
         user: row.user_name,
         display_name: row.display_name,
         expiry: row.expiry,
         second_factor: row.totp_sealed !== null,
-      });
+      };
     },
   );
 
-  app.post<{ Body: Static<typeof Acceptance> }>(
+  openRoute(
+    app,
+    'POST',
     '/console/invite/accept',
     {
-      config: open,
-      schema: {
-        security: [],
-        summary: 'Accept an invitation: sets the password and signs in',
-        description: "The user's other sessions end.",
-        tags,
-        body: Acceptance,
-        response: { 201: SessionRecord, ...errors(400, 401, 403, 429) },
-      },
+      summary: 'Accept an invitation: sets the password and signs in',
+      description: "The user's other sessions end.",
+      body: Acceptance,
+      created: SessionRecord,
+      errors: [429],
     },
-    async (request, reply) =>
-      sendSession(reply, await acceptInvite(ctx, visitorOf(ctx, request), request.body)),
+    async (request, reply) => {
+      const session = await acceptInvite(ctx, visitorOf(ctx, request), request.body);
+      return startedSession(mount, reply, session);
+    },
+  );
+}
+
+function ownSessionRoutes({ ctx, route, write }: Mount): void {
+  route(
+    'GET',
+    '/session',
+    { noun: 'sign_in', may: [], summary: 'Who is signed in', answer: SessionRecord },
+    ({ person }) => describeSession(ctx.db, person, ctx.clock.now()),
+  );
+
+  route(
+    'DELETE',
+    '/session',
+    { noun: 'sign_in', may: [], summary: 'Sign out' },
+    async (request, reply) => {
+      const { person } = request;
+      await write(request, (tx) => endSession(tx, person, person.session_id));
+      reply.header('set-cookie', setCookie('', 0, isSecure(ctx.config)));
+    },
   );
 }

@@ -1,80 +1,96 @@
-// /console/users/{user}: how the account's admins let others sign in, and take it back.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
-import type { Context } from '../../context.ts';
-import type { Reader } from '../../db/database.ts';
-import { errors, NoContent } from '../../http/fields.ts';
-import { sendCreated, sendNothing } from '../../http/responses.ts';
-import { createInvite, endSessionsOf, resetSignIn } from '../../sign_in/sign_in.ts';
-import { requireUserNamed } from '../../users/users.ts';
-import { consoleWrite, requireFlags } from './checks.ts';
+// …/users/{user}: how admins and operators let users sign in to the console, and take it back.
+import { Type } from 'typebox';
+import { Integer, Strict } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
+import {
+  createInvite,
+  createSignInLink,
+  endSessionsOf,
+  resetSignIn,
+} from '../../sign_in/sign_in.ts';
+import type { Mount } from './mount.ts';
+import { requireAdmin, type Scope } from './scope.ts';
 import { OneTimeCodeRecord, presentCode } from './sign_in_fields.ts';
+import { UserPath, userOf } from './users.ts';
 
-const UserPath = Type.Object({ user: Type.String({ description: 'User name.' }) });
-type UserPath = Static<typeof UserPath>;
+const NewLink = Strict({
+  lifetime_seconds: Type.Optional(
+    Integer('How long the link can be used; 900 when omitted.', 1, 86_400),
+  ),
+});
 
-export function userSignInRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Console: users'];
-  const userOf = (db: Reader, request: FastifyRequest) =>
-    requireUserNamed(db, request.person.account_id, (request.params as UserPath).user);
-  const access = { may: ['admin'] } as const;
-  /** Who is no admin hears the same of users that are there and of others. */
-  const find = (request: FastifyRequest) => {
-    requireFlags(request.person, access.may);
-    return userOf(ctx.db, request);
-  };
-  const config = { console: access, find };
-
-  app.post<{ Params: UserPath }>(
-    '/console/users/:user/invite',
-    {
-      config,
-      schema: {
-        summary: 'Invite a user to set a password; the invitation before it ends',
-        tags,
-        params: UserPath,
-        response: { 201: OneTimeCodeRecord, ...errors(400, 401, 403, 404, 409) },
-      },
+export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
+  const { public_url } = ctx.config;
+  const facts = {
+    noun: 'users',
+    may: ['admin'],
+    params: UserPath,
+    /** Who is no admin hears the same of users that are there and of others. */
+    find: (scope: Scope, names: UserPath) => {
+      requireAdmin(scope);
+      return userOf(ctx.db, scope, names);
     },
-    async (request, reply) => {
-      const invite = await consoleWrite(ctx, request, async (tx) =>
-        createInvite(tx, ctx.secrets, await userOf(tx, request)),
+  } as const;
+  const locationOf = ({ path }: Scope, { user }: UserPath) => `${path}/users/${user}`;
+
+  route(
+    'POST',
+    '/users/:user/invite',
+    {
+      ...facts,
+      summary: 'Invite a user to set a password; the invitation before it ends',
+      created: OneTimeCodeRecord,
+      errors: [409],
+    },
+    async (request) => {
+      const invite = await write(request, async (tx, scope) =>
+        createInvite(tx, ctx.secrets, await userOf(tx, scope, request.params)),
       );
-      return sendCreated(reply, '/console/users', presentCode(invite, ctx.config.public_url));
+      return created(locationOf(request.scope, request.params), presentCode(invite, public_url));
     },
   );
 
-  app.delete<{ Params: UserPath }>(
-    '/console/users/:user/sign-in',
-    {
-      config,
-      schema: {
-        summary: 'Take password, second factor and invitation of a user, and end the sessions',
-        tags,
-        params: UserPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
+  if (audience.makes_sign_in_links) {
+    route(
+      'POST',
+      '/users/:user/sign-in-link',
+      {
+        ...facts,
+        summary: 'Make a link that signs in to the console as the user, once',
+        body: NewLink,
+        created: OneTimeCodeRecord,
+        errors: [409],
       },
-    },
-    async (request, reply) => {
-      await consoleWrite(ctx, request, async (tx) => resetSignIn(tx, await userOf(tx, request)));
-      return sendNothing(reply);
-    },
+      async (request) => {
+        const { lifetime_seconds } = request.body;
+        const link = await write(request, async (tx, scope) =>
+          createSignInLink(
+            tx,
+            ctx.secrets,
+            await userOf(tx, scope, request.params),
+            lifetime_seconds,
+          ),
+        );
+        return created(locationOf(request.scope, request.params), presentCode(link, public_url));
+      },
+    );
+  }
+
+  route(
+    'DELETE',
+    '/users/:user/sign-in',
+    { ...facts, summary: 'Take password, second factor and codes of a user, and end the sessions' },
+    (request) =>
+      write(request, async (tx, scope) => resetSignIn(tx, await userOf(tx, scope, request.params))),
   );
 
-  app.delete<{ Params: UserPath }>(
-    '/console/users/:user/sessions',
-    {
-      config,
-      schema: {
-        summary: 'End all sessions of a user',
-        tags,
-        params: UserPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
-      },
-    },
-    async (request, reply) => {
-      await consoleWrite(ctx, request, async (tx) => endSessionsOf(tx, await userOf(tx, request)));
-      return sendNothing(reply);
-    },
+  route(
+    'DELETE',
+    '/users/:user/sessions',
+    { ...facts, summary: 'End all sessions of a user' },
+    (request) =>
+      write(request, async (tx, scope) =>
+        endSessionsOf(tx, await userOf(tx, scope, request.params)),
+      ),
   );
 }

@@ -1,105 +1,124 @@
-// /console/tokens: the API tokens of an account, for its admins.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+// …/tokens: the API tokens that open an account.
 import { type Static, Type } from 'typebox';
+import { requireAccount } from '../../accounts/accounts.ts';
 import {
+  type ApiToken,
   createApiToken,
   listApiTokens,
   removeApiToken,
-  requireAccount,
   requireApiToken,
   viewApiToken,
-} from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
-import { checkExpiry, errors, IdPath, idOf, NoContent, Strict, Text } from '../../http/fields.ts';
-import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
-import { consoleWrite, requirePassword } from './checks.ts';
-import { CreatedToken, NewToken, presentToken, Token, ViewedToken } from './tokens_operator.ts';
+  withoutSecrets,
+} from '../../api_tokens/api_tokens.ts';
+import { checkExpiry, Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
+import type { Mount } from './mount.ts';
+import type { Scope } from './scope.ts';
 
-const Confirmed = Strict({ password: Text('The password, asked anew.', 800) });
+const tokenFields = {
+  id: Integer('Names it in paths.', 1),
+  name: Type.String({ description: 'Name of the token.' }),
+  read_only: Type.Boolean({ description: 'Whether it only reads.' }),
+  expiry: Type.Union([Integer('Epoch seconds.'), Type.Null()], { description: 'Null: never.' }),
+  viewable: Type.Boolean({ description: 'Whether its text is kept and can be viewed.' }),
+  created_at: Timestamp('When it was created.'),
+  last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+    description: 'Its last use; null before the first.',
+  }),
+};
+const Token = Strict(tokenFields);
+const Shown = Type.String({ description: 'The API token (ewa_…).' });
+const CreatedToken = Strict({ ...tokenFields, api_token: Shown });
+const ViewedToken = Strict({ api_token: Shown });
+const NewToken = Strict({
+  name: Text('Name of the token.', 64),
+  read_only: Type.Optional(
+    Type.Boolean({ description: 'Whether it only reads; full by default.' }),
+  ),
+  expiry: Type.Optional(Integer('When it ends, epoch seconds; at most 10 years from now.')),
+});
+const Confirmation = Strict({ password: Text('The password, asked anew.', 800) });
+const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the API token.' }) });
 
-export function apiTokenConsoleRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Console: API tokens'];
-  const access = { may: ['admin'] } as const;
+function presentToken(token: ApiToken) {
+  const { account_id: _, read_only, ...shown } = withoutSecrets(token);
+  return { ...shown, read_only: read_only === 1 };
+}
+
+export function tokenRoutes({ ctx, audience, route, write }: Mount): void {
+  const noun = 'tokens';
+  const may = ['admin'] as const;
   const viewable = ctx.config.api_tokens === 'viewable';
-  const find = (request: FastifyRequest) =>
-    requireApiToken(ctx.db, request.person.account_id, idOf((request.params as IdPath).id));
+  const find = ({ account_id }: Scope, { id }: { id: string }) =>
+    requireApiToken(ctx.db, account_id, idOf(id));
 
-  app.get(
-    '/console/tokens',
-    {
-      config: { console: access },
-      schema: {
-        summary: 'The API tokens of the account',
-        tags,
-        response: { 200: Type.Array(Token), ...errors(400, 401, 403) },
-      },
-    },
-    async (request, reply) =>
-      sendJson(reply, (await listApiTokens(ctx.db, request.person.account_id)).map(presentToken)),
+  route(
+    'GET',
+    '/tokens',
+    { noun, may, summary: 'The API tokens of the account', answer: Type.Array(Token) },
+    async ({ scope }) => (await listApiTokens(ctx.db, scope.account_id)).map(presentToken),
   );
 
-  app.post<{ Body: Static<typeof NewToken> }>(
-    '/console/tokens',
+  route(
+    'POST',
+    '/tokens',
     {
-      config: { console: access },
-      schema: {
-        summary: 'Create an API token',
-        tags,
-        body: NewToken,
-        response: { 201: CreatedToken, ...errors(400, 401, 403, 409) },
-      },
+      noun,
+      may,
+      summary: 'Create an API token',
+      body: NewToken,
+      created: CreatedToken,
+      errors: [409],
     },
-    async (request, reply) => {
-      const { token, text } = await consoleWrite(ctx, request, async (tx) => {
+    async (request) => {
+      const { token, text } = await write(request, async (tx, { account_id }) => {
         if (request.body.expiry !== undefined) checkExpiry(request.body.expiry, tx.now);
-        const account = await requireAccount(tx, request.person.account_id);
+        const account = await requireAccount(tx, account_id);
         return createApiToken(tx, ctx.secrets, viewable, account, request.body);
       });
       const value = { ...presentToken(token), api_token: text };
-      return sendCreated(reply, `/console/tokens/${token.id}`, value);
+      return created(`${request.scope.path}/tokens/${token.id}`, value);
     },
   );
 
-  app.delete<{ Params: IdPath }>(
-    '/console/tokens/:id',
-    {
-      config: { console: access, find },
-      schema: {
-        summary: 'Revoke an API token',
-        tags,
-        params: IdPath,
-        response: { 204: NoContent, ...errors(400, 401, 403, 404) },
-      },
-    },
-    async (request, reply) => {
-      await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireAccount(tx, request.person.account_id);
-        await removeApiToken(tx, account, idOf(request.params.id));
-      });
-      return sendNothing(reply);
-    },
+  route(
+    'DELETE',
+    '/tokens/:id',
+    { noun, may, find, summary: 'Revoke an API token', params: TokenPath },
+    (request) =>
+      write(request, async (tx, { account_id }) =>
+        removeApiToken(tx, await requireAccount(tx, account_id), idOf(request.params.id)),
+      ),
   );
 
-  app.post<{ Params: IdPath; Body: Static<typeof Confirmed> }>(
-    '/console/tokens/:id/view',
+  const { confirmPassword } = audience;
+  route(
+    'POST',
+    '/tokens/:id/view',
     {
-      config: { console: access, find },
-      schema: {
-        summary: 'View the text of an API token',
-        description: 'Asks for your password anew; the audit log keeps who looked.',
-        tags,
-        params: IdPath,
-        body: Confirmed,
-        response: { 200: ViewedToken, ...errors(400, 401, 403, 404, 409, 429) },
-      },
+      noun,
+      may,
+      find,
+      summary: 'View the text of an API token',
+      description: confirmPassword
+        ? 'Asks for your password anew; the audit log keeps who looked.'
+        : 'The audit log keeps who looked. 409 where tokens are shown only once.',
+      params: TokenPath,
+      ...(confirmPassword ? { body: Confirmation } : {}),
+      answer: ViewedToken,
+      errors: confirmPassword ? [409, 429] : [409],
     },
-    async (request, reply) => {
-      await requirePassword(ctx, request, request.body.password);
-      const api_token = await consoleWrite(ctx, request, async (tx) => {
-        const account = await requireAccount(tx, request.person.account_id);
-        return viewApiToken(tx, ctx.secrets, account, idOf(request.params.id));
-      });
-      return sendJson(reply, { api_token });
+    async (request) => {
+      await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
+      const api_token = await write(request, async (tx, { account_id }) =>
+        viewApiToken(
+          tx,
+          ctx.secrets,
+          await requireAccount(tx, account_id),
+          idOf(request.params.id),
+        ),
+      );
+      return { api_token };
     },
   );
 }

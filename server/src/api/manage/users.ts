@@ -1,34 +1,27 @@
-// /console/users and /console/proxy-tokens: the users of the account, and proxy access tokens for them.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+// …/users: the users of an account, and how each signs in.
 import { type Static, Type } from 'typebox';
-import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
+import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
-import { forbidden } from '../../errors.ts';
-import { errors, Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
-import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
+import { Integer, Name, Strict, Text } from '../../http/fields.ts';
+import { requireChange } from '../../http/responses.ts';
+import { created } from '../../http/route.ts';
+import { revokeSessions, type SignInFacts, signInFacts } from '../../sign_in/sign_in.ts';
 import {
-  changeUserOfAccount,
-  createProxyToken,
+  changeUser,
   createUser,
   listUsers,
   raiseTokenVersion,
+  requireOtherAdmin,
   requireUserNamed,
   type User,
 } from '../../users/users.ts';
-import { presentUser, ten_years_seconds, UserRecord } from '../account/users.ts';
-import {
-  consoleWrite,
-  type Person,
-  revokeSessions,
-  type SignInFacts,
-  signInFacts,
-} from './checks.ts';
-import { NewUser, UserChanges } from './users_operator.ts';
+import { presentUser, UserRecord } from '../account/users.ts';
+import type { Mount } from './mount.ts';
+import { requireAdmin, requireSelf, type Scope } from './scope.ts';
 
 const Moment = (description: string) =>
   Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
-const UserWithSignIn = Strict({
+const UserSigningIn = Strict({
   ...UserRecord.properties,
   sign_in: Strict(
     {
@@ -41,20 +34,32 @@ const UserWithSignIn = Strict({
     'How the user signs in to the console.',
   ),
 });
-const NewProxyToken = Strict({
-  user: Text('User name. The user must have the proxy flag.'),
-  lifetime_seconds: Type.Optional(
-    Integer('Token lifetime; the contract default when omitted.', 1, ten_years_seconds),
-  ),
+const DisplayName = Text('Descriptive name.', 128);
+const Flags = Strict(
+  {
+    proxy: Type.Optional(Type.Boolean({ description: 'May use the proxy network.' })),
+    billing: Type.Optional(Type.Boolean({ description: 'May see billing.' })),
+    admin: Type.Optional(Type.Boolean({ description: 'May administer the account.' })),
+  },
+  'Permissions; those left out are off for a new user, and stay as they are on a change.',
+);
+const NewUser = Strict({
+  name: Name('Username the user authenticates with; it stays.'),
+  display_name: Type.Optional(DisplayName),
+  flags: Type.Optional(Flags),
 });
-const ProxyToken = Strict({
-  token: Type.String({ description: 'Proxy access token (ewt_…), shown only here.' }),
-  user: Type.String({ description: 'Its user: the username that goes with it.' }),
-  expiry: Timestamp('When it ends.'),
+const UserChanges = Strict({
+  display_name: Type.Optional(DisplayName),
+  active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
+  flags: Type.Optional(Flags),
 });
 
-const UserPath = Type.Object({ user: Type.String({ description: 'User name.' }) });
-type UserPath = Static<typeof UserPath>;
+export const UserPath = Type.Object({ user: Type.String({ description: 'User name.' }) });
+export type UserPath = Static<typeof UserPath>;
+
+/** The user that a path names. Errors: 404. */
+export const userOf = (db: Reader, { account_id }: Scope, { user }: UserPath) =>
+  requireUserNamed(db, account_id, user);
 
 const never: SignInFacts = {
   has_password: false,
@@ -64,137 +69,123 @@ const never: SignInFacts = {
   sessions: 0,
 };
 
-/** Errors: 403 when a person without the admin flag names somebody else. */
-function requireSelf({ flags, user_name }: Person, user: string): void {
-  if (flags.admin || user === user_name) return;
-  throw forbidden(
-    `you may name yourself alone, ${JSON.stringify(user_name)}; ask an admin of your account.`,
-    { field: 'user' },
-  );
-}
-
-export function userConsoleRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Console: users'];
-  const admins = { may: ['admin'] } as const;
-  const adminsAndSelf = { may: ['admin', 'proxy'] } as const;
-  const userOf = (db: Reader, request: FastifyRequest) =>
-    requireUserNamed(db, request.person.account_id, (request.params as UserPath).user);
+export function userRoutes({ ctx, audience, route, write }: Mount): void {
+  const noun = 'users';
+  const adminsAndSelf = ['admin', 'proxy'] as const;
   /** Who is no admin hears the same of users that are there and of others. */
-  const find = (request: FastifyRequest) => {
-    requireSelf(request.person, (request.params as UserPath).user);
-    return userOf(ctx.db, request);
+  const find = (scope: Scope, names: UserPath) => {
+    requireSelf(scope, names.user, 'name');
+    return userOf(ctx.db, scope, names);
   };
-  const shown = async (person: Person, users: User[]) => {
-    const facts = await signInFacts(ctx.db, person.account_id, ctx.clock.now());
+  const present = async (users: User[], { account_id }: Scope) => {
+    const facts = await signInFacts(ctx.db, account_id, ctx.clock.now());
     return users.map((user) => ({ ...presentUser(user), sign_in: facts.get(user.id) ?? never }));
   };
+  const presentOne = async (user: User, scope: Scope) => (await present([user], scope))[0];
 
-  app.get(
-    '/console/users',
+  route(
+    'GET',
+    '/users',
     {
-      config: { console: adminsAndSelf },
-      schema: {
-        summary: 'The users of the account, inactive ones too',
-        description: 'Without the admin flag: oneself alone.',
-        tags,
-        response: { 200: Type.Array(UserWithSignIn), ...errors(400, 401, 403) },
-      },
+      noun,
+      may: adminsAndSelf,
+      summary: 'The users of the account, inactive ones too',
+      description: 'For a person without the admin flag: oneself alone.',
+      answer: Type.Array(UserSigningIn),
     },
-    async (request, reply) => {
-      const { person } = request;
-      const users = await listUsers(ctx.db, person.account_id);
-      const seen = users.filter(({ id }) => person.flags.admin || id === person.user_id);
-      return sendJson(reply, await shown(person, seen));
-    },
-  );
-
-  app.post<{ Body: Static<typeof NewUser> }>(
-    '/console/users',
-    {
-      config: { console: admins },
-      schema: {
-        summary: 'Add an active user',
-        tags,
-        body: NewUser,
-        response: { 201: UserWithSignIn, ...errors(400, 401, 403, 409) },
-      },
-    },
-    async (request, reply) => {
-      const { person, body } = request;
-      const user = await consoleWrite(ctx, request, async (tx) =>
-        createUser(tx, await requireAccount(tx, person.account_id), body),
+    async ({ scope }) => {
+      const users = await listUsers(ctx.db, scope.account_id);
+      const { only_user } = scope;
+      return present(
+        users.filter(({ id }) => !only_user || id === only_user.id),
+        scope,
       );
-      const [value] = await shown(person, [user]);
-      return sendCreated(reply, `/console/users/${user.name}`, value);
     },
   );
 
-  app.patch<{ Params: UserPath; Body: Static<typeof UserChanges> }>(
-    '/console/users/:user',
+  route(
+    'POST',
+    '/users',
     {
-      config: { console: admins, find },
-      schema: {
-        summary: 'Change a user',
-        description:
-          'Users are never deleted, only made inactive. One active user with the admin flag must be left.',
-        tags,
-        params: UserPath,
-        body: UserChanges,
-        response: { 200: UserWithSignIn, ...errors(400, 401, 403, 404, 409) },
-      },
+      noun,
+      may: ['admin'],
+      summary: 'Add an active user',
+      body: NewUser,
+      created: UserSigningIn,
+      errors: [409],
     },
-    async (request, reply) => {
-      requireChange(request.body);
-      const user = await consoleWrite(ctx, request, async (tx) =>
-        changeUserOfAccount(tx, await userOf(tx, request), request.body, revokeSessions),
+    async (request) => {
+      const user = await write(request, async (tx, { account_id }) =>
+        createUser(tx, await requireAccount(tx, account_id), request.body),
       );
-      const [value] = await shown(request.person, [user]);
-      return sendJson(reply, value);
+      const location = `${request.scope.path}/users/${user.name}`;
+      return created(location, await presentOne(user, request.scope));
     },
   );
 
-  app.post<{ Params: UserPath }>(
-    '/console/users/:user/token_version',
+  route(
+    'GET',
+    '/users/:user',
     {
-      config: { console: adminsAndSelf, find },
-      schema: {
-        summary: 'Raise token_version: ends all proxy access tokens of the user',
-        description: 'Without the admin flag: of oneself alone.',
-        tags,
-        params: UserPath,
-        response: { 200: UserWithSignIn, ...errors(400, 401, 403, 404) },
-      },
+      noun,
+      may: adminsAndSelf,
+      find,
+      summary: 'One user',
+      params: UserPath,
+      answer: UserSigningIn,
     },
-    async (request, reply) => {
-      const user = await consoleWrite(ctx, request, async (tx, person) => {
-        requireSelf(person, request.params.user);
-        return raiseTokenVersion(tx, await userOf(tx, request));
+    async ({ scope, params }) => presentOne(await userOf(ctx.db, scope, params), scope),
+  );
+
+  route(
+    'PATCH',
+    '/users/:user',
+    {
+      noun,
+      may: ['admin'],
+      find: (scope, names) => {
+        requireAdmin(scope);
+        return userOf(ctx.db, scope, names);
+      },
+      summary: 'Change a user',
+      description: audience.keeps_an_admin
+        ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left.'
+        : 'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
+      params: UserPath,
+      body: UserChanges,
+      answer: UserSigningIn,
+      errors: audience.keeps_an_admin ? [409] : [],
+    },
+    async (request) => {
+      const { body, params, scope } = request;
+      requireChange(body);
+      const user = await write(request, async (tx, now) => {
+        const before = await userOf(tx, now, params);
+        if (audience.keeps_an_admin) await requireOtherAdmin(tx, before, body);
+        return changeUser(tx, before, body, revokeSessions);
       });
-      const [value] = await shown(request.person, [user]);
-      return sendJson(reply, value);
+      return presentOne(user, scope);
     },
   );
 
-  app.post<{ Body: Static<typeof NewProxyToken> }>(
-    '/console/proxy-tokens',
+  route(
+    'POST',
+    '/users/:user/token_version',
     {
-      config: { console: { ...adminsAndSelf, record: true } },
-      schema: {
-        summary: 'Create a proxy access token',
-        description: 'Without the admin flag: for oneself alone.',
-        tags,
-        body: NewProxyToken,
-        response: { 201: ProxyToken, ...errors(400, 401, 403, 409) },
-      },
+      noun,
+      may: adminsAndSelf,
+      find,
+      summary: 'Raise token_version: ends all proxy access tokens of the user',
+      description: 'For a person without the admin flag: of oneself alone.',
+      params: UserPath,
+      answer: UserSigningIn,
     },
-    async (request, reply) => {
-      const { user, lifetime_seconds } = request.body;
-      const token = await consoleWrite(ctx, request, async (tx, person) => {
-        requireSelf(person, user);
-        const account = await requireWritable(tx, person.account_id);
-        return createProxyToken(tx, ctx.secrets, account, user, lifetime_seconds);
+    async (request) => {
+      const user = await write(request, async (tx, scope) => {
+        requireSelf(scope, request.params.user, 'name');
+        return raiseTokenVersion(tx, await userOf(tx, scope, request.params));
       });
-      return sendCreated(reply, `/console/users/${token.user}`, token);
+      return presentOne(user, request.scope);
     },
   );
 }

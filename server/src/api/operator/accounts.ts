@@ -1,26 +1,25 @@
 // /admin/accounts: the operator creates accounts, changes their contracts, and sees how they stand.
+
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import {
   type Account,
   changeAccount,
   createAccount,
-  listPortSchemes,
   pageOfAccounts,
   requireAccountNamed,
 } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { errors, Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
-import { requireChange, sendCreated, sendJson } from '../../http/responses.ts';
-import { listRemovals } from '../../removals.ts';
+import { requireChange } from '../../http/responses.ts';
+import { created } from '../../http/route.ts';
+import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
-import { apiTokenAdminRoutes } from '../manage/tokens_operator.ts';
-import { accountUsageAdminRoutes } from '../manage/usage_operator.ts';
-import { AccountPath, findAccount, operatorWrite } from './checks.ts';
-import { portSchemeAdminRoutes } from './port_schemes.ts';
+import { AccountPath, operatorWrite } from './checks.ts';
+import { operatorRoute } from './route.ts';
 
 /** The last moment that a calendar of four-digit years knows. Milliseconds lie far beyond it. */
 const latest = 253_402_300_799;
@@ -89,12 +88,6 @@ const AccountChanges = Strict({
   port_scheme: Type.Optional(Scheme),
   token_lifetime_seconds: Type.Optional(Lifetime),
 });
-export const Removal = Strict({
-  removal_id: Integer('Names it when it is undone.', 1),
-  list: OneOf(['authlist', 'overrides'], 'Which list.'),
-  entries: Integer('How many entries it took away.'),
-  at: Timestamp('When.'),
-});
 
 /** Errors: 400 for a moment that no calendar knows, such as one in milliseconds. */
 function checkMoments(body: { start?: number | undefined; expiry?: number | undefined }): void {
@@ -138,107 +131,76 @@ async function presentAccount(db: Reader, account: Account, now: number) {
   return (await presentAccounts(db, [account], now))[0];
 }
 
-export function accountAdminRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Operator: accounts'];
+export function accountRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: accounts');
   const viewable = ctx.config.api_tokens === 'viewable';
 
-  app.get<{ Querystring: { after?: string; limit?: string } }>(
+  route(
+    'GET',
     '/admin/accounts',
     {
-      schema: {
-        summary: 'List accounts by name',
-        tags,
-        querystring: Strict(PageQuery),
-        response: { 200: Type.Array(AccountRecord), ...errors(400, 401) },
-      },
+      summary: 'List accounts by name',
+      query: Strict(PageQuery),
+      answer: Type.Array(AccountRecord),
     },
-    async (request, reply) => {
-      const limit = limitIn(request.query.limit);
-      const found = await pageOfAccounts(ctx.db, request.query.after ?? '', limit + 1);
+    async ({ query }, reply) => {
+      const limit = limitIn(query.limit);
+      const found = await pageOfAccounts(ctx.db, query.after ?? '', limit + 1);
       const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
-      return sendJson(reply, await presentAccounts(ctx.db, page, ctx.clock.now()));
+      return presentAccounts(ctx.db, page, ctx.clock.now());
     },
   );
 
-  app.post<{ Body: Static<typeof NewAccount> }>(
+  route(
+    'POST',
     '/admin/accounts',
     {
-      schema: {
-        summary: 'Create an account with its first API token',
-        tags,
-        body: NewAccount,
-        response: { 201: CreatedAccount, ...errors(400, 401, 409) },
-      },
+      summary: 'Create an account with its first API token',
+      body: NewAccount,
+      created: CreatedAccount,
+      errors: [409],
     },
-    async (request, reply) => {
+    async (request) => {
       checkMoments(request.body);
-      const created = await operatorWrite(ctx, request, async (tx) => {
+      const value = await operatorWrite(ctx, request, async (tx) => {
         const { account, api_token } = await createAccount(tx, ctx.secrets, viewable, request.body);
         return { account: await presentAccount(tx, account, tx.now), api_token };
       });
-      return sendCreated(reply, `/admin/accounts/${request.body.name}`, created);
+      return created(`/admin/accounts/${request.body.name}`, value);
     },
   );
 
-  app.get<{ Params: AccountPath }>(
+  route(
+    'GET',
     '/admin/accounts/:account',
-    {
-      schema: {
-        summary: 'One account',
-        tags,
-        params: AccountPath,
-        response: { 200: AccountRecord, ...errors(400, 401, 404) },
-      },
-    },
-    async (request, reply) => {
-      const account = await requireAccountNamed(ctx.db, request.params.account);
-      return sendJson(reply, await presentAccount(ctx.db, account, ctx.clock.now()));
+    { summary: 'One account', params: AccountPath, answer: AccountRecord },
+    async ({ params }) => {
+      const account = await requireAccountNamed(ctx.db, params.account);
+      return presentAccount(ctx.db, account, ctx.clock.now());
     },
   );
 
-  app.patch<{ Params: AccountPath; Body: Static<typeof AccountChanges> }>(
+  route(
+    'PATCH',
     '/admin/accounts/:account',
     {
-      config: { find: findAccount(ctx) },
-      schema: {
-        summary: 'Change the contract of an account',
-        description:
-          'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
-        tags,
-        params: AccountPath,
-        body: AccountChanges,
-        response: { 200: AccountRecord, ...errors(400, 401, 404, 409) },
-      },
+      find: ({ account }) => requireAccountNamed(ctx.db, account),
+      summary: 'Change the contract of an account',
+      description:
+        'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
+      params: AccountPath,
+      body: AccountChanges,
+      answer: AccountRecord,
+      errors: [409],
     },
-    async (request, reply) => {
+    async (request) => {
       requireChange(request.body);
       checkMoments(request.body);
-      const changed = await operatorWrite(ctx, request, async (tx) => {
+      return operatorWrite(ctx, request, async (tx) => {
         const before = await requireAccountNamed(tx, request.params.account);
         const account = await changeAccount(tx, before, request.body);
         return presentAccount(tx, account, tx.now);
       });
-      return sendJson(reply, changed);
     },
   );
-
-  app.get<{ Params: AccountPath }>(
-    '/admin/accounts/:account/removals',
-    {
-      schema: {
-        summary: 'What "remove all" took away and can be undone, newest first',
-        tags,
-        params: AccountPath,
-        response: { 200: Type.Array(Removal), ...errors(400, 401, 404) },
-      },
-    },
-    async (request, reply) => {
-      const account = await requireAccountNamed(ctx.db, request.params.account);
-      return sendJson(reply, await listRemovals(ctx.db, account.id, ctx.clock.now()));
-    },
-  );
-
-  apiTokenAdminRoutes(app, ctx);
-  accountUsageAdminRoutes(app, ctx);
-  portSchemeAdminRoutes(app, ctx);
 }

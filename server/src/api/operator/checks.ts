@@ -1,7 +1,6 @@
 // The /admin half of a request before its handler, and how the operator's handlers write and answer.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { type Account, requireAccountNamed } from '../../accounts/accounts.ts';
 import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
@@ -60,11 +59,6 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
 /** The path of everything under one account. */
 export const AccountPath = Type.Object({ account: Type.String({ description: 'Account name.' }) });
 export type AccountPath = Static<typeof AccountPath>;
-
-/** A route's `find`: answers 404 before the body is read when the path's account is not there. */
-export function findAccount(ctx: Context): (request: FastifyRequest) => Promise<Account> {
-  return (request) => requireAccountNamed(ctx.db, (request.params as AccountPath).account);
-}
 
 /**
  * Runs a change by the operator in one transaction; resolves when it is durable. Errors: those of

@@ -1,14 +1,14 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { invalidField, unavailable } from '../../errors.ts';
-import { errors, Integer, OneOf, Strict, Text } from '../../http/fields.ts';
-import { sendJson } from '../../http/responses.ts';
+import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
 import { answer_seconds, askNodes, awaitAnswer, forgetQuestion } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorWrite } from './checks.ts';
+import { operatorRoute } from './route.ts';
 
 const Connection = Strict({
   from: Text('IP address that the connection comes from.', 64),
@@ -45,7 +45,6 @@ const Verdict = Strict({
 });
 
 const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
-type ServerPath = Static<typeof ServerPath>;
 
 /** The connection with what was left out. Errors: 400. */
 function questionOf({ from, method = 'CONNECT', ...rest }: Static<typeof Connection>) {
@@ -62,24 +61,20 @@ function questionOf({ from, method = 'CONNECT', ...rest }: Static<typeof Connect
   };
 }
 
-export function explainAdminRoutes(app: FastifyInstance, ctx: Context): void {
-  const find = (request: FastifyRequest) =>
-    requireServer(ctx.db, (request.params as ServerPath).server);
-
-  app.post<{ Params: ServerPath; Body: Static<typeof Connection> }>(
+export function explainRoutes(app: FastifyInstance, ctx: Context): void {
+  operatorRoute(app, 'Operator: nodes')(
+    'POST',
     '/admin/servers/:server/explain',
     {
-      config: { find },
-      schema: {
-        summary: 'What a node of the server would do with a connection, and by which rule',
-        description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
-        tags: ['Operator: nodes'],
-        params: ServerPath,
-        body: Connection,
-        response: { 200: Verdict, ...errors(400, 401, 404, 503) },
-      },
+      find: ({ server }) => requireServer(ctx.db, server),
+      summary: 'What a node of the server would do with a connection, and by which rule',
+      description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
+      params: ServerPath,
+      body: Connection,
+      answer: Verdict,
+      errors: [503],
     },
-    async (request, reply) => {
+    async (request) => {
       const { server } = request.params;
       const question = questionOf(request.body);
       const id = await operatorWrite(ctx, request, async (tx) =>
@@ -92,7 +87,7 @@ export function explainAdminRoutes(app: FastifyInstance, ctx: Context): void {
           `No node of ${server} answered within ${answer_seconds} seconds; look at their lag and at the version of their agents.`,
         );
       }
-      return sendJson(reply, { node: answered.node, ...answered.answer });
+      return { node: answered.node, ...answered.answer };
     },
   );
 }

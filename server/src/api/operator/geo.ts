@@ -1,21 +1,21 @@
 // /admin/geo and /admin/geofeed.csv: where geo-IP providers see the exit IPs, and what to tell them.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { conflict } from '../../errors.ts';
-import { checkGeo, geoVerdicts, listGeoStatuses } from '../../geo/geo.ts';
+import { checkGeo, geoStatuses, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
-import { sendJson } from '../../http/responses.ts';
 import { requireServer } from '../../servers/servers.ts';
+import { operatorRoute } from './route.ts';
 
 const GeoStatus = Strict({
   server: Type.String({ description: 'Server short name.' }),
   ip: Type.String({ description: 'Exit IP address.' }),
   provider: Type.String({ description: 'Third-party geo-IP provider.' }),
   status: OneOf(
-    geoVerdicts,
+    geoStatuses,
     'ok: the country of the server, and not far from it; warn: its country, but more than 250 km off; crit: another country.',
   ),
   country: Type.Union([Type.String(), Type.Null()], { description: 'Where it sees the IP.' }),
@@ -26,7 +26,7 @@ const GeoStatus = Strict({
 });
 const ListQuery = Strict({
   server: Type.Optional(Type.String({ description: 'Only the exit IPs of this server.' })),
-  status: Type.Optional(OneOf(geoVerdicts, 'Only this status.')),
+  status: Type.Optional(OneOf(geoStatuses, 'Only this status.')),
   after: Type.Optional(
     Type.String({
       description: 'Only what comes after this address and provider; the Link of an answer has it.',
@@ -49,49 +49,44 @@ const Outcome = Strict({
   ),
 });
 
-export function geoAdminRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Operator: geo-IP'];
+export function geoRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: geo-IP');
 
-  app.get<{ Querystring: Static<typeof ListQuery> }>(
+  route(
+    'GET',
     '/admin/geo',
     {
-      schema: {
-        summary: 'Where geo-IP providers see the exit IPs',
-        tags,
-        querystring: ListQuery,
-        response: { 200: Type.Array(GeoStatus), ...errors(400, 401, 404) },
-      },
+      summary: 'Where geo-IP providers see the exit IPs',
+      query: ListQuery,
+      answer: Type.Array(GeoStatus),
+      errors: [404],
     },
-    async (request, reply) => {
-      const { server, status, after = '' } = request.query;
-      const limit = limitIn(request.query.limit);
+    async ({ query }, reply) => {
+      const { server, status, after = '' } = query;
+      const limit = limitIn(query.limit);
       if (server !== undefined) await requireServer(ctx.db, server);
       const [ip = '', provider = ''] = after.split(' ');
       const found = await listGeoStatuses(ctx.db, { server, status }, { ip, provider }, limit + 1);
-      const page = pageOf(reply, found, limit, (last) => ({
-        after: `${last.ip} ${last.provider}`,
-      }));
-      return sendJson(reply, page);
+      return pageOf(reply, found, limit, (last) => ({ after: `${last.ip} ${last.provider}` }));
     },
   );
 
-  app.post(
+  route(
+    'POST',
     '/admin/geo/check',
     {
-      schema: {
-        summary: 'Look all exit IPs up now',
-        description:
-          'This happens by itself when a file or the inventory changes. A file that has changed is taken first.',
-        tags,
-        response: { 200: Outcome, ...errors(400, 401, 409) },
-      },
+      summary: 'Look all exit IPs up now',
+      description:
+        'This happens by itself when a file or the inventory changes. A file that has changed is taken first.',
+      answer: Outcome,
+      errors: [409],
     },
-    async (_request, reply) => {
+    async () => {
       if (ctx.geoip.providers.length === 0) {
         throw conflict('There is no geo-IP database to look them up in; set EXITWARD_GEOIP.');
       }
       await ctx.geoip.refresh({ at_once: true });
-      return sendJson(reply, await checkGeo(ctx.db, ctx.geoip, ctx.clock.now()));
+      return checkGeo(ctx.db, ctx.geoip, ctx.clock.now());
     },
   );
 
@@ -100,7 +95,7 @@ export function geoAdminRoutes(app: FastifyInstance, ctx: Context): void {
     {
       schema: {
         summary: 'The geofeed of the network (RFC 8805)',
-        tags,
+        tags: ['Operator: geo-IP'],
         response: {
           200: Type.String({
             description: 'A line for each exit IP: ip_prefix,alpha2code,region,city,postal_code.',

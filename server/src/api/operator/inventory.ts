@@ -6,10 +6,10 @@ import type { Context } from '../../context.ts';
 import { badRequest, invalidField } from '../../errors.ts';
 import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
-import { readInventory } from '../../inventory/document.ts';
 import { carryOut } from '../../inventory/import.ts';
 import { planImport, summaryOf } from '../../inventory/inventory.ts';
 import { operatorWrite } from './checks.ts';
+import { readInventory } from './inventory_document.ts';
 import { exitFields, serverFields } from './server_fields.ts';
 
 const path = '/admin/inventory';
@@ -64,7 +64,7 @@ function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string })
   };
 }
 
-export function inventoryAdminRoutes(app: FastifyInstance, ctx: Context): void {
+export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
   app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (request, body, done) => {
     if (request.routeOptions.url === path) done(null, body);
     else done(badRequest('Content-Type: expected application/json.'), undefined);

@@ -1,10 +1,10 @@
 // /admin/nodes and /admin/invites: which machines serve, how far behind they are, who may join.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
-import { errors, Integer, idOf, Name, NoContent, Strict, Timestamp } from '../../http/fields.ts';
-import { sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { Integer, idOf, Name, Strict, Timestamp } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
 import {
   createInvite,
   listInvites,
@@ -14,9 +14,8 @@ import {
   revokeNode,
 } from '../../nodes/nodes.ts';
 import { requireServerOfBody } from '../../servers/servers.ts';
-import { overrideNodesAdminRoutes } from '../manage/override_operator.ts';
 import { operatorWrite } from './checks.ts';
-import { explainAdminRoutes } from './explain.ts';
+import { operatorRoute } from './route.ts';
 
 /** Counting stops here: a node that is farther behind takes a while in any case. */
 const mostLagCounted = 10_000;
@@ -52,93 +51,67 @@ const OpenInvite = Strict({
   expiry: Timestamp('Until when its code can be used.'),
 });
 
-export function nodeAdminRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Operator: nodes'];
-  explainAdminRoutes(app, ctx);
-  overrideNodesAdminRoutes(app, ctx);
+const NodePath = Type.Object({ id: Type.String({ description: 'Id of the node.' }) });
+const InvitePath = Type.Object({ invite: Type.String({ description: 'Id of the invitation.' }) });
 
-  app.get(
+export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: nodes');
+
+  route(
+    'GET',
     '/admin/nodes',
-    {
-      schema: {
-        summary: 'List nodes with how far behind they are',
-        tags,
-        response: { 200: Type.Array(NodeRecord), ...errors(400, 401) },
-      },
-    },
-    async (_request, reply) => {
+    { summary: 'List nodes with how far behind they are', answer: Type.Array(NodeRecord) },
+    async () => {
       const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
       const records = nodes.map(async ({ server_id, hash: _, revoked_at: __, live, ...node }) => ({
         ...node,
         live: live === 1,
         lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
       }));
-      return sendJson(reply, await Promise.all(records));
+      return Promise.all(records);
     },
   );
 
-  app.delete<{ Params: { id: string } }>(
+  route(
+    'DELETE',
     '/admin/nodes/:id',
-    {
-      schema: {
-        summary: 'Revoke a node: its token stops working and its stream closes',
-        tags,
-        params: Type.Object({ id: Type.String({ description: 'Id of the node.' }) }),
-        response: { 204: NoContent, ...errors(400, 401, 404) },
-      },
-    },
-    async (request, reply) => {
+    { summary: 'Revoke a node: its token stops working and its stream closes', params: NodePath },
+    async (request) => {
       const id = idOf(request.params.id);
       if (id === undefined) throw notFound(`There is no node ${request.params.id}.`);
       await operatorWrite(ctx, request, (tx) => revokeNode(tx, id));
-      return sendNothing(reply);
     },
   );
 
-  app.post<{ Body: Static<typeof NewInvite> }>(
+  route(
+    'POST',
     '/admin/invites',
     {
-      schema: {
-        summary: 'Invite a node: a code with which one machine may join, once',
-        tags,
-        body: NewInvite,
-        response: { 201: Invite, ...errors(400, 401, 409) },
-      },
+      summary: 'Invite a node: a code with which one machine may join, once',
+      body: NewInvite,
+      created: Invite,
+      errors: [409],
     },
-    async (request, reply) => {
+    async (request) => {
       const { server, lifetime_seconds } = request.body;
       const invite = await operatorWrite(ctx, request, async (tx) =>
         createInvite(tx, ctx.secrets, await requireServerOfBody(tx, server), lifetime_seconds),
       );
-      return sendCreated(reply, '/admin/nodes', invite);
+      return created('/admin/nodes', invite);
     },
   );
 
-  app.get(
+  route(
+    'GET',
     '/admin/invites',
-    {
-      schema: {
-        summary: 'List the invitations that can still be used',
-        tags,
-        response: { 200: Type.Array(OpenInvite), ...errors(400, 401) },
-      },
-    },
-    async (_request, reply) => sendJson(reply, await listInvites(ctx.db, ctx.clock.now())),
+    { summary: 'List the invitations that can still be used', answer: Type.Array(OpenInvite) },
+    () => listInvites(ctx.db, ctx.clock.now()),
   );
 
-  app.delete<{ Params: { invite: string } }>(
+  route(
+    'DELETE',
     '/admin/invites/:invite',
-    {
-      schema: {
-        summary: 'Take an invitation back',
-        tags,
-        params: Type.Object({ invite: Type.String({ description: 'Id of the invitation.' }) }),
-        response: { 204: NoContent, ...errors(400, 401, 404) },
-      },
-    },
-    async (request, reply) => {
-      await operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite));
-      return sendNothing(reply);
-    },
+    { summary: 'Take an invitation back', params: InvitePath },
+    (request) => operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite)),
   );
 }

@@ -1,16 +1,17 @@
 // /admin/port_schemes: which ports lead to a server's exit IPs, and with which service.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import type { Context } from '../../context.ts';
+import { Integer, Name, OneOf, Strict } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
 import {
   createPortScheme,
   listPortSchemes,
   type PortScheme,
   ports_per_base,
-} from '../../accounts/accounts.ts';
-import type { Context } from '../../context.ts';
-import { errors, Integer, Name, OneOf, Strict } from '../../http/fields.ts';
-import { sendCreated, sendJson } from '../../http/responses.ts';
+} from '../../port_schemes/port_schemes.ts';
 import { operatorWrite } from './checks.ts';
+import { operatorRoute } from './route.ts';
 
 const Scheme = Strict({
   name: Name('Name of the scheme.'),
@@ -31,34 +32,23 @@ function presentScheme({ name, bases }: PortScheme) {
   return { name, bases };
 }
 
-export function portSchemeAdminRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Operator: port schemes'];
+export function portSchemeRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: port schemes');
 
-  app.get(
+  route(
+    'GET',
     '/admin/port_schemes',
-    {
-      schema: {
-        summary: 'List port schemes',
-        tags,
-        response: { 200: Type.Array(Scheme), ...errors(400, 401) },
-      },
-    },
-    async (_request, reply) => sendJson(reply, (await listPortSchemes(ctx.db)).map(presentScheme)),
+    { summary: 'List port schemes', answer: Type.Array(Scheme) },
+    async () => (await listPortSchemes(ctx.db)).map(presentScheme),
   );
 
-  app.post<{ Body: Static<typeof Scheme> }>(
+  route(
+    'POST',
     '/admin/port_schemes',
-    {
-      schema: {
-        summary: 'Create a port scheme',
-        tags,
-        body: Scheme,
-        response: { 201: Scheme, ...errors(400, 401, 409) },
-      },
-    },
-    async (request, reply) => {
+    { summary: 'Create a port scheme', body: Scheme, created: Scheme, errors: [409] },
+    async (request) => {
       const scheme = await operatorWrite(ctx, request, (tx) => createPortScheme(tx, request.body));
-      return sendCreated(reply, '/admin/port_schemes', presentScheme(scheme));
+      return created('/admin/port_schemes', presentScheme(scheme));
     },
   );
 }

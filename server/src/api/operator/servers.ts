@@ -1,37 +1,35 @@
 // /admin/servers: the servers of the network and their exit IPs.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
+import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
+import { geoStatusesOfServer } from '../../geo/geo.ts';
 import { parseHostname } from '../../hostname.ts';
-import { errors, Integer, NoContent, Strict, Timestamp } from '../../http/fields.ts';
-import { requireChange, sendCreated, sendJson, sendNothing } from '../../http/responses.ts';
+import { Integer, Strict, Timestamp } from '../../http/fields.ts';
+import { requireChange } from '../../http/responses.ts';
+import { created } from '../../http/route.ts';
+import { nodeCounts } from '../../nodes/nodes.ts';
 import {
-  accountsOfServer,
   changeServer,
   createServer,
   type ExitCounts,
   exitCounts,
   exitIpsOfServer,
-  geoStatusesOfServer,
   listServerPortSchemes,
   listServers,
-  type NewServer,
-  nodeCounts,
   portSchemesOfServer,
   removeExitIp,
   removeServer,
   requireServer,
   type Server,
-  type ServerChanges,
   setExitIp,
 } from '../../servers/servers.ts';
 import { presentStatus } from '../account/servers.ts';
-import { contractServerAdminRoutes } from '../manage/servers_operator.ts';
 import { operatorWrite } from './checks.ts';
-import { geoAdminRoutes } from './geo.ts';
-import { inventoryAdminRoutes } from './inventory.ts';
+import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
 
 const { name: _, ...changeable } = serverFields;
@@ -157,167 +155,133 @@ function canonical<T extends { hostname?: string | undefined }>(body: T): T {
   return { ...body, hostname: parseHostname('hostname', body.hostname) };
 }
 
-export function serverAdminRoutes(app: FastifyInstance, ctx: Context): void {
-  addServerRoutes(app, ctx);
-  addExitRoutes(app, ctx);
-  inventoryAdminRoutes(app, ctx);
-  geoAdminRoutes(app, ctx);
-  contractServerAdminRoutes(app, ctx);
-}
+export function serverRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: servers');
+  const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
 
-function addServerRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Operator: servers'];
-  const find = (request: FastifyRequest) =>
-    requireServer(ctx.db, (request.params as ServerPath).server);
-
-  app.get(
+  route(
+    'GET',
     '/admin/servers',
-    {
-      schema: {
-        summary: 'List the servers of the network',
-        tags,
-        response: { 200: Type.Array(ListedServer), ...errors(400, 401) },
-      },
-    },
-    async (_request, reply) => {
+    { summary: 'List the servers of the network', answer: Type.Array(ListedServer) },
+    async () => {
       const [servers, schemes, standing] = await Promise.all([
         listServers(ctx.db),
         listServerPortSchemes(ctx.db),
         standingOf(ctx, ctx.db, ctx.clock.now()),
       ]);
       const namesOf = Map.groupBy(schemes, (scheme) => scheme.server_id);
-      const records = servers.map(({ ip_count, ...server }) => {
+      return servers.map(({ ip_count, ...server }) => {
         const names = (namesOf.get(server.id) ?? []).map((scheme) => scheme.name);
         return presentServer(server, names, ip_count, standing(server.id));
       });
-      return sendJson(reply, records);
     },
   );
 
-  app.post<{ Body: NewServer }>(
+  route(
+    'POST',
     '/admin/servers',
     {
-      schema: {
-        summary: 'Add a server to the network',
-        tags,
-        body: NewServerBody,
-        response: { 201: OneServer, ...errors(400, 401, 409) },
-      },
+      summary: 'Add a server to the network',
+      body: NewServerBody,
+      created: OneServer,
+      errors: [409],
     },
-    async (request, reply) => {
+    async (request) => {
       const body = canonical(request.body);
       const server = await operatorWrite(ctx, request, async (tx) =>
         presentWhole(ctx, tx, await createServer(tx, body), tx.now),
       );
-      return sendCreated(reply, `/admin/servers/${server.name}`, server);
+      return created(`/admin/servers/${server.name}`, server);
     },
   );
 
-  app.get<{ Params: ServerPath }>(
+  route(
+    'GET',
     '/admin/servers/:server',
     {
-      schema: {
-        summary: 'One server with its exit IPs, their health and geo-IP status',
-        tags,
-        params: ServerPath,
-        response: { 200: OneServer, ...errors(400, 401, 404) },
-      },
+      summary: 'One server with its exit IPs, their health and geo-IP status',
+      params: ServerPath,
+      answer: OneServer,
     },
-    async (request, reply) => {
-      const server = await requireServer(ctx.db, request.params.server);
-      return sendJson(reply, await presentWhole(ctx, ctx.db, server, ctx.clock.now()));
-    },
+    async ({ params }) =>
+      presentWhole(ctx, ctx.db, await requireServer(ctx.db, params.server), ctx.clock.now()),
   );
 
-  app.patch<{ Params: ServerPath; Body: ServerChanges }>(
+  route(
+    'PATCH',
     '/admin/servers/:server',
     {
-      config: { find },
-      schema: {
-        summary: 'Change what is known of a server',
-        tags,
-        params: ServerPath,
-        body: ServerChangesBody,
-        response: { 200: OneServer, ...errors(400, 401, 404, 409) },
-      },
+      find,
+      summary: 'Change what is known of a server',
+      params: ServerPath,
+      body: ServerChangesBody,
+      answer: OneServer,
+      errors: [409],
     },
-    async (request, reply) => {
+    async (request) => {
       requireChange(request.body);
       const body = canonical(request.body);
-      const server = await operatorWrite(ctx, request, async (tx) => {
+      return operatorWrite(ctx, request, async (tx) => {
         const before = await requireServer(tx, request.params.server);
         return presentWhole(ctx, tx, await changeServer(tx, before, body), tx.now);
       });
-      return sendJson(reply, server);
     },
   );
 
-  app.delete<{ Params: ServerPath }>(
+  route(
+    'DELETE',
     '/admin/servers/:server',
     {
-      schema: {
-        summary: 'Take a server out of the network, with its exit IPs and nodes',
-        description: 'It must not be on a contract.',
-        tags,
-        params: ServerPath,
-        response: { 204: NoContent, ...errors(400, 401, 404, 409) },
-      },
+      summary: 'Take a server out of the network, with its exit IPs and nodes',
+      description: 'It must not be on a contract.',
+      params: ServerPath,
+      errors: [409],
     },
-    async (request, reply) => {
-      await operatorWrite(ctx, request, async (tx) =>
+    (request) =>
+      operatorWrite(ctx, request, async (tx) =>
         removeServer(tx, await requireServer(tx, request.params.server)),
-      );
-      return sendNothing(reply);
-    },
+      ),
   );
+  exitRoutes(app, ctx);
 }
 
-function addExitRoutes(app: FastifyInstance, ctx: Context): void {
-  const tags = ['Operator: servers'];
-  const find = (request: FastifyRequest) =>
-    requireServer(ctx.db, (request.params as ExitPath).server);
+function exitRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: servers');
+  const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
   const ipIn = (path: ExitPath) => parseAddress('ip', path.ip, { addresses: 'any' });
 
-  app.put<{ Params: ExitPath; Body: Static<typeof ExitBody> }>(
+  route(
+    'PUT',
     '/admin/servers/:server/exits/:ip',
     {
-      config: { find },
-      schema: {
-        summary: 'Add an exit IP to a server, or move it to another port base',
-        tags,
-        params: ExitPath,
-        body: ExitBody,
-        response: { 200: OneServer, 201: OneServer, ...errors(400, 401, 404, 409) },
-      },
+      find,
+      summary: 'Add an exit IP to a server, or move it to another port base',
+      params: ExitPath,
+      body: ExitBody,
+      answer: OneServer,
+      created: OneServer,
+      errors: [409],
     },
-    async (request, reply) => {
+    async (request) => {
       const exit = { ip: ipIn(request.params), port_base: request.body.port_base };
       const { added, value } = await operatorWrite(ctx, request, async (tx) => {
         const server = await requireServer(tx, request.params.server);
         const added = await setExitIp(tx, server, exit);
         return { added, value: await presentWhole(ctx, tx, server, tx.now) };
       });
-      if (!added) return sendJson(reply, value);
-      return sendCreated(reply, `/admin/servers/${value.name}/exits/${exit.ip}`, value);
+      return added ? created(`/admin/servers/${value.name}/exits/${exit.ip}`, value) : value;
     },
   );
 
-  app.delete<{ Params: ExitPath }>(
+  route(
+    'DELETE',
     '/admin/servers/:server/exits/:ip',
-    {
-      schema: {
-        summary: 'Remove an exit IP from a server',
-        tags,
-        params: ExitPath,
-        response: { 204: NoContent, ...errors(400, 401, 404) },
-      },
-    },
-    async (request, reply) => {
+    { summary: 'Remove an exit IP from a server', params: ExitPath },
+    async (request) => {
       const ip = ipIn(request.params);
       await operatorWrite(ctx, request, async (tx) =>
         removeExitIp(tx, await requireServer(tx, request.params.server), ip),
       );
-      return sendNothing(reply);
     },
   );
 }

@@ -3,13 +3,13 @@ import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
-import { parseAddress } from '../address.ts';
-import { exitFields, expected, serverFields } from '../api/operator/server_fields.ts';
-import { ApiError, badRequest } from '../errors.ts';
-import { parseHostname } from '../hostname.ts';
-import { quoted } from '../quoted.ts';
-import type { NewServer } from '../servers/servers.ts';
-import { type Inventory, type InventoryServer, rejectFaults } from './inventory.ts';
+import { parseAddress } from '../../address.ts';
+import { ApiError, badRequest } from '../../errors.ts';
+import { parseHostname } from '../../hostname.ts';
+import { type Inventory, type InventoryServer, rejectFaults } from '../../inventory/inventory.ts';
+import { quoted } from '../../quoted.ts';
+import type { NewServer } from '../../servers/servers.ts';
+import { exitFields, expected, serverFields } from './server_fields.ts';
 
 /** A server as it was written, not yet checked. */
 interface Written {
@@ -27,7 +27,7 @@ export function readInventory(body: unknown): Inventory {
   const written = Buffer.isBuffer(body) ? writtenInCsv(body, faults) : writtenInJson(body, faults);
   const servers = written.map((server) => readServer(server, faults));
   findRepeated(servers, faults);
-  rejectFaults(faults, badRequest);
+  rejectFaults(faults, badRequest, 'inventory_invalid');
   const { remove_missing } = body as { remove_missing?: boolean };
   return { servers, remove_missing: remove_missing ?? false };
 }
@@ -88,7 +88,7 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
       faults.push(`row ${header.line}: the column ${column} is given twice.`);
   }
   // Without the right columns every row would only repeat it.
-  rejectFaults(faults, badRequest);
+  rejectFaults(faults, badRequest, 'inventory_invalid');
   const servers = new Map<string, Written>();
   for (const { line, cells } of rows) {
     const where = `row ${line}`;
@@ -176,7 +176,7 @@ function checkFields(
   }
 }
 
-/** The one spelling of an address or a hostname; what is none becomes a fault and stays as it is. */
+/** The one spelling of an address or a hostname; a text that is none becomes a fault and stays as it is. */
 function canonical(
   where: string,
   value: unknown,

@@ -1,0 +1,47 @@
+// /console/proxy-tokens: proxy access tokens, made by people for themselves, and by admins for others.
+import { Type } from 'typebox';
+import { requireWritable } from '../../accounts/accounts.ts';
+import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { created } from '../../http/route.ts';
+import { createProxyToken } from '../../users/users.ts';
+import { ten_years_seconds } from '../account/users.ts';
+import type { Mount } from './mount.ts';
+import { requireSelf } from './scope.ts';
+
+const NewProxyToken = Strict({
+  user: Text('User name. The user must have the proxy flag.'),
+  lifetime_seconds: Type.Optional(
+    Integer('Token lifetime; the contract default when omitted.', 1, ten_years_seconds),
+  ),
+});
+const ProxyToken = Strict({
+  token: Type.String({ description: 'Proxy access token (ewt_…), shown only here.' }),
+  user: Type.String({ description: 'Its user: the username that goes with it.' }),
+  expiry: Timestamp('When it ends.'),
+});
+
+export function proxyTokenRoutes({ ctx, route, write }: Mount): void {
+  route(
+    'POST',
+    '/proxy-tokens',
+    {
+      noun: 'users',
+      may: ['admin', 'proxy'],
+      record: true,
+      summary: 'Create a proxy access token',
+      description: 'Without the admin flag: for oneself alone.',
+      body: NewProxyToken,
+      created: ProxyToken,
+      errors: [409],
+    },
+    async (request) => {
+      const { user, lifetime_seconds } = request.body;
+      const token = await write(request, async (tx, scope) => {
+        requireSelf(scope, user, 'name');
+        const account = await requireWritable(tx, scope.account_id);
+        return createProxyToken(tx, ctx.secrets, account, user, lifetime_seconds);
+      });
+      return created(`${request.scope.path}/users/${token.user}`, token);
+    },
+  );
+}

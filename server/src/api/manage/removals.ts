@@ -1,0 +1,31 @@
+// …/removals: the entries that "remove all" took away and that can be put back.
+import { Type } from 'typebox';
+import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { listRemovals } from '../../removals.ts';
+import type { Mount } from './mount.ts';
+
+const Removal = Strict({
+  removal_id: Integer('Names it when it is undone.', 1),
+  list: OneOf(['authlist', 'overrides'], 'Which list.'),
+  entries: Integer('How many entries it took away.'),
+  at: Timestamp('When.'),
+});
+
+/** The body of an undo, for either list. */
+export const Undo = Strict({
+  removal_id: Integer('Which removal, from the list of removals.', 1),
+});
+
+export function removalRoutes({ ctx, route }: Mount): void {
+  route(
+    'GET',
+    '/removals',
+    {
+      noun: 'account',
+      may: ['admin'],
+      summary: 'What "remove all" took away and can be undone, newest first',
+      answer: Type.Array(Removal),
+    },
+    ({ scope }) => listRemovals(ctx.db, scope.account_id, ctx.clock.now()),
+  );
+}

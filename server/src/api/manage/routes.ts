@@ -1,0 +1,51 @@
+// All routes of an account's console: those that people and operators share, and those that only people have.
+import type { FastifyInstance } from 'fastify';
+import type { AuthlistRules } from '../../authlist/authlist.ts';
+import type { Context } from '../../context.ts';
+import { auditRoutes } from './audit.ts';
+import { authlistRoutes } from './authlist.ts';
+import { addConsoleChecks } from './checks.ts';
+import { contractRoutes } from './contract.ts';
+import { eventRoutes } from './events.ts';
+import { type Mount, mountFor } from './mount.ts';
+import { overrideRoutes } from './overrides.ts';
+import { ownSignInRoutes } from './own_sign_in.ts';
+import { proxyTokenRoutes } from './proxy_tokens.ts';
+import { removalRoutes } from './removals.ts';
+import { operators, people } from './scope.ts';
+import { contractServerRoutes } from './servers.ts';
+import { sessionRoutes } from './session.ts';
+import { userSignInRoutes } from './sign_in.ts';
+import { tokenRoutes } from './tokens.ts';
+import { usageRoutes } from './usage.ts';
+import { userRoutes } from './users.ts';
+
+/** The same routes for either audience. */
+function manageRoutes(mount: Mount): void {
+  contractRoutes(mount);
+  usageRoutes(mount);
+  auditRoutes(mount);
+  removalRoutes(mount);
+  tokenRoutes(mount);
+  contractServerRoutes(mount);
+  userRoutes(mount);
+  userSignInRoutes(mount);
+  authlistRoutes(mount);
+  overrideRoutes(mount);
+}
+
+/** /console: for the people of an account. */
+export function consoleRoutes(app: FastifyInstance, ctx: Context, rules: AuthlistRules): void {
+  addConsoleChecks(app, ctx);
+  const mount = mountFor(app, ctx, people(ctx, rules));
+  manageRoutes(mount);
+  proxyTokenRoutes(mount);
+  sessionRoutes(app, mount);
+  ownSignInRoutes(mount);
+  eventRoutes(app, ctx);
+}
+
+/** /admin/accounts/{account}: for operators. */
+export function accountRoutesOfOperators(app: FastifyInstance, ctx: Context): void {
+  manageRoutes(mountFor(app, ctx, operators(ctx)));
+}

@@ -1,0 +1,133 @@
+// Who asks, about which account, and what they may: the routes of this folder are written once, for an account's people and for operators.
+import type { FastifyRequest } from 'fastify';
+import { requireAccountNamed } from '../../accounts/accounts.ts';
+import type { AuthlistRules } from '../../authlist/authlist.ts';
+import type { Context } from '../../context.ts';
+import type { Reader, Transaction } from '../../db/database.ts';
+import { forbidden } from '../../errors.ts';
+import type { OverrideRules } from '../../overrides/overrides.ts';
+import type { Person } from '../../sign_in/sign_in.ts';
+import { operatorWrite } from '../operator/checks.ts';
+import { consoleWrite, requireFlags, requirePassword } from './checks.ts';
+
+/** The account that a request is about, and how much of it its client may see and change. */
+export interface Scope {
+  account_id: number;
+  account_name: string;
+  /** Below which path the records of the account are. */
+  path: string;
+  /** The one user whose entries are seen and changed, for a person without the admin flag. */
+  only_user?: { id: number; name: string } | undefined;
+}
+
+/** The nouns of the API document under which the routes stand. */
+export type Noun = 'account' | 'servers' | 'users' | 'sign_in' | 'tokens' | 'lists' | 'usage';
+
+/** Everything that tells people and operators apart, but for the flags that each route names. */
+export interface Audience {
+  prefix: '/console' | '/admin/accounts/:account';
+  is_operator: boolean;
+  tags: Record<Noun, string>;
+  /** Limits and addresses of the lists; and whether a suspended or expired contract is changed too. */
+  rules: AuthlistRules & OverrideRules & { any_contract: boolean };
+  /** Whether it is theirs to say which servers are on the contract, and how much each may carry. */
+  chooses_servers: boolean;
+  sets_limits: boolean;
+  /** Whether one active user with the admin flag must be left: else only an operator could help. */
+  keeps_an_admin: boolean;
+  makes_sign_in_links: boolean;
+  /** Whether the audit log shows them from where operators and nodes call. */
+  sees_all_addresses: boolean;
+  scopeOf(request: FastifyRequest): Promise<Scope>;
+  /**
+   * Runs a change in one transaction; resolves when it is durable. `action` gets the scope as of this
+   * transaction. Errors: those of `action`; 401 or 403 when the client's session, flags or token ended
+   * while the body was on its way; 404 when the account did.
+   */
+  write<T>(request: FastifyRequest, action: Action<T>): Promise<T>;
+  /** Asks for the password anew, ahead of what a borrowed browser must not do; operators have none. */
+  confirmPassword?(request: FastifyRequest, password: string): Promise<void>;
+}
+
+type Action<T> = (tx: Transaction, scope: Scope) => Promise<T>;
+
+/** The people of an account, at /console: by a session, each with flags. */
+export function people(ctx: Context, rules: AuthlistRules): Audience {
+  return {
+    prefix: '/console',
+    is_operator: false,
+    tags: {
+      account: 'Console: account',
+      servers: 'Console: servers',
+      users: 'Console: users',
+      sign_in: 'Console: sign-in',
+      tokens: 'Console: API tokens',
+      lists: 'Console: authlist and custom DNS',
+      usage: 'Console: account',
+    },
+    rules: { ...ctx.config, ...rules, any_contract: false },
+    chooses_servers: ctx.config.contract_servers === 'account',
+    sets_limits: false,
+    keeps_an_admin: true,
+    makes_sign_in_links: false,
+    sees_all_addresses: false,
+    scopeOf: async ({ person }) => scopeOfPerson(person),
+    write: (request, action) =>
+      consoleWrite(ctx, request, (tx, person) => action(tx, scopeOfPerson(person))),
+    confirmPassword: (request, password) => requirePassword(ctx, request, password),
+  };
+}
+
+function scopeOfPerson({ account_id, account_name, flags, user_id, user_name }: Person): Scope {
+  const only_user = flags.admin ? undefined : { id: user_id, name: user_name };
+  return { account_id, account_name, path: '/console', only_user };
+}
+
+/** Operators, at /admin/accounts/{account}: by an operator token, for any account. */
+export function operators(ctx: Context): Audience {
+  return {
+    prefix: '/admin/accounts/:account',
+    is_operator: true,
+    tags: {
+      account: 'Operator: accounts',
+      servers: 'Operator: contract servers',
+      users: 'Operator: users',
+      sign_in: 'Operator: users',
+      tokens: 'Operator: API tokens',
+      lists: 'Operator: authlist and custom DNS',
+      usage: 'Operator: usage',
+    },
+    rules: { ...ctx.config, any_contract: true },
+    chooses_servers: true,
+    sets_limits: true,
+    keeps_an_admin: false,
+    makes_sign_in_links: true,
+    sees_all_addresses: true,
+    scopeOf: (request) => scopeOfPath(ctx.db, request),
+    write: (request, action) =>
+      operatorWrite(ctx, request, async (tx) => action(tx, await scopeOfPath(tx, request))),
+  };
+}
+
+async function scopeOfPath(db: Reader, { params }: FastifyRequest): Promise<Scope> {
+  const { id, name } = await requireAccountNamed(db, (params as { account: string }).account);
+  return { account_id: id, account_name: name, path: `/admin/accounts/${name}` };
+}
+
+/** Errors: 403 for a person without the admin flag. */
+export function requireAdmin({ only_user }: Scope): void {
+  if (only_user) requireFlags({ flags: { admin: false, billing: false, proxy: false } }, ['admin']);
+}
+
+/** Errors: 403 when a person without the admin flag names somebody else, to do what `verb` says. */
+export function requireSelf(
+  { only_user }: Scope,
+  user: string | undefined,
+  verb: 'name' | 'list addresses for',
+): void {
+  if (!only_user || user === undefined || user === only_user.name) return;
+  throw forbidden(
+    `you may ${verb} yourself alone, ${JSON.stringify(only_user.name)}; ask an admin of your account.`,
+    { code: 'flag_needed', field: 'user' },
+  );
+}

@@ -1,0 +1,91 @@
+// …/usage: how much traffic an account made, when, where, by whom.
+import { type Static, Type } from 'typebox';
+import { type Account, requireAccount } from '../../accounts/accounts.ts';
+import type { Reader } from '../../db/database.ts';
+import { invalidField } from '../../errors.ts';
+import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { wholeIn } from '../../http/paging.ts';
+import { hourOf, nextHour, periodAt, safeBytes, sumUsage } from '../../usage/usage.ts';
+import type { Mount } from './mount.ts';
+
+const bytes = {
+  up: Integer('Bytes from the client.'),
+  down: Integer('Bytes to the client.'),
+  total: Integer('Both together.'),
+};
+const Report = Strict({
+  from: Timestamp('Hours from here on are counted.'),
+  to: Timestamp('Hours before here are counted.'),
+  by: Type.String({ description: 'What the rows are.' }),
+  rows: Type.Array(
+    Strict({
+      hour: Type.Optional(Timestamp('Start of the hour.')),
+      day: Type.Optional(Timestamp('Start of the day, UTC.')),
+      server: Type.Optional(Type.String({ description: 'Server name; #id of a removed one.' })),
+      user: Type.Optional(Type.String({ description: 'User name.' })),
+      ...bytes,
+    }),
+  ),
+  ...bytes,
+});
+const ReportQuery = Strict({
+  from: Type.Optional(
+    Type.String({
+      description: 'Epoch seconds, counted from its full hour on; the billing period when omitted.',
+    }),
+  ),
+  to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
+  by: Type.Optional(
+    OneOf(
+      ['hour', 'day', 'server', 'user'],
+      'One row for each hour, day (the default), server or user.',
+    ),
+  ),
+  server: Type.Optional(Text('Only of this server, by the name that reports show.')),
+  user: Type.Optional(Text('Only of this user, by the name that reports show.')),
+});
+type ReportQuery = Static<typeof ReportQuery>;
+
+export function usageRoutes({ ctx, route }: Mount): void {
+  route(
+    'GET',
+    '/usage',
+    {
+      noun: 'usage',
+      may: ['admin', 'billing'],
+      summary: 'Usage by hour, day, server or user',
+      query: ReportQuery,
+      answer: Report,
+    },
+    async ({ scope, query }) => {
+      const account = await requireAccount(ctx.db, scope.account_id);
+      return usageReport(ctx.db, account, query, ctx.clock.now());
+    },
+  );
+}
+
+/** The report of an account's usage, as it was asked for. Errors: 400 for a span that holds no time. */
+async function usageReport(db: Reader, account: Account, query: ReportQuery, now: number) {
+  const asked = wholeIn('from', query.from, null);
+  const to = wholeIn('to', query.to, nextHour(now));
+  const from = asked === null ? periodStart(account, now) : hourOf(asked);
+  if ((asked ?? from) >= to)
+    throw invalidField('from', `${asked ?? from} is not before to, ${to}.`);
+  const { by = 'day', server, user } = query;
+  const found = await sumUsage(db, account.id, from, to, by, { server, user });
+  const rows = found.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
+  return { from, to, by, rows, ...inAll(rows) };
+}
+
+/** The hour from which traffic counts in the running billing period; the first takes the hour it starts in. */
+function periodStart(account: Account, now: number): number {
+  const { start } = periodAt(account.start, now);
+  return start === account.start ? hourOf(start) : start;
+}
+
+/** The sums of some rows; never more than JSON can tell exactly. */
+function inAll(rows: Array<{ up: number; down: number }>) {
+  const up = safeBytes(rows.reduce((sum, row) => sum + row.up, 0));
+  const down = safeBytes(rows.reduce((sum, row) => sum + row.down, 0));
+  return { up, down, total: safeBytes(up + down) };
+}

@@ -1,0 +1,124 @@
+// /admin/status, /admin/maintenance and /admin/events: the network as a whole.
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { networkVersion } from '../../changes.ts';
+import type { Context } from '../../context.ts';
+import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
+import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { networkMarks } from '../../nodes/nodes.ts';
+import {
+  findOperator,
+  isInMaintenance,
+  networkStatus,
+  setMaintenance,
+} from '../../operators/operators.ts';
+import { operatorWrite } from './checks.ts';
+import { operatorRoute } from './route.ts';
+
+const Status = Strict({
+  version: Type.String({ description: 'Version of this server.' }),
+  now: Timestamp('The time of this server.'),
+  maintenance: Type.Boolean({ description: 'Whether /v0 answers 503 for maintenance.' }),
+  database: Strict({
+    engine: OneOf(['sqlite', 'postgres'], 'Which database it is.'),
+    schema: Integer('Number of the newest migration.'),
+    epoch: Type.String({
+      description: 'Names the history of revisions; a restore begins a new one.',
+    }),
+    revision: Integer('Number of the last change.'),
+    answers: Type.Boolean({ description: 'Always true: else this answer is a 503.' }),
+  }),
+  accounts: Integer('How many there are.'),
+  servers: Integer('How many there are.'),
+  nodes: Strict({
+    all: Integer('Nodes that joined and were not revoked.'),
+    live: Integer('Those heard of lately.'),
+    lagging: Integer('Those that have not applied every change that concerns their server.'),
+  }),
+  geoip: Type.Array(
+    Strict({
+      provider: Type.String({ description: 'Third-party geo-IP provider.' }),
+      file: Type.String({ description: 'Its file on this server.' }),
+      type: Type.String({ description: 'What the file calls itself.' }),
+      built_at: Timestamp('When the provider built it.'),
+      fault: Type.Union([Type.String(), Type.Null()], {
+        description: 'Why the last good one stays in use; null when all is well.',
+      }),
+    }),
+    { description: 'The geo-IP databases of this server.' },
+  ),
+});
+
+const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
+
+export function networkRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: network');
+
+  route(
+    'GET',
+    '/admin/status',
+    { summary: 'How the network and this server stand', answer: Status },
+    async () => {
+      const status = await networkStatus(ctx.db, ctx.clock.now());
+      return { ...status, geoip: ctx.geoip.files() };
+    },
+  );
+
+  route(
+    'GET',
+    '/admin/maintenance',
+    { summary: 'Whether the service is down for maintenance', answer: Maintenance },
+    async () => ({ on: await isInMaintenance(ctx.db) }),
+  );
+
+  route(
+    'PUT',
+    '/admin/maintenance',
+    {
+      summary: 'Turn maintenance on or off',
+      description: 'While it is on, every path under /v0 answers 503; nodes go on serving.',
+      body: Maintenance,
+      answer: Maintenance,
+    },
+    async (request) => {
+      const { on } = request.body;
+      await operatorWrite(ctx, request, (tx) => setMaintenance(tx, on));
+      return { on };
+    },
+  );
+
+  eventRoutes(app, ctx);
+}
+
+function eventRoutes(app: FastifyInstance, ctx: Context): void {
+  const streams = streamsOf(app, ctx);
+
+  app.get(
+    '/admin/events',
+    {
+      schema: {
+        summary: 'Hear when something has changed, as server-sent events',
+        description:
+          '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change.',
+        tags: ['Operator: network'],
+        response: {
+          200: Events('`{"network": REVISION, "revision": REVISION, "nodes": NUMBER}`'),
+          ...errors(400, 401, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { hash } = request.operator;
+      return sendEvents(streams, request, reply, {
+        topic: 'network',
+        read: async () => {
+          const { network } = await ctx.versions.current(networkVersion);
+          return { network, ...(await networkMarks(ctx.db)) };
+        },
+        pause_milliseconds: 500,
+        owners: [{ name: `operator ${hash}`, most: most_per_owner }],
+        holds: async () => (await findOperator(ctx.db, hash)) !== undefined,
+      });
+    },
+  );
+}

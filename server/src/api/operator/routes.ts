@@ -1,0 +1,32 @@
+// All routes of /admin that are not about the records of one account: those are in api/manage.
+import type { FastifyInstance } from 'fastify';
+import type { Context } from '../../context.ts';
+import { accountRoutes } from './accounts.ts';
+import { auditLogRoutes } from './audit.ts';
+import { claimRoutes } from './authlist.ts';
+import { addAdminChecks } from './checks.ts';
+import { explainRoutes } from './explain.ts';
+import { geoRoutes } from './geo.ts';
+import { inventoryRoutes } from './inventory.ts';
+import { networkRoutes } from './network.ts';
+import { nodeRoutes } from './nodes.ts';
+import { operatorTokenRoutes } from './operators.ts';
+import { portSchemeRoutes } from './port_schemes.ts';
+import { serverRoutes } from './servers.ts';
+import { networkUsageRoutes } from './usage.ts';
+
+export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
+  addAdminChecks(app, ctx);
+  networkRoutes(app, ctx);
+  auditLogRoutes(app, ctx);
+  operatorTokenRoutes(app, ctx);
+  accountRoutes(app, ctx);
+  networkUsageRoutes(app, ctx);
+  portSchemeRoutes(app, ctx);
+  serverRoutes(app, ctx);
+  inventoryRoutes(app, ctx);
+  geoRoutes(app, ctx);
+  nodeRoutes(app, ctx);
+  explainRoutes(app, ctx);
+  claimRoutes(app, ctx);
+}

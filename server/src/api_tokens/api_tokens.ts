@@ -1,0 +1,110 @@
+// API tokens: the credentials of programs that work on an account through /v0.
+import { audit } from '../audit.ts';
+import { bumpTokens, nextId } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { conflict, notFound } from '../errors.ts';
+import type { Secrets } from '../secrets.ts';
+import { newTokenText } from '../token_text.ts';
+import * as store from './store.ts';
+
+/**
+ * A token of an account: `ewa_…`, stored as a keyed hash and, where the operator's setting keeps tokens
+ * viewable, sealed. It may be read-only, and may expire.
+ */
+export type ApiToken = store.ApiTokenRow;
+export type { PrincipalRow } from './store.ts';
+export { findApiToken, listApiTokens, markTokensUsed, principalByHash } from './store.ts';
+
+/** One API token of an account. Errors: 404. */
+export async function requireApiToken(
+  db: Reader,
+  account_id: number,
+  id: number | undefined,
+): Promise<ApiToken> {
+  const token = id === undefined ? undefined : await store.findApiToken(db, account_id, id);
+  if (!token) throw notFound('The account has no API token of this id; it may have been revoked.');
+  return token;
+}
+
+/** Creates an API token; its text is shown here. Errors: 409 when the account has one of that name. */
+export async function createApiToken(
+  tx: Transaction,
+  secrets: Secrets,
+  viewable: boolean,
+  account: { id: number },
+  body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
+): Promise<{ token: ApiToken; text: string }> {
+  const others = await store.listApiTokens(tx, account.id);
+  if (others.some((other) => other.name === body.name)) {
+    throw conflict(`the account has an API token named ${JSON.stringify(body.name)} already.`, {
+      code: 'name_taken',
+      field: 'name',
+    });
+  }
+  const text = newTokenText('ewa_');
+  const id = await nextId(tx, account.id, 'api_tokens');
+  const token: ApiToken = {
+    account_id: account.id,
+    id,
+    name: body.name,
+    read_only: body.read_only ? 1 : 0,
+    hash: secrets.hashToken(text),
+    sealed: viewable ? secrets.seal(text, sealContext(account.id, id)) : null,
+    expiry: body.expiry ?? null,
+    created_at: tx.now,
+    last_used_at: null,
+  };
+  await store.insert(tx, token);
+  await bumpTokens(tx, account.id);
+  await audit(tx, {
+    account_id: account.id,
+    action: 'api_token.create',
+    target: `token/${id}`,
+    after: withoutSecrets(token),
+  });
+  return { token, text };
+}
+
+const sealContext = (account_id: number, id: number) => `api_token ${account_id} ${id}`;
+
+/** The fields of an API token that may be shown and logged. */
+export function withoutSecrets({ hash: _, sealed, ...shown }: ApiToken) {
+  return { ...shown, viewable: sealed !== null };
+}
+
+/** The text of an API token, audited. Errors: 404; 409 when the operator's setting made it view-once. */
+export async function viewApiToken(
+  tx: Transaction,
+  secrets: Secrets,
+  account: { id: number },
+  id: number | undefined,
+): Promise<string> {
+  const token = await requireApiToken(tx, account.id, id);
+  if (token.sealed === null)
+    throw conflict('This API token was shown once, when it was created, and is not kept.', {
+      code: 'not_viewable',
+    });
+  await audit(tx, {
+    account_id: account.id,
+    action: 'api_token.view',
+    target: `token/${token.id}`,
+  });
+  return secrets.unseal(token.sealed, sealContext(account.id, token.id));
+}
+
+/** Revokes an API token; requests that carry it get 401 from then on. Errors: 404. */
+export async function removeApiToken(
+  tx: Transaction,
+  account: { id: number },
+  id: number | undefined,
+): Promise<void> {
+  const token = await requireApiToken(tx, account.id, id);
+  await store.remove(tx, account.id, token.id);
+  await bumpTokens(tx, account.id);
+  await audit(tx, {
+    account_id: account.id,
+    action: 'api_token.remove',
+    target: `token/${token.id}`,
+    before: withoutSecrets(token),
+  });
+}

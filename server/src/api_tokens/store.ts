@@ -1,0 +1,81 @@
+// The SQL of API tokens.
+import type { Reader, Transaction } from '../db/database.ts';
+import type { Use } from '../last_used.ts';
+
+export interface ApiTokenRow {
+  account_id: number;
+  id: number;
+  name: string;
+  read_only: number;
+  /** The keyed hash of its text. */
+  hash: string;
+  /** Its text, sealed; null where it is shown once. */
+  sealed: string | null;
+  /** Null: it does not expire. */
+  expiry: number | null;
+  created_at: number;
+  last_used_at: number | null;
+}
+
+/** An API token with its account, and the versions as of the same moment. */
+export interface PrincipalRow {
+  account_id: number;
+  account_name: string;
+  token_id: number;
+  token_name: string;
+  read_only: number;
+  token_expiry: number | null;
+  contract_expiry: number;
+  suspended: number;
+  account_version: number;
+  contract_version: number;
+  usage_version: number;
+  network_version: number;
+  maintenance: number;
+}
+
+export function principalByHash(db: Reader, hash: string): Promise<PrincipalRow | undefined> {
+  return db.one(
+    `select a.id as account_id, a.name as account_name, t.id as token_id, t.name as token_name,
+       t.read_only, t.expiry as token_expiry, a.expiry as contract_expiry, a.suspended,
+       coalesce(v.revision, 0) as account_version, coalesce(v.contract_revision, 0) as contract_version,
+       coalesce(v.usage_revision, 0) as usage_version,
+       coalesce((select revision from versions where account_id = 0), 0) as network_version,
+       (select maintenance from network) as maintenance
+     from api_tokens t join accounts a on a.id = t.account_id
+     left join versions v on v.account_id = a.id where t.hash = $1`,
+    [hash],
+  );
+}
+
+export function listApiTokens(db: Reader, account_id: number): Promise<ApiTokenRow[]> {
+  return db.all('select * from api_tokens where account_id = $1 order by id', [account_id]);
+}
+
+export function findApiToken(
+  db: Reader,
+  account_id: number,
+  id: number,
+): Promise<ApiTokenRow | undefined> {
+  return db.one('select * from api_tokens where account_id = $1 and id = $2', [account_id, id]);
+}
+
+export function insert(tx: Transaction, row: ApiTokenRow): Promise<void> {
+  return tx.insertMany('api_tokens', [{ ...row }]);
+}
+
+export function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
+  return tx.run('delete from api_tokens where account_id = $1 and id = $2', [account_id, id]);
+}
+
+/** Stores when tokens were used, unless a later time is known. */
+export async function markTokensUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
+  await Promise.all(
+    uses.map(({ account_id, id, at }) =>
+      tx.run(
+        'update api_tokens set last_used_at = $3 where account_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)',
+        [account_id, id, at],
+      ),
+    ),
+  );
+}

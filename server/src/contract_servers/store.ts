@@ -1,0 +1,86 @@
+// The SQL of contract servers.
+import type { Reader, Transaction } from '../db/database.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
+import type { ExitIpRow, Server } from '../servers/servers.ts';
+
+export interface ContractServerRow {
+  account_id: number;
+  server_id: number;
+  /** Its own limit in each billing period; null: the network's alone. */
+  limit_bytes: number | null;
+  over_limit: number;
+  /** When `over_limit` is to be evaluated anew: the end of its billing period; 0 while it is not over. */
+  over_until: number;
+  added_at: number;
+  /** The change that told the server's nodes of this contract. */
+  revision: number;
+}
+
+const key = ['account_id', 'server_id'] as const;
+const changeable = ['limit_bytes', 'over_limit', 'over_until'] as const;
+
+/** The servers of a contract, with its own limit for each. */
+export function serversOfContract(
+  db: Reader,
+  account_id: number,
+): Promise<
+  Array<Server & { own_limit_bytes: number | null; server_over_limit: number; added_at: number }>
+> {
+  return db.all(
+    `select s.*, c.limit_bytes as own_limit_bytes, c.over_limit as server_over_limit, c.added_at
+     from contract_servers c join servers s on s.id = c.server_id
+     where c.account_id = $1 order by s.name`,
+    [account_id],
+  );
+}
+
+export function exitIpsOfContract(db: Reader, account_id: number): Promise<ExitIpRow[]> {
+  return db.all(
+    `select e.* from contract_servers c join exit_ips e on e.server_id = c.server_id
+     where c.account_id = $1 order by e.server_id, e.port_base`,
+    [account_id],
+  );
+}
+
+export function findContractServer(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+): Promise<ContractServerRow | undefined> {
+  return db.one('select * from contract_servers where account_id = $1 and server_id = $2', [
+    account_id,
+    server_id,
+  ]);
+}
+
+/** The accounts that have a server on their contract. */
+export function accountsOfServer(
+  db: Reader,
+  server_id: number,
+): Promise<Array<{ account_id: number }>> {
+  return db.all('select account_id from contract_servers where server_id = $1', [server_id]);
+}
+
+/** False when the server is on the contract already. */
+export function insert(tx: Transaction, row: ContractServerRow): Promise<boolean> {
+  return insertRow(tx, 'contract_servers', [...key, ...changeable, 'added_at', 'revision'], row);
+}
+
+export function update(tx: Transaction, row: ContractServerRow): Promise<number> {
+  return updateRow(tx, 'contract_servers', key, changeable, row);
+}
+
+export function remove(tx: Transaction, account_id: number, server_id: number): Promise<number> {
+  return tx.run('delete from contract_servers where account_id = $1 and server_id = $2', [
+    account_id,
+    server_id,
+  ]);
+}
+
+/** Contract servers over their own limit in a billing period that has ended. */
+export function overLimit(db: Reader, now: number, most: number): Promise<ContractServerRow[]> {
+  return db.all(
+    'select * from contract_servers where over_limit = 1 and over_until <= $1 order by over_until limit $2',
+    [now, most],
+  );
+}

@@ -1,0 +1,37 @@
+// Rows that are written whole: the statements that insert or change one, from the names of its columns.
+import type { Transaction, Value } from './database.ts';
+
+type Columns<R> = ReadonlyArray<keyof R & string>;
+
+const valuesOf = <R>(row: R, columns: Columns<R>) => columns.map((column) => row[column] as Value);
+
+/** Inserts a row; false, and nothing is written, when it would break a unique index. */
+export async function insertRow<R>(
+  tx: Transaction,
+  table: string,
+  columns: Columns<R>,
+  row: R,
+): Promise<boolean> {
+  const places = columns.map((_, at) => `$${at + 1}`);
+  const rows = await tx.put(
+    `insert into ${table} (${columns}) values (${places}) on conflict do nothing returning ${columns[0]}`,
+    valuesOf(row, columns),
+  );
+  return rows.length > 0;
+}
+
+/** Writes these columns of the row that has this key; answers how many rows it changed. */
+export function updateRow<R>(
+  tx: Transaction,
+  table: string,
+  key: Columns<R>,
+  columns: Columns<R>,
+  row: R,
+): Promise<number> {
+  const places = columns.map((column, at) => `${column} = $${at + 1}`);
+  const isKey = key.map((column, at) => `${column} = $${columns.length + at + 1}`);
+  return tx.run(
+    `update ${table} set ${places} where ${isKey.join(' and ')}`,
+    valuesOf(row, [...columns, ...key]),
+  );
+}

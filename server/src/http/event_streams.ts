@@ -1,0 +1,205 @@
+// Live pages: streams of server-sent events that tell a page that its records have changed, not how.
+import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { Type } from 'typebox';
+import type { Context } from '../context.ts';
+import { unavailable } from '../errors.ts';
+
+const heartbeat_seconds = 15;
+export const most_per_owner = 16;
+export const most_per_account = 64;
+const most_in_all = 1000;
+/** A page that has left so much unread is not there any more, or will read it all anew. */
+const mostUnreadBytes = 16 * 1024;
+
+/** The events of one stream, and who hears them. */
+export interface Watch {
+  /** Streams of one topic send the same data: it is read once for all of them. */
+  topic: string;
+  /** Reads the data of an event; it is sent, and sent again whenever it has changed. */
+  read: () => Promise<unknown>;
+  /** The least time between two events. */
+  pause_milliseconds: number;
+  /** The owners of the stream, and how many each may have: a user and the account, or an operator's token. */
+  owners: ReadonlyArray<{ name: string; most: number }>;
+  /** Whether its owner may still listen; asked again before each event, and at each heartbeat. */
+  holds: () => Promise<boolean>;
+}
+
+/** One open page. */
+class PageStream {
+  readonly watch: Watch;
+  readonly #response: ServerResponse;
+  #sent = '';
+
+  constructor(watch: Watch, response: ServerResponse) {
+    this.watch = watch;
+    this.#response = response;
+  }
+  /** Ends the stream of an owner who may not listen any more; answers whether it is open still. */
+  async stillHolds(): Promise<boolean> {
+    if (!(await this.watch.holds())) this.close();
+    return !this.#response.destroyed && !this.#response.writableEnded;
+  }
+  async send(data: string): Promise<void> {
+    if (data === this.#sent || !(await this.stillHolds())) return;
+    this.#sent = data;
+    this.#write(`event: change\ndata: ${data}\n\n`);
+  }
+  async beat(): Promise<void> {
+    if (await this.stillHolds()) this.#write(': keep\n\n');
+  }
+  #write(text: string): void {
+    if (this.#response.writableLength > mostUnreadBytes) this.#response.destroy();
+    else this.#response.write(text);
+  }
+  close(): void {
+    this.#response.end();
+  }
+}
+
+/** Streams that send the same data, woken together. */
+class Topic {
+  readonly streams = new Set<PageStream>();
+  readonly #read: Watch['read'];
+  readonly #pause_milliseconds: number;
+  readonly #log: Logger;
+  #isAwake = false;
+  #isSending = false;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ read, pause_milliseconds }: Watch, log: Logger) {
+    this.#read = read;
+    this.#pause_milliseconds = pause_milliseconds;
+    this.#log = log;
+  }
+  /** Looks now, or when the last look is long enough ago; all changes until then are one event. */
+  wake(): void {
+    this.#isAwake = true;
+    if (this.#isSending) return;
+    this.#isSending = true;
+    void this.#send();
+  }
+  async #send(): Promise<void> {
+    while (this.#isAwake) {
+      const since = performance.now() - this.#lookedAt;
+      if (since < this.#pause_milliseconds)
+        await pause(this.#pause_milliseconds - since, null, { ref: false });
+      this.#lookedAt = performance.now();
+      // Before it reads: a commit from here on wakes it again.
+      this.#isAwake = false;
+      try {
+        const data = JSON.stringify(await this.#read());
+        await Promise.all(Array.from(this.streams, (stream) => stream.send(data)));
+      } catch (error) {
+        // The next commit or heartbeat looks again.
+        this.#log.warn({ err: error }, 'a change was not sent to open pages');
+      }
+    }
+    this.#isSending = false;
+  }
+}
+
+export class EventStreams {
+  readonly #ctx: Context;
+  readonly #topics = new Map<string, Topic>();
+  readonly #stopListening: () => void;
+  readonly #heartbeat: NodeJS.Timeout;
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx;
+    this.#stopListening = ctx.db.listen(() => {
+      for (const topic of this.#topics.values()) topic.wake();
+    });
+    this.#heartbeat = setInterval(() => void this.beat(), heartbeat_seconds * 1000);
+    this.#heartbeat.unref();
+  }
+
+  /** How many streams are open. */
+  get size(): number {
+    return this.#all().length;
+  }
+
+  /** Errors: 503 when one of the owners, or all together, have too many open. */
+  rejectTooMany(owners: Watch['owners']): void {
+    const all = this.#all();
+    const isFull = ({ name, most }: Watch['owners'][number]) =>
+      all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= most;
+    if (all.length < most_in_all && !owners.some(isFull)) return;
+    throw unavailable('There are too many streams of events open; close some, or try later.', 5, {
+      code: 'too_many_streams',
+    });
+  }
+
+  /** Streams on a response whose head is written already. */
+  open(response: ServerResponse, watch: Watch): void {
+    // Gone before it was answered: nothing would ever take it off the list.
+    if (response.destroyed) return;
+    const stream = new PageStream(watch, response);
+    const topic = this.#topics.get(watch.topic) ?? new Topic(watch, this.#ctx.log);
+    this.#topics.set(watch.topic, topic);
+    topic.streams.add(stream);
+    response.on('close', () => {
+      topic.streams.delete(stream);
+      if (topic.streams.size === 0) this.#topics.delete(watch.topic);
+    });
+    topic.wake();
+  }
+
+  /** Lets every page know that the server is there, and ends the streams of those who may not listen any more. */
+  async beat(): Promise<void> {
+    try {
+      await Promise.all(this.#all().map((stream) => stream.beat()));
+      for (const topic of this.#topics.values()) topic.wake();
+    } catch (error) {
+      // They are asked again at the next beat: until then these streams tell nothing.
+      this.#ctx.log.warn({ err: error }, 'open pages were not checked for whether they may stay');
+    }
+  }
+
+  /** Ends all streams; pages connect again elsewhere, or when the server is back. */
+  close(): void {
+    this.#stopListening();
+    clearInterval(this.#heartbeat);
+    for (const stream of this.#all()) stream.close();
+  }
+
+  #all(): PageStream[] {
+    return Array.from(this.#topics.values()).flatMap((topic) => Array.from(topic.streams));
+  }
+}
+
+/** The streams of an app, ended when it closes. */
+export function streamsOf(app: FastifyInstance, ctx: Context): EventStreams {
+  const streams = new EventStreams(ctx);
+  app.addHook('preClose', async () => streams.close());
+  return streams;
+}
+
+/** Sends a stream as response. Errors: 503 when there are too many. */
+export function sendEvents(
+  streams: EventStreams,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  watch: Watch,
+): FastifyReply {
+  if (request.method === 'HEAD') return reply.type('text/event-stream').send();
+  streams.rejectTooMany(watch.owners);
+  reply.hijack();
+  reply.raw.setTimeout(0);
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream',
+    'x-accel-buffering': 'no',
+  });
+  reply.raw.flushHeaders();
+  streams.open(reply.raw, watch);
+  return reply;
+}
+
+export const Events = (data: string) =>
+  Type.String({
+    description: `\`change\` events, the first at once; their data is ${data}. A comment every ${heartbeat_seconds} seconds.`,
+  });

@@ -1,0 +1,102 @@
+// A route in few words: its schema from what it takes and answers, its response from what its handler returns.
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+} from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import { errors, NoContent } from './fields.ts';
+import { sendCreated, sendJson, sendNothing } from './responses.ts';
+
+/** What a route takes and answers, and how the API document tells of it. */
+export interface RouteFacts<
+  Params extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+> {
+  summary: string;
+  description?: string;
+  params?: Params;
+  body?: Body;
+  query?: Query;
+  /** The body of its response 200. Neither this nor `created`: 204. */
+  answer?: TSchema;
+  /** The body of its response 201. */
+  created?: TSchema;
+  /** Statuses of errors, beyond those that every route of its audience may answer. */
+  errors?: readonly number[];
+}
+
+export type RouteRequest<
+  Params extends TSchema,
+  Body extends TSchema,
+  Query extends TSchema,
+> = FastifyRequest<{ Params: Static<Params>; Body: Static<Body>; Querystring: Static<Query> }>;
+
+/** Returns what is sent: `undefined` 204, a `Created` 201, anything else 200. */
+export type RouteHandler<Params extends TSchema, Body extends TSchema, Query extends TSchema> = (
+  request: RouteRequest<Params, Body, Query>,
+  reply: FastifyReply,
+) => Promise<unknown>;
+
+class Created {
+  readonly location: string;
+  readonly value: unknown;
+
+  constructor(location: string, value: unknown) {
+    this.location = location;
+    this.value = value;
+  }
+}
+
+/** The response 201 of a handler: a new record, and where it is from now on. */
+export const created = (location: string, value: unknown) => new Created(location, value);
+
+/** Adds a route. `usual`: what holds for every route of its audience. */
+export function addRoute<
+  Params extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+>(
+  app: FastifyInstance,
+  method: HTTPMethods,
+  url: string,
+  usual: {
+    tags: readonly string[];
+    config?: FastifyContextConfig;
+    errors: readonly number[];
+    open?: true;
+  },
+  facts: RouteFacts<Params, Body, Query>,
+  handle: RouteHandler<Params, Body, Query>,
+): void {
+  const { summary, description, params, body, query, answer } = facts;
+  const statuses = new Set([...usual.errors, ...(facts.errors ?? [])]);
+  app.route({
+    method,
+    url,
+    config: usual.config ?? {},
+    schema: {
+      ...(usual.open ? { security: [] } : {}),
+      summary,
+      ...(description === undefined ? {} : { description }),
+      tags: [...usual.tags],
+      ...(params ? { params } : {}),
+      ...(body ? { body } : {}),
+      ...(query ? { querystring: query } : {}),
+      response: {
+        ...(answer ? { 200: answer } : {}),
+        ...(facts.created ? { 201: facts.created } : {}),
+        ...(answer || facts.created ? {} : { 204: NoContent }),
+        ...errors(...Array.from(statuses).sort()),
+      },
+    },
+    handler: async (request, reply) => {
+      const value = await handle(request as RouteRequest<Params, Body, Query>, reply);
+      if (value instanceof Created) return sendCreated(reply, value.location, value.value);
+      return value === undefined ? sendNothing(reply) : sendJson(reply, value);
+    },
+  });
+}

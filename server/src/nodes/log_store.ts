@@ -1,0 +1,158 @@
+// The SQL of the log of changes, as nodes follow it: by server, from a revision on.
+import type { LoggedChange } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface Position {
+  epoch: string;
+  revision: number;
+}
+
+/** Where the history of changes stands. */
+export async function networkPosition(db: Reader): Promise<Position> {
+  const row = await db.one<Position>('select epoch, revision from network');
+  if (!row) throw new Error('The database has no network row.');
+  return row;
+}
+
+/** The first revision that is still in the log; undefined when it is empty. */
+export async function oldestChange(db: Reader): Promise<number | undefined> {
+  const row = await db.one<{ revision: number }>(
+    'select revision from changes order by revision limit 1',
+  );
+  return row?.revision;
+}
+
+/** Whether more than so many changes come after a revision. */
+export async function hasMoreChanges(
+  db: Reader,
+  revision: number,
+  changes: number,
+): Promise<boolean> {
+  const row = await db.one(
+    'select revision from changes where revision > $1 order by revision limit 1 offset $2',
+    [revision, changes],
+  );
+  return row !== undefined;
+}
+
+export function changesAfter(db: Reader, revision: number, most: number): Promise<LoggedChange[]> {
+  return db.all('select * from changes where revision > $1 order by revision limit $2', [
+    revision,
+    most,
+  ]);
+}
+
+const concerns = `(server_id = $1 or (server_id is null and (account_id is null
+  or account_id in (select account_id from contract_servers where server_id = $1))))`;
+
+const onServer = 'select account_id from contract_servers where server_id = $1';
+
+/**
+ * The next changes in after < revision <= to that concern a server. A change of an account that has
+ * left the server since counts as the account's leaving: until the node hears of that it must not
+ * think that it has seen all before.
+ */
+export function changesOfServer(
+  db: Reader,
+  server_id: number,
+  after: number,
+  to: number,
+  most: number,
+): Promise<LoggedChange[]> {
+  return db.all(
+    `select revision, at, account_id, server_id, record_id,
+       case when server_id is null and account_id is not null and account_id not in (${onServer})
+         then 'account' else kind end as kind
+     from changes where revision > $2 and revision <= $3 and (server_id = $1
+       or (server_id is null and (account_id is null or account_id in (${onServer})
+         or account_id in (select account_id from changes
+           where server_id = $1 and kind = 'account' and revision > $2))))
+     order by revision limit $4`,
+    [server_id, after, to, most],
+  );
+}
+
+/** Accounts with entries for this server among the changes in from < revision <= to. */
+export function accountsChanged(
+  db: Reader,
+  server_id: number,
+  from: number,
+  to: number,
+): Promise<Array<{ account_id: number }>> {
+  return db.all(
+    `select distinct account_id from changes
+     where server_id = $1 and revision > $2 and revision <= $3 and account_id is not null`,
+    [server_id, from, to],
+  );
+}
+
+/** A statement takes no more values than this. */
+const mostPlaces = 1000;
+
+/** Those of the accounts that the server served lately: on the contract, or the log tells of them. */
+export async function served(
+  db: Reader,
+  server_id: number,
+  account_ids: number[],
+): Promise<Set<number>> {
+  const found = new Set<number>();
+  for (let at = 0; at < account_ids.length; at += mostPlaces) {
+    const ids = account_ids.slice(at, at + mostPlaces);
+    const places = ids.map((_, index) => `$${index + 2}`);
+    const rows = await db.all<{ id: number }>(
+      `select id from accounts a where id in (${places}) and (
+         exists (select 1 from contract_servers s where s.account_id = a.id and s.server_id = $1)
+         or exists (select 1 from changes c where c.account_id = a.id and c.server_id = $1))`,
+      [server_id, ...ids],
+    );
+    for (const { id } of rows) found.add(id);
+  }
+  return found;
+}
+
+/** The servers of these accounts, and those that they have left after a revision. */
+export function serversOfAccounts(
+  db: Reader,
+  account_ids: number[],
+  after: number,
+): Promise<Array<{ account_id: number; server_id: number; has_left: number }>> {
+  const places = account_ids.map((_, at) => `$${at + 2}`);
+  return db.all(
+    `select account_id, server_id, 0 as has_left from contract_servers
+       where account_id in (${places})
+     union
+     select account_id, server_id, 1 from changes c
+       where account_id in (${places}) and server_id is not null and kind = 'account'
+         and revision > $1 and not exists (select 1 from contract_servers s
+           where s.account_id = c.account_id and s.server_id = c.server_id)`,
+    [after, ...account_ids],
+  );
+}
+
+export function pruneChanges(tx: Transaction, older_than: number, most: number): Promise<number> {
+  return tx.run(
+    `delete from changes where revision in
+       (select revision from (select revision, at from changes order by revision limit $2) c where at < $1)`,
+    [older_than, most],
+  );
+}
+
+/**
+ * How many changes that concern a server come after a revision; questions are none. `most` stands for that many or more,
+ * and for a revision that lies more than `most` back in the whole log: no more of it is read.
+ */
+export async function nodeLag(
+  db: Reader,
+  server_id: number,
+  revision: number,
+  most: number,
+): Promise<number> {
+  const newest = (await networkPosition(db)).revision;
+  if (newest - revision > most) return most;
+  const row = await db.one<{ lag: number }>(
+    `select count(*) as lag from changes where revision > $2 and revision <= $3
+       and kind <> 'explain' and ${concerns}`,
+    [server_id, revision, newest],
+  );
+  return Number(row?.lag ?? 0);
+}

@@ -1,0 +1,96 @@
+// Port schemes: which ports of a server lead to its exit IPs, and with which service.
+import { audit } from '../audit.ts';
+import { bumpVersion, networkVersion, nextId } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { conflict, invalidField } from '../errors.ts';
+import * as store from './store.ts';
+
+/**
+ * A contract has one port scheme, a server listens on one or more. An exit IP is reached at a base of the
+ * scheme plus its own `port_base`, and with custom DNS at `override_offset` more.
+ */
+export interface PortScheme {
+  id: number;
+  name: string;
+  bases: Array<{ base: number; service: 'proxy' | 'proxy-https' }>;
+}
+
+/** The `port_base` of an exit IP is 0 to 499: above it are the ports with custom DNS. */
+export const override_offset = 500;
+export const ports_per_base = 1000;
+
+/** The default scheme: 10000 and 11000 plain, 12000 over TLS. */
+export const defaultBases: PortScheme['bases'] = [
+  { base: 10000, service: 'proxy' },
+  { base: 11000, service: 'proxy' },
+  { base: 12000, service: 'proxy-https' },
+];
+
+/** A port scheme as its row tells it. */
+export function toPortScheme({ bases, ...row }: store.PortSchemeRow): PortScheme {
+  return { ...row, bases: JSON.parse(bases) as PortScheme['bases'] };
+}
+
+/** All port schemes, in the order of their ids. */
+export async function listPortSchemes(db: Reader): Promise<PortScheme[]> {
+  return (await store.all(db)).map(toPortScheme);
+}
+
+/** A port scheme that the body's `field` names. Errors: 409 when there is none of that name. */
+export async function requirePortScheme(
+  db: Reader,
+  name: string,
+  field = 'port_scheme',
+): Promise<PortScheme> {
+  const row = await store.findByName(db, name);
+  if (!row)
+    throw conflict(`there is no port scheme named ${JSON.stringify(name)}.`, {
+      code: 'unknown_port_scheme',
+      field,
+    });
+  return toPortScheme(row);
+}
+
+/** Whether two lists of bases lead to a port in common. */
+export function sharePorts(one: PortScheme['bases'], other: PortScheme['bases']): boolean {
+  return one.some((a) => other.some((b) => Math.abs(a.base - b.base) < ports_per_base));
+}
+
+/** Why one server cannot listen on all of these schemes; undefined when it can. */
+export function sharedPortsFault(schemes: PortScheme[]): string | undefined {
+  for (const [at, one] of schemes.entries()) {
+    const other = schemes.slice(at + 1).find((later) => sharePorts(one.bases, later.bases));
+    if (other)
+      return `${one.name} and ${other.name} share ports, so that one server cannot have both.`;
+  }
+  return undefined;
+}
+
+/** Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken. */
+export async function createPortScheme(
+  tx: Transaction,
+  body: { name: string; bases: PortScheme['bases'] },
+): Promise<PortScheme> {
+  if (body.bases.some((base, at) => sharePorts([base], body.bases.slice(at + 1)))) {
+    throw invalidField(
+      'bases',
+      `two of them are less than ${ports_per_base} apart, so that they would share ports.`,
+    );
+  }
+  const id = await nextId(tx, 0, 'port_schemes');
+  const row = { id, name: body.name, bases: JSON.stringify(body.bases) };
+  if (!(await store.insert(tx, row))) {
+    throw conflict(`a port scheme named ${JSON.stringify(body.name)} exists already.`, {
+      code: 'name_taken',
+      field: 'name',
+    });
+  }
+  await bumpVersion(tx, networkVersion);
+  await audit(tx, {
+    account_id: null,
+    action: 'port_scheme.create',
+    target: body.name,
+    after: body,
+  });
+  return { id, ...body };
+}

@@ -1,0 +1,91 @@
+// Usage: every way to ask for a billing period tells the same bytes, also where it begins within an hour.
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { bumpVersion } from '../src/changes.ts';
+import { periodUsage, recordUsage, sumUsage } from '../src/usage/usage.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const hour = 3600;
+const day = 24 * hour;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.server('fra1');
+  });
+  afterAll(() => t.stop());
+
+  it('a report of the billing period adds up to the usage of the contract, whenever the period begins', async () => {
+    const start = t.now() - 40 * day - 17 * 60;
+    const built = await t.account('acme', { servers: ['fra1'], start, plan: 'p' });
+    const { id } = built.account;
+    const { period } = (await t.as(built).get('/contract')).body;
+    expect(period.start % hour).not.toBe(0);
+    await t.write(async (tx) => {
+      await bumpVersion(tx, id);
+      await recordUsage(
+        tx,
+        [-1, 0, 1, day].map((seconds, at) => ({
+          account_id: id,
+          server_id: 1,
+          user_id: 1,
+          hour: period.start + seconds,
+          up: 10 ** at,
+          down: 0,
+        })),
+        () => start,
+      );
+    });
+    expect((await t.as(built).get('/contract')).body.period.usage).toBe(1110);
+    const report = (await t.operator.get('/accounts/acme/usage?by=hour')).body;
+    expect(report).toMatchObject({ from: period.start, total: 1110 });
+    const begun = period.start - (period.start % hour);
+    expect(report.rows.map((row: { hour: number }) => row.hour)).toEqual([begun, begun + day]);
+    const before = `/accounts/acme/usage?by=hour&from=${begun}&to=${begun + hour}`;
+    expect((await t.operator.get(before)).body.rows).toEqual([
+      { hour: begun, up: 111, down: 0, total: 111 },
+    ]);
+  });
+
+  it('buckets and periods add up to the same, however the traffic falls', async () => {
+    const traffic = fc.array(
+      fc.record({
+        hour: fc.integer({ min: 0, max: 100 * day }),
+        up: fc.nat(1000),
+        down: fc.nat(1000),
+        user_id: fc.integer({ min: 1, max: 2 }),
+      }),
+      { minLength: 1, maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(traffic, fc.nat(30 * day), async (rows, offset) => {
+        const start = t.now() - 100 * day - offset;
+        const { account } = await t.account(`any${++names}`, { start });
+        const buckets = rows.map((row) => ({
+          ...row,
+          hour: start + row.hour,
+          account_id: account.id,
+          server_id: 1,
+        }));
+        await t.write((tx) => recordUsage(tx, buckets, () => start));
+        const { db } = t.running.ctx;
+        const periods = await db.all<{ period_start: number }>(
+          'select distinct period_start from usage_periods where account_id = $1 order by period_start',
+          [account.id],
+        );
+        for (const [at, { period_start }] of periods.entries()) {
+          const end = periods[at + 1]?.period_start ?? Number.MAX_SAFE_INTEGER;
+          const { total } = await periodUsage(db, account.id, period_start);
+          const sums = await sumUsage(db, account.id, period_start, end, 'hour');
+          expect(sums.reduce((sum, { up, down }) => sum + up + down, 0)).toBe(total);
+          expect(sums.every(({ key }) => Number(key) % hour === 0)).toBe(true);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
