@@ -65,7 +65,6 @@ export const errorCodes = [
   'too_many_streams',
   'maintenance',
   'idempotency_mismatch',
-  // Nodes.
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
