@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests in a real browser. CI installs one; a machine without any runs the rest, and is told. */
 const browser = ['test/**/*.e2e.test.ts'];
@@ -30,6 +31,29 @@ const slow = [
 
 const repository = ['test/tidy.test.ts'];
 
+/** The files that take longest. They begin first, so that no core is idle while the last of them runs. */
+const longest = [
+  'test/simulation.test.ts',
+  'server/test/durability.test.ts',
+  'test/system_embedded.test.ts',
+  'test/model.test.ts',
+  'test/fuzz.test.ts',
+  'test/old_agent.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const rank = ({ moduleId }: TestSpecification) =>
+      longest.findIndex((path) => moduleId.endsWith(`/${path}`));
+    const isLong = (file: TestSpecification) => rank(file) >= 0;
+    return [
+      ...sorted.filter(isLong).sort((one, other) => rank(one) - rank(other)),
+      ...sorted.filter((file) => !isLong(file)),
+    ];
+  }
+}
+
 export default defineConfig(({ mode }) => {
   const isQuick = mode === 'quick';
   const leftOut = [
@@ -44,6 +68,7 @@ export default defineConfig(({ mode }) => {
       reporters: ['default'],
       // A focused test would silently leave out the others.
       allowOnly: false,
+      sequence: { sequencer: LongestFirst },
       projects: [
         // The rules of the repository read files only: no database is started for them.
         project('repository', { include: repository }),
@@ -52,7 +77,7 @@ export default defineConfig(({ mode }) => {
           include: ['agent/test/**/*.test.ts'],
           exclude: [...squid, ...leftOut],
         }),
-        // What the console works out in the browser needs neither a browser nor a database.
+        // The console's own logic needs neither a browser nor a database.
         project('console', { include: ['console/test/**/*.test.ts'] }),
         // The client's tests start the server on SQLite.
         project('client', { include: ['client/test/**/*.test.ts'], exclude: leftOut }),

@@ -69,7 +69,7 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
       .filter({ hasText: /suspended/i })
       .waitFor();
     await visit.page.keyboard.press('Escape');
-    // What would change records stays where it is, says why it cannot, and does nothing.
+    // Controls that would change records stay where they are, say why they cannot, and do nothing.
     const add = visit.button('Add an address').first();
     expect(await add.getAttribute('title')).toContain('suspended');
     await add.press('Enter');

@@ -65,7 +65,7 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
     expect(await grace.menu()).not.toContain('Custom DNS');
     await visit.row('Grace Hopper').getByText('1 open session').waitFor();
 
-    // What an admin changes shows there without signing in again.
+    // A change by an admin shows there without signing in again.
     await more('grace', 'Change');
     await visit.field('proxy').uncheck();
     await visit.button('Save').click();
@@ -195,7 +195,7 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
         (await sentences.allTextContents()).every((one) => one.includes('API token')),
       )
       .toBe(true);
-    // What others do appears by itself.
+    // The actions of others appear by themselves.
     await visit.field('Kind').selectOption('');
     const entry = {
       ip: '198.51.100.77',

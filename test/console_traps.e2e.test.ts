@@ -50,7 +50,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
     ['on another host', () => `http://other.example:${port()}`],
   ];
 
-  /** What an attacker would change: anything that the account or the server records. */
+  /** The things that an attacker would change: anything that the account or the server records. */
   async function state(): Promise<string> {
     const { operator } = t;
     const parts = await Promise.all(
@@ -236,7 +236,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
   });
 
   test('of another host never sent the session’s cookie; one on another port of this machine is refused with it', async () => {
-    /** What really goes out with a change that a page of this origin asks for, and how it is answered. */
+    /** The request that really goes out with a change that a page of this origin asks for, and its response. */
     const attempt = async (origin: string) => {
       const page = await lure(origin);
       const wire = await victim.context.newCDPSession(page);

@@ -90,7 +90,7 @@ export class ServerProcess {
     return server;
   }
 
-  /** What it logged so far. */
+  /** The lines that it logged so far. */
   get log(): LogLine[] {
     return this.stdout
       .split('\n')

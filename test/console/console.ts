@@ -130,7 +130,7 @@ export class Console {
     if (status !== 201) throw new Error(text);
   }
 
-  /** What a line with curl prints that was copied from a page. The demo's ports here are not the usual ones. */
+  /** The output of a line with curl that was copied from a page. The demo's ports here are not the usual ones. */
   async curl(line: string): Promise<string> {
     const { port } = this.facts.proxy;
     const moved = line.replace(

@@ -3,7 +3,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { expect } from 'vitest';
 import type { Visit } from './visit.ts';
 
-/** What axe finds wrong with what is shown now, in light and dark. */
+/** The faults that axe finds in the page as it is now, in light and dark. */
 export async function faultsByAxe(visit: Visit): Promise<string[]> {
   const faults: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {

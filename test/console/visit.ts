@@ -22,7 +22,7 @@ export class Visit {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly origin: string;
-  /** What should not have happened, in words. */
+  /** Events that should not have happened, in words. */
   readonly complaints: string[] = [];
   /** The server is away: its browser may say that it cannot be reached. */
   mayBeUnreachable = false;
@@ -119,7 +119,7 @@ export class Visit {
     await this.page.getByText(text).first().waitFor();
   }
 
-  /** What stands beside the field as wrong. */
+  /** The fault that is told beside the field. */
   async faultOf(label: string): Promise<string> {
     const field = this.field(label);
     await this.page.locator('[aria-invalid="true"]').first().waitFor();
