@@ -20,13 +20,13 @@ const hasTerminal =
   process.env.CI !== undefined ||
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
 
-/** Tests that start processes or take their time, which `npm run test:quick` leaves to `npm test`. */
+/** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
   '**/test/{cli,cli_run,package}.test.ts',
-  'agent/test/{replica,store_crash}.test.ts',
+  'agent/test/{decide,policy,replica,store_crash}.test.ts',
   'client/test/examples.test.ts',
-  'server/test/{console_late_body,doors,durability,faults,nodes_pace}.test.ts',
-  'server/test/{secrets,sign_in_cli,start}.test.ts',
+  'server/test/{caching,console_flags,console_late_body,doors,durability}.test.ts',
+  'server/test/{faults,nodes_pace,secrets,sign_in_cli,start}.test.ts',
 ];
 
 const repository = ['test/tidy.test.ts'];
