@@ -96,5 +96,5 @@ test('an agent of before this change keeps working with a new server', async () 
   const { node } = await agent.status();
   await control.do('DELETE', `/nodes/${node}`);
   await agent.until(({ state }) => state === 'revoked', revoked_seconds);
-  await expect(decisionFor(first.ip)).rejects.toThrow('ECONNREFUSED');
+  await until(async () => (await decisionFor(first.ip).catch(String)).includes('ECONNREFUSED'));
 }, 240_000);

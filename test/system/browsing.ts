@@ -111,7 +111,7 @@ export function browsingTests(engine: EngineName): void {
         },
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(20_000);
       return page;
     }
 
