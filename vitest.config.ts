@@ -121,7 +121,7 @@ function project(name: string, own: object) {
     // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
     maxWorkers: 3,
     testTimeout: 30_000,
-    hookTimeout: 30_000,
+    hookTimeout: 90_000,
   } as const;
   return { test: { ...shared, name, ...own } };
 }
