@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests in a real browser. CI installs one; a machine without any runs the rest, and is told. */
 const browser = ['test/**/*.e2e.test.ts'];
@@ -19,16 +20,39 @@ const hasTerminal =
   process.env.CI !== undefined ||
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
 
-/** Tests that start processes or take their time, which `npm run test:quick` leaves to `npm test`. */
+/** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
   '**/test/{cli,cli_run,package}.test.ts',
-  'agent/test/{replica,store_crash}.test.ts',
+  'agent/test/{decide,policy,replica,store_crash}.test.ts',
   'client/test/examples.test.ts',
-  'server/test/{console_late_body,doors,durability,faults,nodes_pace}.test.ts',
-  'server/test/{secrets,sign_in_cli,start}.test.ts',
+  'server/test/{caching,console_flags,console_late_body,doors,durability}.test.ts',
+  'server/test/{faults,nodes_pace,secrets,sign_in_cli,start}.test.ts',
 ];
 
 const repository = ['test/tidy.test.ts'];
+
+/** The files that take longest. They begin first, so that no core is idle while the last of them runs. */
+const longest = [
+  'test/simulation.test.ts',
+  'server/test/durability.test.ts',
+  'test/system_embedded.test.ts',
+  'test/model.test.ts',
+  'test/fuzz.test.ts',
+  'test/old_agent.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const rank = ({ moduleId }: TestSpecification) =>
+      longest.findIndex((path) => moduleId.endsWith(`/${path}`));
+    const isLong = (file: TestSpecification) => rank(file) >= 0;
+    return [
+      ...sorted.filter(isLong).sort((one, other) => rank(one) - rank(other)),
+      ...sorted.filter((file) => !isLong(file)),
+    ];
+  }
+}
 
 export default defineConfig(({ mode }) => {
   const isQuick = mode === 'quick';
@@ -44,6 +68,7 @@ export default defineConfig(({ mode }) => {
       reporters: ['default'],
       // A focused test would silently leave out the others.
       allowOnly: false,
+      sequence: { sequencer: LongestFirst },
       projects: [
         // The rules of the repository read files only: no database is started for them.
         project('repository', { include: repository }),
@@ -52,7 +77,7 @@ export default defineConfig(({ mode }) => {
           include: ['agent/test/**/*.test.ts'],
           exclude: [...squid, ...leftOut],
         }),
-        // What the console works out in the browser needs neither a browser nor a database.
+        // The console's own logic needs neither a browser nor a database.
         project('console', { include: ['console/test/**/*.test.ts'] }),
         // The client's tests start the server on SQLite.
         project('client', { include: ['client/test/**/*.test.ts'], exclude: leftOut }),
@@ -96,7 +121,7 @@ function project(name: string, own: object) {
     // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
     maxWorkers: 3,
     testTimeout: 30_000,
-    hookTimeout: 30_000,
+    hookTimeout: 90_000,
   } as const;
   return { test: { ...shared, name, ...own } };
 }

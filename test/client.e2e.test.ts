@@ -58,7 +58,7 @@ describe('the client library in a browser', { timeout: 90_000 }, () => {
     site = await startSite(folder, t.base_url);
     browser = await connectBrowser();
     page = await browser.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(20_000);
     // By a name, for browsers take an address of this machine for as secure as TLS.
     await page.goto(`http://page.example:${(site.address() as AddressInfo).port}/`);
   }, 90_000);

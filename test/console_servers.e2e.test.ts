@@ -30,7 +30,7 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
     expect(Number(await meter.getAttribute('aria-valuenow'))).toBe(Math.round(100 * share));
     await period.getByRole('img', { name: /^Usage by day\./ }).waitFor();
     const attention = visit.page.getByRole('region', { name: 'What needs attention' });
-    // Whoever came by a link has no password yet.
+    // A user who came by a link has no password yet.
     await attention.getByText('You have no password yet').waitFor();
     await visit.page
       .getByRole('region', { name: 'Contract' })

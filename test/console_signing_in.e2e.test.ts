@@ -26,7 +26,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     await visit.open(link.replace(t.facts.base_url, ''));
     await visit.heading('Overview').waitFor();
     await visit.sees(`${user} of ${account}`);
-    // Whoever looks at the address, or goes back, finds no code.
+    // The address and the history hold no code.
     expect(visit.page.url()).toBe(`${t.facts.base_url}/#/`);
 
     const other = await t.visit();

@@ -1,4 +1,4 @@
-// What `npm start` runs, as a process: the demo's server and its node, and what it tells of itself.
+// The demo that `npm start` runs, as a process: its server and its node, and the facts that it writes about itself.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-/** What the demo writes into demo.json. */
+/** The contents of demo.json, which the demo writes. */
 export interface Facts {
   base_url: string;
   admin_url: string;

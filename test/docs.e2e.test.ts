@@ -23,7 +23,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
     account = await t.account('acme', { servers: ['fra1'] });
     browser = await connectBrowser();
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(20_000);
     page.on('request', (request) => asked.push(request.url()));
     page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
     page.on('console', (message) => {

@@ -195,7 +195,7 @@ function withoutOperatorsView(target: string, received: Received): Received {
   };
 }
 
-/** What the network under test knows, and some that it does not. */
+/** Values that the network under test knows, and some that it does not. */
 function wordsOf(now: number): Words {
   const good = [now + 7200, now + 50_000, now + 90_000, now + 2_000_000];
   const times = [

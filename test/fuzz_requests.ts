@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Document, Operation, Parameter, Schema } from '../scripts/openapi/shapes.ts';
 import { followReferences } from './contract_checker.ts';
 
-/** Who calls; `none` and `broken` are nobody. */
+/** The principal that calls; `none` and `broken` are not authenticated. */
 export type CallerName =
   | 'current'
   | 'earlier'

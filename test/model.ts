@@ -3,7 +3,7 @@
 export type Variant = 'current' | 'earlier';
 export type ListName = 'authlist' | 'overrides';
 
-/** What one call must answer: `body` is left out where only the status is promised. */
+/** The response that one call must get: `body` is left out where only the status is promised. */
 export interface Expected {
   status: number;
   body?: unknown;
@@ -79,7 +79,7 @@ export interface Server {
   title: string;
   ip: string;
   nodes: Node[];
-  /** What all its counted nodes have applied, as last heard. */
+  /** The revision that all its counted nodes have applied, as last heard. */
   applied: number;
 }
 
@@ -116,7 +116,7 @@ export class Model {
 
   // ---- What happens beside calls --------------------------------------------------------
 
-  /** What the jobs do: the nodes are told of ends, lost ones no longer count, old entries go. */
+  /** The work of the jobs: the nodes are told of ends, lost ones no longer count, old entries go. */
   sweep(): void {
     for (const account of this.accounts) {
       for (const one of account.overrides) {
@@ -152,7 +152,7 @@ export class Model {
   // ---- Calls ----------------------------------------------------------------------------
 
   /**
-   * What a call must answer. `givenId` is the id that a created entry was given: any above all ids
+   * The response that a call must get. `givenId` is the id that a created entry was given: any above all ids
    * of its list will do, since refused requests may use one up.
    */
   call(account: Account, call: Call, givenId = 0): Expected {

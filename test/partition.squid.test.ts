@@ -83,7 +83,7 @@ async function addMember(island: Island, { cut, engine }: (typeof kinds)[0]): Pr
   const credentials = await counted.credentials();
   const target = `${island.client_ip}:${origin.tunnel_port}`;
   const page = `http://${island.client_ip}:${origin.http_port}/10`;
-  const judged = async (from: string) => {
+  const decisionFor = async (from: string) => {
     const { status, reason } = await ask(through(place, from), 'GET', page);
     return reason === undefined ? `${status}` : `${status} ${reason}`;
   };
@@ -93,8 +93,8 @@ async function addMember(island: Island, { cut, engine }: (typeof kinds)[0]): Pr
   tally.addWhole({ up: steady.sent, down: steady.received });
   members.push({
     ...{ cut, island, server, agent },
-    early: () => judged(island.client_ip),
-    late: () => judged(island.late_client_ip),
+    early: () => decisionFor(island.client_ip),
+    late: () => decisionFor(island.late_client_ip),
     async transfer() {
       const before = { up: steady.sent, down: steady.received };
       await steady.transfer(50_000, 70_000);
@@ -157,7 +157,7 @@ test('nodes that are cut off serve on by what they know, notice it, and are one 
   console.log(`noticed after: ${noticed.join(', ')}`);
   await until(async () => (await nodes()).every(({ live }) => !live), silence_seconds);
   expect(await each(({ early }) => early())).toEqual(['200', '200', '200']);
-  // What is sent before the first answer is missed may still reach the one that cannot be heard.
+  // Changes that are sent before the first answer is missed may still reach the node that cannot be heard.
   const deaf = members.filter(({ cut }) => cut !== 'nothing goes out');
   for (const { late } of deaf) expect(await late()).toBe('407 unknown_address');
   await each(({ transfer }) => transfer());

@@ -1,4 +1,4 @@
-// Who sends requests to the server under test: a caller with its headers, and a browser with its cookies.
+// Clients of the server under test: a caller with its headers, and a browser with its cookies.
 
 /** An answer, with its body read as JSON where there is one. */
 export interface Answer {

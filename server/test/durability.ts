@@ -12,12 +12,12 @@ type List = 'ip-authlist' | 'overrides';
 interface Entry {
   list: List;
   id: number;
-  /** What names it in its list for ever: the address, or the hostname. */
+  /** The name of an entry in its list for ever: the address, or the hostname. */
   name: string;
   expiry: number;
 }
 
-/** What a client asked for and has no answer to. */
+/** A request that has no response yet. */
 type Asked =
   | { what: 'create'; list: List; name: string; expiry: number; key: string | undefined }
   | { what: 'change'; entry: Entry; expiry: number }
@@ -25,7 +25,7 @@ type Asked =
   | { what: 'token' }
   | { what: 'usage'; seq: number; bytes: number };
 
-/** What the crashes have shown. */
+/** The outcome of the crashes. */
 export interface Verdict {
   /** Acknowledged and not there. */
   lost: string[];
@@ -239,7 +239,7 @@ class Reporter {
 
   async run(server: ServerProcess, running: () => boolean): Promise<void> {
     const caller = new Caller(server.node_url, { authorization: `Bearer ${this.#token}` });
-    // What has no answer is sent again; it must count once.
+    // A report without a response is sent again; it must count once.
     let batch = this.#asked;
     while (running()) {
       batch ??= { seq: ++this.#seq, bytes: this.#random.between(1, 1_000_000) };

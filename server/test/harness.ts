@@ -35,7 +35,7 @@ export function basic(token: string, variant: 'current' | 'earlier' = 'current')
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
 
-/** What hashing a password costs in the real server. Here it is made cheap: people sign in by the hundred. */
+/** The cost of hashing a password in the real server. Here it is made cheap: people sign in by the hundred. */
 export const realCost = { ...cost };
 Object.assign(cost, { log2_n: 8, p: 1 });
 

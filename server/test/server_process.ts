@@ -10,7 +10,7 @@ import { Caller } from './harness.ts';
 import { until } from './waiting.ts';
 
 const program = fileURLToPath(new URL('serve.ts', import.meta.url));
-const start_milliseconds = 20_000;
+const start_milliseconds = 60_000;
 
 /** How a process ended, and what it said. */
 export interface Ended {
@@ -90,7 +90,7 @@ export class ServerProcess {
     return server;
   }
 
-  /** What it logged so far. */
+  /** The lines that it logged so far. */
   get log(): LogLine[] {
     return this.stdout
       .split('\n')

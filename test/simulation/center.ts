@@ -46,7 +46,7 @@ export interface Joined {
   token: string;
 }
 
-/** What every simulation starts from, made once: the network, its nodes, the accounts. */
+/** The start of every simulation, made once: the network, its nodes, the accounts. */
 export interface Beginning {
   dir: string;
   file: string;
@@ -181,7 +181,7 @@ export class Center implements Door {
     if (this.isUp) void this.#feed.beat();
   }
 
-  /** What happens by itself, as one group. */
+  /** The jobs that are due, as one group. */
   runJobs(): void {
     if (!this.isUp) return;
     const { config } = this.#ctx;

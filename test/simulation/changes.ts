@@ -1,4 +1,4 @@
-// What account holders and operators do: random changes by the verbs of the rooms.
+// The actions of account holders and operators: random changes by the verbs of the modules.
 import {
   type AccountChanges,
   changeAccount,

@@ -19,7 +19,7 @@ export interface Exchange {
   user: number;
   up: number;
   down: number;
-  /** What the meter was told. */
+  /** The bytes that the meter was told. */
   told: { up: number; down: number };
 }
 
@@ -40,7 +40,7 @@ export class SimulatedEngine {
   #sessions = new Sessions();
   readonly #exchanges = new Map<string, Exchange>();
   #connections = 0;
-  /** What is over, as a log on disk would tell it; and what the meter was told before it was over. */
+  /** Connections that are over, as a log on disk would tell them; and the bytes that the meter was told before. */
   readonly #log: Array<Finished & Pick<Exchange, 'told'>> = [];
   /** Lines of the log that the meter was told. */
   #told = 0;
@@ -126,7 +126,7 @@ export class SimulatedEngine {
     return { finished, open, cursor: this.#log.length };
   }
 
-  /** What the meter was told, to be put back when it forgot it. */
+  /** The bytes that the meter was told, to be put back when it forgot them. */
   rememberTold(): () => void {
     const before = this.#told;
     const exchanges = Array.from(this.#exchanges.values(), (one) => ({ one, told: one.told }));

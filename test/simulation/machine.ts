@@ -59,7 +59,7 @@ export class Machine implements Owner {
   readonly #options: MachineOptions;
   #agent: Agent | undefined;
   #isOff = false;
-  /** What its agent claimed last to have applied, as far as its disk cannot have lost it. */
+  /** The position that its agent claimed last to have applied, as far as its disk cannot have lost it. */
   claimed: Position | undefined;
   /** Whether the control plane knows that, since the machine lost its memory. */
   isHeard = true;
@@ -164,7 +164,7 @@ export class Machine implements Owner {
     await this.kill();
   }
 
-  /** It does nothing any more, from here on. What it had written is there. */
+  /** It does nothing any more, from here on. The files that it had written are there. */
   async kill(): Promise<void> {
     const agent = this.#agent;
     if (!agent) return;

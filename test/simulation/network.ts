@@ -8,7 +8,7 @@ import type { Batch } from '../../agent/src/usage/journal_state.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
-/** What the control plane does for a node; a ApiError when it does not. */
+/** The requests that the control plane takes from a node; an error when it rejects one. */
 export interface Door {
   readonly isUp: boolean;
   snapshot(token: string, response: Response): Promise<void>;
@@ -33,7 +33,7 @@ export interface LineOptions {
   onContact: () => void;
 }
 
-/** What lies between: its state, and all connections over it. */
+/** The line between a node and its control plane: its state, and all connections over it. */
 export class Line {
   readonly options: LineOptions;
   isCut = false;
@@ -42,7 +42,7 @@ export class Line {
   answersLost = 0;
   slowest_seconds = 0.05;
   readonly #connections = new Set<Connection>();
-  /** What the agent sends while it is not certain that it lives on. */
+  /** Requests that the agent sends while it is not certain that it lives on. */
   #held: Array<() => void> | undefined;
 
   constructor(options: LineOptions) {
@@ -270,7 +270,7 @@ export class Connection {
   }
 }
 
-/** What arrived, for the one who reads it. */
+/** The bytes that arrived, for their reader. */
 export class Inbox implements AsyncIterable<Uint8Array> {
   readonly #pieces: Uint8Array[] = [];
   #end: { error: Error | undefined } | undefined;
@@ -356,7 +356,7 @@ export class Wire implements ControlPlane {
     throw new Error('there are no questions in the simulation');
   }
 
-  /** The process is gone, and its sockets with it. What waits must end, so that it lets go of its files. */
+  /** The process is gone, and its sockets with it. Calls that wait must end, so that they let go of their files. */
   die(): void {
     const killed = new ControlError('the agent was killed');
     for (const reject of this.#waiting) reject(killed);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../agent/src/clock.ts';
 
-/** Whose step something is: an owner may crash in the midst of it. */
+/** The owner of a step: it may crash in the midst of it. */
 export interface Owner {
   readonly name: string;
 }
@@ -22,7 +22,7 @@ export interface Happening {
 export class Scheduler {
   /** Epoch seconds, with fractions. */
   time = 1_800_000_000;
-  /** What must not happen, and did, where nobody could throw it. */
+  /** A fault that came up where no caller could have caught it. */
   fault: Error | undefined;
   #planned = 0;
   /** A heap: the next is the first. */
@@ -134,7 +134,7 @@ export async function settled(): Promise<void> {
 
 const lastLines = 300;
 
-/** What happened, as lines; the same seed must give the same ones. */
+/** The history as lines; the same seed must give the same ones. */
 export class Trace {
   readonly #scheduler: Scheduler;
   readonly #hash = createHash('sha256');

@@ -46,7 +46,7 @@ export class Simulation {
   readonly #life_seconds: number;
   readonly #watch: Watch;
   #isOver = false;
-  /** What an action does that takes longer than its call. */
+  /** The part of an action that takes longer than its call. */
   #doing: Promise<unknown> = Promise.resolve();
 
   constructor(seed: number, beginning: Beginning, dir: string) {
@@ -370,7 +370,7 @@ export class Simulation {
     for (let fault: string | undefined = 'it did not begin'; fault; ) {
       if (this.#scheduler.time > until) throw new Violation(`after the healing: ${fault}`);
       while (this.#scheduler.time < looksAt) await this.#step();
-      // What was planned before may have come in between.
+      // An event that was planned before may have come in between.
       await heal();
       looksAt += 4;
       fault = await this.#watch.unhealed();

@@ -1,4 +1,4 @@
-// What the control plane has said at each revision, as its tables had it; and whether a node abides by it.
+// The records of each revision, as the control plane's tables had them; and whether a node abides by them.
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decide.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
@@ -15,7 +15,7 @@ interface Version {
 /** The versions of each record of one server in one history. */
 type History = Map<string, Version[]>;
 
-/** What is certain of a node's knowledge. */
+/** The part of a node's knowledge that is certain. */
 interface Known {
   held: Position;
   claimed: Position | undefined;
@@ -66,7 +66,7 @@ export class Truth {
     }
   }
 
-  /** What is wrong with what a node holds that has applied `claimed` at least, if anything. */
+  /** The fault in the records of a node that has applied `claimed` at least, if there is one. */
   faultOf(
     server_id: number,
     policy: Policy,
@@ -133,7 +133,7 @@ export class Truth {
     });
   }
 
-  /** What an oracle says for each combination of versions that matter. */
+  /** The decisions of an oracle for each combination of versions that matter. */
   #combine(
     server_id: number,
     request: ProxyRequest,
@@ -186,7 +186,7 @@ function sinceOf(held: Position, claimed: Position | undefined): number {
 }
 
 /**
- * What a record was at some time since a revision. Of an account that was taken off the server
+ * The values that a record had since a revision. Of an account that was taken off the server
  * since then its node is told nothing but that, and it may hold any older state until it hears so.
  */
 function possible(history: History, key: string, since: number): Version[] {

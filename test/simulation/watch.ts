@@ -1,4 +1,4 @@
-// What must always be, looked at after each step; and what must be when all is healed.
+// The invariants: those that are checked after each step, and those that hold when all is healed.
 import { isDeepStrictEqual } from 'node:util';
 import type { ProxyRequest } from '../../agent/src/policy/decide.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
@@ -58,7 +58,7 @@ export class Watch {
     await this.#checkCounted();
   }
 
-  /** What a node holds is what the control plane said, at the revision that it claimed or later. */
+  /** A node holds the records that the control plane said, at the revision that it claimed or later. */
   checkHeld({ name, joined, engine, claimed, heard_at }: Machine): void {
     const { policy, position: held } = engine;
     if (!policy || !held) return;
@@ -75,11 +75,11 @@ export class Watch {
       throw new Violation(`${name} claims ${claimed.revision} and holds ${held.revision}`);
   }
 
-  /** What was applied is in force for connections that were open before. */
+  /** Applied records are in force for connections that were open before. */
   checkClosed({ name, joined, engine, claimed }: Machine): void {
     const { policy, position: held } = engine;
     if (!policy || !held) return;
-    // What time ends may be noticed a second later.
+    // The end of an expiry may be noticed a second later.
     const now = this.#watched.scheduler.now() - 1;
     const about = { held, claimed, heard_at: policy.heard_at };
     for (const [connection, exchange] of engine.exchanges) {
@@ -112,7 +112,7 @@ export class Watch {
     }
   }
 
-  /** What the account is told to be active is so at every live node. */
+  /** An entry that the account is told to be active is in force at every live node. */
   async #checkActive(): Promise<void> {
     const { db } = this.#watched.center;
     const now = this.#watched.scheduler.now();
@@ -175,7 +175,7 @@ export class Watch {
 
   // ---- When all is healed -------------------------------------------------------------------
 
-  /** What is not yet as it should be. */
+  /** The first thing that is not yet as it should be. */
   async unhealed(): Promise<string | undefined> {
     const { db } = this.#watched.center;
     const now = this.#watched.scheduler.now();
@@ -207,7 +207,7 @@ export class Watch {
     return undefined;
   }
 
-  /** What a snapshot would hold of the accounts. */
+  /** The records of the accounts that a snapshot would hold. */
   async #recordsOf(server_id: number, now: number): Promise<NodeRecord[]> {
     const { db } = this.#watched.center;
     const records: unknown[] = [];
@@ -218,7 +218,7 @@ export class Watch {
     return records as NodeRecord[];
   }
 
-  /** What is transferred and not counted, or the other way round; undefined when there is nothing. */
+  /** Bytes that were transferred and not counted, or the other way round; undefined when there is nothing. */
   uncounted(): string | undefined {
     const ever = [...this.#watched.center.everCounted.values()];
     const left_out = ever.reduce((sum, batch) => sum + batch.left_out, 0);

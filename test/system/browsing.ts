@@ -87,7 +87,7 @@ export function browsingTests(engine: EngineName): void {
       credentials = await customer.credentials();
       await node.agent.follow();
       const own = through(node.place, nextClientIp(), { credentials });
-      await until(async () => (await world.judged(own)) === '200');
+      await until(async () => (await world.decisionFor(own)) === '200');
       browser = await connectBrowser();
     }, 90_000);
     afterAll(async () => {
@@ -111,7 +111,7 @@ export function browsingTests(engine: EngineName): void {
         },
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(20_000);
       return page;
     }
 

@@ -25,7 +25,7 @@ export const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 export class ControlPlaneProcess {
   readonly #env: Environment;
   #server: ServerProcess;
-  /** What nodes reach it by, unless a test says otherwise. */
+  /** The way by which nodes reach it, unless a test says otherwise. */
   readonly relay: Relay;
 
   private constructor(env: Environment, server: ServerProcess, relay: Relay) {
@@ -133,7 +133,7 @@ export class ControlPlaneProcess {
     };
   }
 
-  /** What the account's user is billed. */
+  /** The bytes that the account's user is billed. */
   async billed(customer: Customer): Promise<Sum> {
     const { rows } = await this.do('GET', `/accounts/${customer.name}/usage?by=user`);
     const [{ up = 0, down = 0 } = {}] = rows;

@@ -1,7 +1,7 @@
 // A machine of its own, as a network namespace: one wire leads to the control plane, another to clients and origins.
 import { execFileSync } from 'node:child_process';
 
-/** What breaks the wire to the control plane. One way: packets are lost without a word. */
+/** The ways to break the wire to the control plane. One way: packets are lost without a word. */
 export type Cut = 'link down' | 'nothing comes in' | 'nothing goes out';
 
 /** A network that is nobody's, for measurements between machines. */
@@ -70,7 +70,7 @@ export class Island {
     else this.#nft('delete', 'table', 'inet', 'cut');
   }
 
-  /** Its rules go with it. What runs there must have ended. */
+  /** Its rules go with it. The processes in it must have ended. */
   remove(): void {
     // By name: sockets that wait for an answer would keep the namespace, and its wires, for minutes.
     for (const wire of this.#wires) run('ip', 'link', 'delete', wire);

@@ -1,4 +1,4 @@
-// Whatever is killed or cut off, in any order: what is billed is what the clients counted.
+// Kills and cuts in any order: the bill is what the clients counted.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
@@ -11,7 +11,7 @@ import { through, type World } from './world.ts';
 
 const passes = process.env.CI === undefined ? 1 : 2;
 const clients = 4;
-/** What is counted once a second, with the time that it takes to be on disk. */
+/** Traffic is counted once a second; the rest is the time until it is on disk. */
 const counted_seconds = 2.5;
 
 interface Scene {
@@ -115,7 +115,7 @@ const harmless: Record<EngineName, Record<string, Blow>> = {
     killSquidAtRest: atRest(killSquid),
   },
 };
-/** What was not counted yet is lost. */
+/** Bytes that were not counted yet are lost. */
 const harmful: Record<EngineName, Record<string, Blow>> = {
   embedded: { killProxy, killAgentAndControl },
   squid: { killSquid, killSquidAndAgent },
@@ -136,16 +136,16 @@ async function play(world: World, blows: Record<string, Blow>): Promise<Outcome>
   await agent.follow();
   const [own, watched] = [await customer.list(), await watcher.list()];
   const credentials = await customer.credentials();
-  // Both, so that each connection is judged by what a dead agent left behind.
+  // Both, so that each connection is decided by what a dead agent left behind.
   const ways = [through(place, own.ip), through(place, own.ip, { credentials })] as const;
   const watch = through(place, watched.ip);
-  await until(async () => (await world.judged(watch)) === '200');
+  await until(async () => (await world.decisionFor(watch)) === '200');
   const tally = new Tally();
   const traffic = Array.from({ length: clients }, (_, index) => {
     const by = ways[index % 2] as (typeof ways)[0];
     return new Traffic({ through: by, origin: world.origin, tally, random: random.fork() });
   });
-  const isServed = async () => (await world.judged(watch).catch(() => '')) === '200';
+  const isServed = async () => (await world.decisionFor(watch).catch(() => '')) === '200';
   const scene: Scene = { world, agent, random, tally, traffic, watch, isServed };
   const order = Array.from({ length: passes }, () => shuffled(random, Object.entries(blows)));
   try {
@@ -169,7 +169,7 @@ interface Outcome {
   tally: Tally;
 }
 
-/** What is billed in the end: when it has not changed for a while. */
+/** The bill in the end: when it has not changed for a while. */
 async function finallyBilled({ world, customer }: Outcome): Promise<Sum> {
   let billed = await world.control.billed(customer);
   for (let same = 0; same < 8; ) {

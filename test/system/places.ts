@@ -4,7 +4,7 @@
 const slot = (2 * process.pid + Number(process.env.VITEST_POOL_ID ?? 0)) % 100;
 const network = `127.${100 + slot}`;
 
-/** What proxies may dial: the origins. */
+/** The addresses that proxies may dial: the origins. */
 export const originNetwork = `${network}.2.0/24`;
 export const originIp = `${network}.2.1`;
 export const otherOriginIp = `${network}.2.2`;

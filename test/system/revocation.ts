@@ -21,7 +21,7 @@ interface Scene {
 
 interface Revocation {
   what: string;
-  /** What the next connection gets. */
+  /** The decision about the next connection. */
   refusal: string;
   by: 'address' | 'token';
   /** Of the account. */
@@ -96,7 +96,7 @@ export function revocationTests(world: () => World): void {
       const { ip, id } = await customer.list();
       const credentials = by === 'token' ? await customer.credentials() : undefined;
       const client = through(node.place, ip, credentials === undefined ? {} : { credentials });
-      await until(async () => (await world().judged(client)) === '200');
+      await until(async () => (await world().decisionFor(client)) === '200');
       const open = await openTunnel(client, world().tunnel);
       await open.transfer(10, 10);
       return { control: world().control, customer, entry: id, open, client };
@@ -106,7 +106,7 @@ export function revocationTests(world: () => World): void {
       const made = await scene(revocation);
       await revocation.revoke(made);
       expect(await made.open.endsWithin(revocation.seconds ?? closing_seconds)).toBe(true);
-      expect(await world().judged(made.client)).toBe(revocation.refusal);
+      expect(await world().decisionFor(made.client)).toBe(revocation.refusal);
     });
 
     test('of another account stays', async () => {
@@ -115,7 +115,7 @@ export function revocationTests(world: () => World): void {
       await first.revoke(one);
       expect(await one.open.endsWithin(closing_seconds)).toBe(true);
       await other.open.transfer(10, 10);
-      expect(await world().judged(other.client)).toBe('200');
+      expect(await world().decisionFor(other.client)).toBe('200');
       other.open.socket.destroy();
     });
 
@@ -129,7 +129,7 @@ export function revocationTests(world: () => World): void {
         const made = await scene(revocation);
         await revocation.revoke(made);
         await until(
-          async () => (await world().judged(made.client)) === revocation.refusal,
+          async () => (await world().decisionFor(made.client)) === revocation.refusal,
           revocation.seconds ?? closing_seconds,
         );
         await sleep(1200);

@@ -47,7 +47,7 @@ export function servingTests(world: () => World): void {
         `http://${name}:${world().origin.http_port}/5`,
       );
     // The last change: the node has the others, too.
-    await until(async () => (await world().judged(other)) === '200');
+    await until(async () => (await world().decisionFor(other)) === '200');
 
     await control.relay.cut();
     const steady = await openTunnel(client, world().tunnel);
@@ -55,25 +55,25 @@ export function servingTests(world: () => World): void {
     await agent.start();
     if (engine === 'squid') await steady.transfer(100, 100);
     expect(await agent.status()).toMatchObject({ state: 'connecting' });
-    expect(await world().judged(client)).toBe('200');
-    // Whoever is slow here has nothing to see.
+    expect(await world().decisionFor(client)).toBe('200');
+    // A machine that is too slow here shows nothing.
     expect(now()).toBeLessThan(soon);
-    expect(await world().judged(other)).toBe('200');
+    expect(await world().decisionFor(other)).toBe('200');
     const open = await openTunnel(other, world().tunnel);
     expect((await byName('ending.example')).status).toBe(200);
 
     await sleep((soon - now()) * 1000 + 50);
-    expect(await world().judged(other)).toBe('407 unknown_address');
+    expect(await world().decisionFor(other)).toBe('407 unknown_address');
     expect((await byName('ending.example')).status).not.toBe(200);
     expect((await byName('lasting.example')).status).toBe(200);
     expect(await open.endsWithin(stage_seconds / 2)).toBe(true);
-    expect(await world().judged(client)).toBe('200');
+    expect(await world().decisionFor(client)).toBe('200');
 
-    await until(async () => (await world().judged(client)) === '407 stale', staleness_seconds);
-    expect(await world().judged(byToken)).toBe('200');
+    await until(async () => (await world().decisionFor(client)) === '407 stale', staleness_seconds);
+    expect(await world().decisionFor(byToken)).toBe('200');
     await control.relay.heal();
     await agent.until(({ state }) => state === 'following', longestPause_seconds + stage_seconds);
-    await until(async () => (await world().judged(client)) === '200');
+    await until(async () => (await world().decisionFor(client)) === '200');
   }, 240_000);
 
   test('a change is in force for the connection that follows it, and explained so', async () => {
@@ -81,16 +81,16 @@ export function servingTests(world: () => World): void {
     const customer = await world().customer(server);
     await agent.follow();
     const first = await customer.list();
-    await until(async () => (await world().judged(through(place, first.ip))) === '200');
+    await until(async () => (await world().decisionFor(through(place, first.ip))) === '200');
     const took: number[] = [];
     const measure = async (ip: string, expected: string) => {
       const start = performance.now();
       // One that was let in a moment before it is revoked is ended in place of its answer.
-      const judged = () =>
+      const decisionFor = () =>
         world()
-          .judged(through(place, ip))
+          .decisionFor(through(place, ip))
           .catch(() => 'ended');
-      while ((await judged()) !== expected) {
+      while ((await decisionFor()) !== expected) {
         if (performance.now() - start > 2000) throw new Error(`${ip} is not ${expected}`);
       }
       took.push(performance.now() - start);
@@ -104,7 +104,7 @@ export function servingTests(world: () => World): void {
     took.sort((a, b) => a - b);
     const [p50, p99] = [0.5, 0.99].map((part) => took[Math.ceil(took.length * part) - 1]);
     console.log(
-      `${world().engine}: from an answered change to a connection that is judged by it: p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms`,
+      `${world().engine}: from an answered change to a connection that is decided by it: p50 ${p50?.toFixed(1)} ms, p99 ${p99?.toFixed(1)} ms`,
     );
 
     const added = await customer.api.post('/contract/overrides', {

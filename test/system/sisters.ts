@@ -39,7 +39,7 @@ async function startSisters(world: World, engines: [EngineName, EngineName]) {
     async statusOf(entry: number): Promise<string> {
       return (await customer.api.get(`/contract/overrides/${entry}`)).body.status;
     },
-    /** What the operator reads of it. */
+    /** The text that the operator reads about it. */
     async shown(entry: number): Promise<string> {
       return (await control.command('override', 'show', customer.name, String(entry))).stdout;
     },

@@ -1,4 +1,4 @@
-// What clients counted of their own traffic: the truth that a bill is held against.
+// The bytes that clients counted of their own traffic: the truth that a bill is held against.
 
 export interface Sum {
   up: number;
@@ -33,7 +33,7 @@ export class Tally {
     this.refusals.set(reason, (this.refusals.get(reason) ?? 0) + 1);
   }
 
-  /** What was transferred in these last seconds may be lost: what counts it was killed in the middle. */
+  /** Bytes that were transferred in these last seconds may be lost: their meter was killed in the middle. */
   forgive(seconds: number): void {
     const since = performance.now() - seconds * 1000;
     const recent = this.#whole.filter(({ at }) => at >= since);
@@ -48,7 +48,7 @@ export class Tally {
     return this.#whole.length;
   }
 
-  /** What may be billed for it: the same numbers twice, unless something was killed in the middle. */
+  /** The bounds of the bill: the same numbers twice, unless something was killed in the middle. */
   get bounds(): { least: Sum; most: Sum } {
     const { sum } = this;
     return {

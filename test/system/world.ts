@@ -80,8 +80,8 @@ export class World {
     return `${this.origin.host}:${this.origin.tunnel_port}`;
   }
 
-  /** What becomes of a new connection: the status, and the reason of a refusal. */
-  async judged(through: Through): Promise<string> {
+  /** The decision about a new connection: the status, and the reason of a denial. */
+  async decisionFor(through: Through): Promise<string> {
     const { status, reason } = await ask(through, 'GET', this.page);
     return reason === undefined ? `${status}` : `${status} ${reason}`;
   }
