@@ -11,7 +11,7 @@ import type {
   Schema,
 } from './openapi/shapes.ts';
 
-/** A committed file, and whose operations are in it. */
+/** A committed file, and the audiences whose operations are in it. */
 export interface ClientTypes {
   file: URL;
   /** As its first line says it. */
@@ -47,12 +47,13 @@ export function clientTypesText(
   return [
     `// The records and operations of ${of}: written by \`npm run client-types\` from docs/openapi.json.`,
     ...records.map(([name, schema]) => recordText(name, schema)),
+    errorCodeText(document),
     `/** Method and path of each operation. */\nexport const operations = {\n${operations
       .map(({ id, method, path }) =>
         fitted({ before: `${id}: `, parts: [`method: '${method}'`, `path: '${path}'`] }, ',', '  '),
       )
       .join('')}} as const;`,
-    `/** What each operation is given and answers. */\nexport interface Operations {\n${operations
+    `/** The parameters of each operation, and its response. */\nexport interface Operations {\n${operations
       .map(({ id, path, operation }) => operationText(id, path, operation, document))
       .join('')}}\n`,
   ].join('\n\n');
@@ -85,7 +86,7 @@ function recordsOf(document: Document, operations: Operation[]): Array<[string, 
     const names = JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g);
     for (const [, name = ''] of names) {
       const schema = document.components.schemas[name];
-      if (!schema || found.has(name)) continue;
+      if (!schema || found.has(name) || name === 'ErrorCode') continue;
       found.set(name, schema);
       look(schema);
     }
@@ -96,6 +97,14 @@ function recordsOf(document: Document, operations: Operation[]): Array<[string, 
 
 function recordText(name: string, schema: Schema): string {
   return `${comment(schema, '')}export interface ${name} ${fieldsText(schema, '')}`;
+}
+
+/** The codes of errors. No operation refers to them: a header carries them. */
+function errorCodeText({ components }: Document): string {
+  const codes = components.schemas.ErrorCode?.enum?.map(literal) ?? [];
+  const line = `export type ErrorCode = ${codes.join(' | ')};`;
+  const union = codes.map((code) => `\n  | ${code}`).join('');
+  return `/** The code of an error, for programs. */\n${line.length <= widest ? line : `export type ErrorCode =${union};`}`;
 }
 
 /** The fields of an object, in braces. */
@@ -153,19 +162,19 @@ function operationText(
   ];
   const good = Object.entries(responses).filter(([status]) => status.startsWith('2'));
   if (good.length === 0) throw new Error(`${path}: ${id} never succeeds`);
-  const answers = new Set(good.map(([, answer]) => answerText(answer as Answer)));
+  const bodies = new Set(good.map(([, response]) => bodyText(response as Answer)));
   return [
     `  ${id}: {\n`,
     given.length > 0
       ? fitted({ before: 'given: ', parts: given }, ';', '    ')
       : '    given: object;\n',
-    `    answer: ${[...answers].join(' | ')};\n`,
+    `    response: ${[...bodies].join(' | ')};\n`,
     '  };\n',
   ].join('');
 }
 
-/** What is not JSON is text; without content there is nothing. */
-function answerText({ content }: Answer): string {
+/** The type of a body: JSON by its schema, anything else as text, or nothing. */
+function bodyText({ content }: Answer): string {
   if (!content) return 'undefined';
   const schema = content['application/json']?.schema;
   return schema ? typeText(schema, '    ') : 'string';

@@ -21,27 +21,131 @@ interface Rule {
 
 // ---- What the rules are about -------------------------------------------------------------
 
-/** The rooms of the server: one may know those before it. */
-const rooms = [
+/** The modules of the server, in ARCHITECTURE's order: one may know those before it. */
+const modules = [
   'operators',
   'usage',
+  'port_schemes',
+  'api_tokens',
   'accounts',
   'servers',
+  'geo',
+  'contract_servers',
+  'inventory',
+  'geofeed',
   'users',
-  'signin',
+  'sign_in',
   'authlist',
   'overrides',
   'nodes',
 ];
-/** Where a process begins: these may import anything, and only one another may import them. */
+/** Where a process begins: these may import anything but the API, and only one another may import them. */
 const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
-/** What puts the rooms together; everything else beside the rooms knows none of them. */
+/** These put the modules together; every other file outside of the modules and the API knows none of them. */
 const assembly = ['app.ts', 'jobs.ts', 'network.ts'];
-/** The HTTP side of a room: its paths and their fields. Only the app knows it, and only it knows HTTP. */
-const httpFiles = /^(routes|admin|console|fields)(_\w+)?\.ts$/;
-/** Who is calling is asked of these. */
-const httpMayImport = ['accounts/accounts.ts', 'operators/operators.ts', 'signin/signin.ts'];
-const httpPackages = /^(fastify|@fastify\/.*|fastify-.*)$/;
+const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
+
+/** The tables of each module, and of the files that have tables without being a module. */
+const tables: Record<string, string[]> = {
+  'changes.ts': ['network', 'changes', 'versions', 'counters'],
+  'audit.ts': ['audit'],
+  'removals.ts': ['removed_entries'],
+  'stored_responses.ts': ['idempotency_keys'],
+  operators: ['admin_tokens'],
+  usage: ['usage_hours', 'usage_server_hours', 'usage_periods', 'usage_journals'],
+  port_schemes: ['port_schemes'],
+  api_tokens: ['api_tokens'],
+  accounts: ['accounts'],
+  servers: ['servers', 'server_port_schemes', 'exit_ips'],
+  geo: ['geo_statuses'],
+  contract_servers: ['contract_servers'],
+  users: ['users'],
+  sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
+  authlist: ['authlist', 'authlist_uses'],
+  overrides: ['overrides'],
+  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health'],
+};
+
+/** Tables that a file reads or writes though they are not its own, each with the reason. */
+const joins: Record<string, Record<string, string>> = {
+  'jobs.ts': { network: 'the newest write tells whether the clock can be trusted' },
+  'network.ts': { network: 'the keys of the network are named in its row' },
+  'versions.ts': {
+    versions: 'versions are read here, for every request, in one statement',
+    network: 'maintenance is read in the same statement',
+  },
+  'operators/store.ts': {
+    network: 'maintenance and the revision are columns of the network',
+    audit: 'the audit log is listed here',
+    accounts: 'the audit log shows the name of an account; the status counts accounts',
+    servers: 'the status counts the records of the whole network in one statement',
+    nodes: 'the status counts nodes, and those that lag behind the log',
+    changes: 'a node lags when a change that concerns it comes after its last',
+    contract_servers: 'a change of an account concerns the nodes of its servers',
+  },
+  'usage/store.ts': {
+    servers: 'a report shows and filters by the names of servers',
+    users: 'a report shows and filters by the names of users',
+  },
+  'api_tokens/store.ts': {
+    accounts: 'a request reads its token, account and versions in one statement',
+    versions: 'as above',
+    network: 'as above',
+  },
+  'accounts/store.ts': {
+    authlist: 'an account keeps its port scheme while it lists addresses, which come later',
+    contract_servers: 'every server of a contract listens on its port scheme',
+    servers: 'as above: the conflict names them',
+    server_port_schemes: 'as above',
+  },
+  'servers/store.ts': {
+    port_schemes: 'a server shows its port schemes by name',
+    contract_servers: 'a server on a contract stays, with the port schemes that are used on it',
+    accounts: 'as above: the port scheme is a column of the account',
+    overrides: 'the entries that go with a server leave the counts of their accounts',
+    geo_statuses: 'they go with their exit IP, in one statement for all of a server',
+    node_invites: 'they go with their server',
+    nodes: 'they go with their server',
+  },
+  'geo/store.ts': {
+    exit_ips: 'statuses are listed by server or contract, and kept by exit IP',
+    servers: 'as above: a page shows and filters by the name of the server',
+    contract_servers: 'as above',
+  },
+  'contract_servers/store.ts': {
+    servers: 'the servers of a contract are read with their rows, in one statement',
+    exit_ips: 'so are their exit IPs',
+  },
+  'sign_in/store.ts': {
+    accounts: 'people sign in by the names of their account and user',
+    users: 'as above; inactive users cannot',
+  },
+  'sign_in/session_store.ts': {
+    accounts: 'a request reads its session, user and account in one statement',
+    users: 'as above',
+  },
+  'authlist/store.ts': {
+    accounts: 'an insert checks its account in the same atomic statement',
+    users: 'as above; an entry is shown with its user',
+    port_schemes: 'a claim is shown with the name of its port scheme',
+  },
+  'overrides/store.ts': {
+    servers: 'the status of an entry derives from the applied revision of its server',
+    contract_servers: 'and from the change that put the server on the contract',
+    nodes: 'which nodes an entry waits for is told with it',
+  },
+  'nodes/store.ts': {
+    servers: 'nodes and invitations are shown with the name of their server',
+    exit_ips: 'a report of health counts for exit IPs of the own server alone, in one statement',
+    contract_servers: 'the nodes of a contract are counted, and waited for, in one statement',
+  },
+  'nodes/log_store.ts': {
+    changes: 'nodes follow the log that changes.ts writes',
+    network: 'the epoch and the revision name a position in it',
+    contract_servers: 'a change of an account concerns the nodes of its servers',
+    accounts: 'usage counts for accounts that exist',
+  },
+};
 
 /** The agent's engines: they know the agent, not each other, and only these know them. */
 const engines = ['squid', 'embedded'];
@@ -55,7 +159,7 @@ const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/no
 const reachesServer = ['console/src/api/api.ts', 'console/src/api/live.ts'];
 /** How long something took is no point in time. */
 const measuresTime =
-  /^(server\/src\/(http\/.*|metrics\.ts)|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
+  /^(server\/src\/((http|api)\/.*|metrics\.ts)|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 const longest = 400;
@@ -66,6 +170,9 @@ const mayBeLong = [
   'demo/network.json',
   'console/src/openapi.ts',
 ];
+/** Programs that decide: by the code of an error, never by its sentence. */
+const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;
+const hasComments = /^(server|agent|console|client)\/src\/(?!openapi\.ts$).*\.tsx?$/;
 const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
 
 // ---- Reading ------------------------------------------------------------------------------
@@ -110,43 +217,51 @@ interface Import {
   /** A package, or a path from the program's src. */
   target: string;
   isOurs: boolean;
+  /** Types alone: nothing of it is there when the program runs. */
+  isType: boolean;
 }
 
-/** What a source file imports, in any of the ways to write it. */
+const writtenImport =
+  /(?:\b(?:import|export)(?: type)?\s*(?:\{[^}]*\}|\*(?: as \w+)?|\w+)\s*from\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
+
+/** The imports of a source file, in any of the ways to write them. */
 function findImports({ path, text }: File): Import[] {
   const program = path.startsWith('agent/') ? 'agent' : 'server';
   const file = path.slice(`${program}/src/`.length);
-  const written = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
-  return [...text.matchAll(written)].map((match) => {
+  return [...text.matchAll(writtenImport)].map((match) => {
     const name = match[2] ?? '';
     const isOurs = name.startsWith('.');
     return {
       program,
       file,
-      line: text.slice(0, match.index).split('\n').length,
+      line: text.slice(0, match.index + match[0].length).split('\n').length,
       target: isOurs ? posix.join(dirname(file), name) : name,
       isOurs,
+      isType: /^(import|export) type\b/.test(match[0]),
     };
   });
 }
 
+/** The text without its comments, with every line in its place. */
+const withoutComments = (text: string) =>
+  text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
+
 // ---- Imports point one way ----------------------------------------------------------------
 
-const roomOf = (path: string) => rooms.find((room) => path.startsWith(`${room}/`));
-const isHttp = (path: string) =>
-  path.startsWith('http/') || (roomOf(path) !== undefined && httpFiles.test(basename(path)));
+const moduleOf = (path: string) => modules.find((one) => path.startsWith(`${one}/`));
+const isStore = (path: string) => /(^|_)store\.ts$/.test(basename(path));
 
-/** What is wrong with this import, if anything. */
-function judgeImport(one: Import): string | undefined {
+/** The fault of an import; undefined when it is in order. */
+function faultOfImport(one: Import): string | undefined {
   if (one.isOurs ? one.target.startsWith('../') : /^@?exitward\b/.test(one.target)) {
     return 'server and agent know nothing of each other, nor of what is not shipped with them';
   }
-  return one.program === 'agent' ? judgeAgentImport(one) : judgeServerImport(one);
+  return one.program === 'agent' ? faultOfAgentImport(one) : faultOfServerImport(one);
 }
 
 const engineOf = (path: string) => engines.find((engine) => path.startsWith(`${engine}/`));
 
-function judgeAgentImport({ file, target }: Import): string | undefined {
+function faultOfAgentImport({ file, target }: Import): string | undefined {
   const [from, to] = [engineOf(file), engineOf(target)];
   if (from === 'squid' && to === 'squid') {
     for (const folders of Object.values(squidProcesses)) {
@@ -157,37 +272,72 @@ function judgeAgentImport({ file, target }: Import): string | undefined {
   return from ? 'engines know nothing of each other' : 'only what starts the engines knows them';
 }
 
-function judgeServerImport({ file, target, isOurs }: Import): string | undefined {
-  const [from, to] = [roomOf(file), roomOf(target)];
-  if (!isOurs) {
-    if (from && !isHttp(file) && httpPackages.test(target)) return 'rules and SQL know no HTTP';
-    return undefined;
-  }
+function faultOfServerImport({ file, target, isOurs, isType }: Import): string | undefined {
+  const [from, to] = [moduleOf(file), moduleOf(target)];
+  const isApi = file.startsWith('api/');
+  if (from && (target.startsWith('http/') || httpPackages.test(target)))
+    return 'a module knows no HTTP';
+  if (!isOurs) return undefined;
   const isTop = programs.test(file);
   if (programs.test(target) && !isTop) return 'nothing imports the program that it is in';
   if (/^(app|jobs)\.ts$/.test(target) && !isTop) return 'only main imports the app and the jobs';
-  if (from && !isHttp(file) && target.startsWith('http/')) return 'rules and SQL know no HTTP';
-  if (!to) {
-    const knowsHttp = isTop || from || isHttp(file) || [...assembly, 'context.ts'].includes(file);
-    if (target.startsWith('http/') && !knowsHttp) return 'what lies below HTTP does not know it';
-    return undefined;
+  if (target.startsWith('api/') && !isApi && file !== 'app.ts') return 'nothing imports the API';
+  if (target.startsWith('http/')) {
+    const knowsHttp = isTop || isApi || file.startsWith('http/') || assembly.includes(file);
+    return knowsHttp ? undefined : 'what lies below HTTP does not know it';
   }
-  if (from === to) {
-    if (isHttp(target) && !isHttp(file)) return 'only the app imports routes';
-    if (basename(file) === 'store.ts' && target === `${to}/${to}.ts`) return 'SQL knows no rules';
-    if (isHttp(file) && basename(target) === 'store.ts')
-      return 'routes reach SQL through the rules';
-    return undefined;
-  }
-  if (isHttp(target)) return file === 'app.ts' ? undefined : 'only the app imports routes';
-  if (target !== `${to}/${to}.ts`) return `a room is known by ${to}/${to}.ts alone`;
+  if (!to) return undefined;
+  if (from === to)
+    return isStore(file) && target === `${to}/${to}.ts` ? 'SQL knows no rules' : undefined;
+  if (isApi) return isStore(target) ? 'the API reaches SQL through the rules' : undefined;
+  if (target !== `${to}/${to}.ts`) return `a module is known by ${to}/${to}.ts alone`;
   if (from) {
-    if (basename(file) === 'store.ts') return 'SQL knows no other room';
-    return rooms.indexOf(to) < rooms.indexOf(from) ? undefined : `${from} comes before ${to}`;
+    if (isStore(file) && !isType) return 'SQL knows no other module but its types';
+    return modules.indexOf(to) < modules.indexOf(from) ? undefined : `${from} comes before ${to}`;
   }
-  if (isTop || assembly.includes(file)) return undefined;
-  if (file.startsWith('http/') && httpMayImport.includes(target)) return undefined;
-  return 'this knows no room';
+  return isTop || assembly.includes(file) ? undefined : 'this knows no module';
+}
+
+// ---- Each module has its tables -----------------------------------------------------------
+
+const known = new Set(Object.values(tables).flat());
+const inSql =
+  /\b(?:from|join|update|into)\s+([a-z_]+(?:\s+[a-z]+)?(?:\s*,\s*[a-z_]+(?:\s+[a-z]+)?)*)/g;
+const inCall = /\b(?:insertMany|insertRow|updateRow)\(\s*(?:tx,\s*)?'([a-z_]+)'/g;
+
+/** The tables that the SQL of a file reads or writes, each with its line. */
+function findTables({ text }: File): Array<{ table: string; line: number }> {
+  const code = withoutComments(text);
+  return [...code.matchAll(inSql), ...code.matchAll(inCall)].flatMap(({ index, 1: found = '' }) =>
+    found
+      .split(',')
+      .map((one) => one.trim().split(/\s/)[0] ?? '')
+      .filter((table) => known.has(table))
+      .map((table) => ({ table, line: code.slice(0, index).split('\n').length })),
+  );
+}
+
+/** Breaches of one file: tables of others without a named join, joins that are named without need. */
+function checkTables(file: File): string[] {
+  const path = file.path.slice('server/src/'.length);
+  const owner = moduleOf(path) ?? path;
+  const own = tables[owner] ?? [];
+  const named = joins[path] ?? {};
+  const found = findTables(file);
+  const faultOf = (table: string) => {
+    if (moduleOf(path) && !isStore(path)) return `${table}: SQL stands in a store`;
+    if (own.includes(table) || table in named) return undefined;
+    return `${table} is another's; ask its module, or name the join and why`;
+  };
+  return [
+    ...found.flatMap(({ table, line }) => {
+      const fault = faultOf(table);
+      return fault ? [`${file.path}:${line}: ${fault}`] : [];
+    }),
+    ...Object.keys(named)
+      .filter((table) => !found.some((one) => one.table === table))
+      .map((table) => `${file.path}:1: does not read ${table}, which is named as a join`),
+  ];
 }
 
 // ---- The rules ----------------------------------------------------------------------------
@@ -212,28 +362,36 @@ const rules: Rule[] = [
       inPrograms(files)
         .flatMap(findImports)
         .flatMap((one) => {
-          const fault = judgeImport(one);
+          const fault = faultOfImport(one);
           return fault
             ? [`${one.program}/src/${one.file}:${one.line}: imports ${one.target}: ${fault}`]
             : [];
         }),
     bad: [
       source('app.ts', "import { main } from './main.ts';"),
-      source('users/routes.ts', "import { app } from '../app.ts';"),
+      source('api/manage/users.ts', "import { app } from '../../app.ts';"),
+      source('api/manage/users.ts', "import * as store from '../../users/store.ts';"),
       source('usage/usage.ts', "import { find } from '../accounts/accounts.ts';"),
       source('users/users.ts', "import type { A } from '../authlist/authlist.ts';"),
       source('users/users.ts', "import * as store from '../accounts/store.ts';"),
-      source('users/users.ts', "import { present } from './routes.ts';"),
+      source('users/users.ts', "import { find } from '../accounts/limits.ts';"),
+      source('users/users.ts', "import { present } from '../api/manage/users.ts';"),
       source('users/users.ts', "import { text } from '../http/fields.ts';"),
       source('users/users.ts', "import type { FastifyRequest } from 'fastify';"),
-      source('users/routes.ts', "import * as store from './store.ts';"),
+      source('users/users.ts', "import type { ServerResponse } from 'node:http';"),
+      source('users/users.ts', "import 'node:http';"),
       source('users/store.ts', "import { text } from '../http/fields.ts';"),
       source('users/store.ts', "import { rule } from './users.ts';"),
       source('users/store.ts', "import { find } from '../accounts/accounts.ts';"),
       source('db/database.ts', 'export {', '  find,', "} from '../users/users.ts';"),
       source('db/sqlite.ts', "const late = await import('../http/fields.ts');"),
       source('clock.ts', "import './usage/usage.ts';"),
+      source('context.ts', "import type { Principal } from './api/account/authentication.ts';"),
+      source('context.ts', "import type { Cache } from './http/caching.ts';"),
       source('http/caching.ts', "import { find } from '../users/users.ts';"),
+      source('http/caching.ts', "import type { Variant } from '../api/account/checks.ts';"),
+      source('cli/users.ts', "import { present } from '../api/manage/users.ts';"),
+      source('main.ts', "import { present } from './api/manage/users.ts';"),
       source('app.ts', "import { decide } from '../../agent/src/policy/decide.ts';"),
       source('db/sqlite.ts', "import { url } from '../../test/databases.ts';"),
       agentSource('link.ts', "import type { Node } from '../../server/src/nodes/nodes.ts';"),
@@ -248,17 +406,136 @@ const rules: Rule[] = [
     ],
     good: [
       source('main.ts', "import { app } from './app.ts';"),
-      source('app.ts', "import { routes } from './users/routes.ts';"),
+      source('app.ts', "import { routes } from './api/manage/users.ts';"),
       source('jobs.ts', "import { purge } from './authlist/authlist.ts';"),
-      source('http/auth.ts', "import { find } from '../accounts/accounts.ts';"),
-      source('users/routes.ts', "import Fastify from 'fastify';"),
+      source('api/manage/users.ts', "import Fastify from 'fastify';"),
+      source('api/manage/users.ts', "import { present } from '../account/users.ts';"),
+      source('api/manage/users.ts', "import { find } from '../../users/users.ts';"),
+      source('api/node/changes.ts', "import { Feed } from '../../nodes/feed.ts';"),
       source('users/users.ts', "import { find } from '../accounts/accounts.ts';"),
       source('users/users.ts', "import * as store from './store.ts';"),
-      source('users/admin_tokens.ts', "import { present } from './admin.ts';"),
+      source('users/store.ts', "import type { Account } from '../accounts/accounts.ts';"),
       agentSource('squid/conf.ts', "import { decide } from '../decide.ts';"),
       agentSource('squid/agent/engine.ts', "import { conf } from '../conf/squid_conf.ts';"),
       agentSource('squid/decider/main.ts', "import { sockets } from '../sockets.ts';"),
       agentSource('main.ts', "const { start } = await import('./embedded/engine.ts');"),
+    ],
+  },
+  {
+    name: 'an export keeps its name, and each module exports its own',
+    check: (files) =>
+      inPrograms(files)
+        .filter(({ path }) => path.startsWith('server/'))
+        .flatMap(({ path, text }) =>
+          [...text.matchAll(/^export (?:type )?(?:\{([^}]*)\}|\*) from '([^']+)'/gm)].flatMap(
+            ({ index, 1: names = '', 2: target = '' }) => {
+              const line = text.slice(0, index).split('\n').length;
+              if (!target.startsWith('./')) return [`${path}:${line}: exports what ${target} has`];
+              return / as /.test(names) ? [`${path}:${line}: gives an export a second name`] : [];
+            },
+          ),
+        ),
+    bad: [
+      source('users/users.ts', "export { all as listUsers } from './store.ts';"),
+      source('users/users.ts', 'export {', '  all as listUsers,', "} from './store.ts';"),
+      source('users/users.ts', "export type { Account } from '../accounts/accounts.ts';"),
+    ],
+    good: [source('users/users.ts', "export { listUsers } from './store.ts';")],
+  },
+  {
+    name: 'SQL touches the tables of its own module, or the join is named with its reason',
+    check: (files) =>
+      files
+        .filter(({ path }) => /^server\/src\/(?!cli\/|db\/).*\.ts$/.test(path))
+        .flatMap(checkTables),
+    bad: [
+      source('users/store.ts', "db.all('select * from accounts where id = $1', [id]);"),
+      source('users/store.ts', "db.all('select * from users u, accounts a');"),
+      source('users/store.ts', 'db.all(`select * from users u', '  join accounts a`);'),
+      source('users/store.ts', "tx.run('delete from sessions where id = $1', [id]);"),
+      source('users/store.ts', "tx.insertMany('sessions', rows);"),
+      source('users/store.ts', "insertRow(tx, 'sessions', columns, row);"),
+      source('users/users.ts', "db.all('select * from users');"),
+      source('app.ts', "db.one('select epoch from network');"),
+      source('network.ts', 'The join that is named for it is not there.'),
+    ],
+    good: [
+      source('users/store.ts', "db.all('select * from users where id = $1', [id]);"),
+      source('network.ts', "tx.run('update network set key_id = $1', [key_id]);"),
+    ],
+  },
+  {
+    name: 'every table is of one module',
+    check: (files) =>
+      files
+        .filter(({ path }) => /^server\/src\/db\/migrations\/.*\.ts$/.test(path))
+        .flatMap((file) =>
+          file.text.split('\n').flatMap((line, index) => {
+            const [, table] = /`create table (\w+)/.exec(line) ?? [];
+            const isGone = files.some(({ text }) =>
+              [`'drop table ${table}'`, `'alter table ${table} rename to`].some((end) =>
+                text.includes(end),
+              ),
+            );
+            return !table || known.has(table) || isGone
+              ? []
+              : [`${file.path}:${index + 1}: ${table} is of no module`];
+          }),
+        ),
+    bad: [source('db/migrations/0009_wishes.ts', '`create table wishes (')],
+    good: [source('db/migrations/0009_users.ts', '`create table users (')],
+  },
+  {
+    name: 'programs decide by the code of an error, never by its sentence',
+    check: (files) =>
+      files
+        .filter(({ path }) => decides.test(path))
+        .flatMap((file) =>
+          findLines(
+            { ...file, text: withoutComments(file.text) },
+            /\bmessage\)?\s*[!=]==?\s*['"`]|\bmessage\)?\??\.(startsWith|endsWith|includes|indexOf|match|matchAll|search)\(|\/[a-z]*\.(test|exec)\((?:[^()]|\([^()]*\))*\bmessage\b/,
+            'compares a sentence; ask for the code',
+          ),
+        ),
+    bad: [
+      { path: 'console/src/session.ts', text: "if (error.message === 'Sign in.') leave();" },
+      { path: 'console/src/session.ts', text: "if (message !== 'Sign in.') stay();" },
+      { path: 'console/src/session.ts', text: "if (error.message.startsWith('Sign')) leave();" },
+      { path: 'client/src/cli/main.ts', text: "if (message?.includes('password')) ask();" },
+      { path: 'server/src/cli/api.ts', text: 'if (/not known/.test(error.message)) join();' },
+      agentSource('link/link.ts', 'if (/(re)?join/i.test((error as Error).message)) join();'),
+      agentSource('link/link.ts', 'const found = body.message.match(/again/);'),
+    ],
+    good: [
+      { path: 'console/src/session.ts', text: "if (error.code === 'session_ended') leave();" },
+      agentSource('link/link.ts', 'log.warn(error.message);'),
+    ],
+  },
+  {
+    name: 'no sentence of a comment begins with What, Who or Nobody',
+    check: (files) =>
+      files
+        .filter(({ path }) => hasComments.test(path))
+        .flatMap((file) =>
+          findLines(
+            file,
+            /^\s*(\/\/|\{?\/?\*+).*[.:;!?] (What|Who|Whose|Nobody)\b|(^\s*|[\s{])(\/\/|\/?\*+) (What|Who|Whose|Nobody)\b/,
+            'begin with the thing itself',
+          ),
+        ),
+    bad: [
+      { path: 'server/src/jobs.ts', text: '// What happens by itself.' },
+      { path: 'agent/src/main.ts', text: '/** Starts. Who asks is known. */' },
+      { path: 'console/src/app.tsx', text: '  {/* Nobody sees this. */}' },
+      { path: 'client/src/users.ts', text: '/**\n * Whose it is.\n */' },
+      { path: 'server/src/jobs.ts', text: 'const batch = 5; // What one transaction takes.' },
+    ],
+    good: [
+      {
+        path: 'server/src/jobs.ts',
+        text: '// Tells who is there, and what they do. Nothing else.',
+      },
+      { path: 'server/src/jobs.ts', text: "const question = 'Nobody. Who?';" },
     ],
   },
   {

@@ -28,7 +28,7 @@ function withoutDottedTail(ip: string): string {
   });
 }
 
-/** IPv4 that is nobody's on the Internet: private, shared, local, documentation, multicast, reserved. */
+/** IPv4 that is not routed on the Internet: private, shared, local, documentation, multicast, reserved. */
 export const refusedIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -52,7 +52,7 @@ export const refusedIpv4 = [
 /** IPv6 that is routed on the Internet is this, */
 export const routedIpv6 = '2000::/3';
 
-/** less what tunnels to IPv4 in it, or is reserved. */
+/** less the parts of it that tunnel to IPv4 or are reserved. */
 export const refusedIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const refused4 = refusedIpv4.map((text) => ipaddr.IPv4.parseCIDR(text));
@@ -86,18 +86,36 @@ export function ownAddresses(): Set<string> {
   return new Set(addresses.flatMap(({ address }) => canonicalAddress(address) ?? []));
 }
 
-/** Reads a comma-separated list of networks; a bare address is a network of one. Errors: names the part. */
+/**
+ * Reads a comma-separated list of networks in CIDR notation; a bare address is a network of one.
+ * Errors: a plain Error that names the part which is not a network.
+ */
 export function parseNetworks(text: string): Network[] {
   if (text.trim() === '') return [];
-  return text.split(',').map((part) => {
-    const [, ip = '', length] = /^\s*([^/\s]*)(?:\/(\d{1,3}))?\s*$/.exec(part) ?? [];
-    const canonical = canonicalAddress(ip);
-    const base = canonical === undefined ? undefined : ipaddr.parse(canonical);
-    const most = base instanceof ipaddr.IPv4 ? 32 : 128;
-    const bits = Number(length ?? most);
-    if (!base || bits > most || isIPv4(canonical ?? '') !== isIPv4(ip)) {
-      throw new Error(`${JSON.stringify(part.trim())} is not a network such as 10.0.0.0/8`);
-    }
-    return [base, bits];
-  });
+  return text.split(',').map((part) => parseNetwork(part.trim()));
+}
+
+function parseNetwork(part: string): Network {
+  const [, ip = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part) ?? [];
+  const canonical = canonicalAddress(ip);
+  if (canonical === undefined || isIPv4(canonical) !== isIPv4(ip)) {
+    throw new Error(`${JSON.stringify(part)} is not a network; expected CIDR such as 10.0.0.0/8`);
+  }
+  const base = ipaddr.parse(canonical);
+  const most = base instanceof ipaddr.IPv4 ? 32 : 128;
+  const bits = Number(length ?? most);
+  if (bits > most) {
+    throw new Error(
+      `${JSON.stringify(part)} is not a network; expected a prefix of at most ${most} bits`,
+    );
+  }
+  // A host with a short prefix is more likely a slip than the wish for the network around it.
+  const family = base instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
+  const network = family.networkAddressFromCIDR(`${canonical}/${bits}`).toString();
+  if (network !== canonical) {
+    throw new Error(
+      `${JSON.stringify(part)} is a host inside a network; expected ${network}/${bits} or ${canonical}`,
+    );
+  }
+  return [base, bits];
 }

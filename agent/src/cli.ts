@@ -1,13 +1,13 @@
 // The command line `exitward-agent`: join a network, run the node, and ask a running one how it stands.
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
-import { type Line, print, type Shown, timeInWords } from './output.ts';
+import { type Line, notify, print, type Shown, timeInWords } from './output.ts';
 import { runUntilStopped } from './process.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
@@ -16,14 +16,20 @@ const help = `
 Settings are environment variables, EXITWARD_AGENT_…; all are in docs/configuration.md.
 Off a terminal, output is tab-separated with plain numbers; --json prints it all for programs.`;
 
-/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+const hint = 'Add --help for what is expected.';
+
+/** A command line that was not understood: exit code 2. */
+class UsageFault extends Error {}
+
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const program = new Command('exitward-agent')
     .description('The node agent: makes a proxy do what the control plane says.')
     .version(version)
     .addHelpText('after', help)
     .exitOverride()
-    .showHelpAfterError('Add --help for what is expected.');
+    .configureOutput({ outputError: (text) => notify(faultText(text)) })
+    .showHelpAfterError(hint);
   addJoin(program, env);
   program
     .command('run')
@@ -32,7 +38,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   addStatus(program, env);
   addExplain(program, env);
   addGuard(program, env);
-  // Whoever reads may stop early, as head does; that is no failure of ours.
+  // The reader may stop early, as head does; that is no failure of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -40,12 +46,22 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     await program.parseAsync(argv);
     return 0;
   } catch (error) {
-    // Commander has printed its own: help and version end well, everything else was not understood.
+    // Commander has printed its own: help and version end well, everything else is a usage fault.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const message = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`exitward-agent: ${message}\n`);
-    return 1;
+    notify(`exitward-agent: ${error instanceof Error ? error.message : String(error)}`);
+    if (!(error instanceof UsageFault)) return 1;
+    notify(hint);
+    return 2;
   }
+}
+
+/** Commander's own sentence, less what may be a secret: the value of an unknown option, an argument too many. */
+function faultText(text: string): string {
+  return text
+    .trimEnd()
+    .replace(/^error: /, 'exitward-agent: ')
+    .replace(/(unknown option '[^'=]*)=.*'/s, "$1'")
+    .replace(/(too many arguments).*/s, '$1');
 }
 
 // ---- join -----------------------------------------------------------------------------------
@@ -68,7 +84,7 @@ function addJoin(program: Command, env: Environment): void {
       });
       const { token: _, ...told } = identity;
       const sentence = `This machine is node ${identity.node} of ${identity.server} now; start it with exitward-agent run.`;
-      if (told.usage_left) process.stderr.write(`${sentenceOf(told.usage_left)}\n`);
+      if (told.usage_left) notify(sentenceOf(told.usage_left));
       print({ value: told, sentence }, options.json ?? false);
     });
 }
@@ -162,17 +178,21 @@ function addExplain(program: Command, env: Environment): void {
     .command('explain')
     .description('what the running agent would do with a connection, and by which record')
     .requiredOption('--from <ip>', 'address that the connection comes from')
-    .requiredOption('--port <port>', 'port of the proxy, by the port scheme', port)
+    .requiredOption('--port <port>', 'port of the proxy, by the port scheme', port('--port'))
     .requiredOption('--host <host>', 'hostname or address that it asks for')
-    .option('--destination-port <port>', '443 for CONNECT, 80 otherwise', port)
+    .option(
+      '--destination-port <port>',
+      '443 for CONNECT, 80 otherwise',
+      port('--destination-port'),
+    )
     .option('--method <method>', 'of the request', 'CONNECT')
     .option('--user <user>', 'username that it presents')
     .option('--token <token>', 'proxy access token that it presents; - reads standard input')
     .option('--json', 'print the answer for programs')
-    .action(async (options: ExplainOptions, command: Command) => {
+    .action(async (options: ExplainOptions) => {
       const { from, host, method, user } = options;
       if ((user === undefined) !== (options.token === undefined)) {
-        command.error('error: --user and --token: give both or neither');
+        throw new UsageFault('--user, --token: expected both, or neither');
       }
       const token = options.token === '-' ? fromStandardInput('token') : options.token;
       const destination_port = options.destinationPort ?? (method === 'CONNECT' ? 443 : 80);
@@ -201,11 +221,11 @@ function showAnswer(answer: Answer): Shown {
   return { value: answer, lines };
 }
 
-function port(text: string): number {
+const port = (name: string) => (text: string) => {
   const number = Number(text);
   if (/^\d{1,5}$/.test(text) && number >= 1 && number <= 65_535) return number;
-  throw new InvalidArgumentError('Expected a port, 1 to 65535.');
-}
+  throw new UsageFault(`${name}: ${JSON.stringify(text)} is no port; expected 1 to 65535`);
+};
 
 // ---- guard ----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // How a command shows what it found: aligned lines for people, tab-separated ones or JSON for programs.
 import { styleText } from 'node:util';
 
-/** What a line is about, and what is said of it. */
+/** The name of a fact, and its values. */
 export type Line = readonly [name: string, ...cells: string[]];
 
 export interface Shown {
@@ -11,32 +11,49 @@ export interface Shown {
   lines?: readonly Line[];
   /** Printed as it is. */
   text?: string;
-  /** What was done, for people: on stderr. */
+  /** A sentence on what was done, for people: on stderr. */
   sentence?: string;
 }
 
+/** Tells a person something, beside the data. A message may have several lines. */
+export function notify(message: string): void {
+  process.stderr.write(`${message.split('\n').map(visible).join('\n')}\n`);
+}
+
+/** Data on stdout; the sentence for a person on stderr. */
 export function print({ value, lines = [], text, sentence }: Shown, json: boolean): void {
-  const { stdout, stderr } = process;
-  if (sentence) stderr.write(`${sentence}\n`);
+  const { stdout } = process;
+  if (sentence) notify(sentence);
   if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);
   else stdout.write(text ?? textOf(lines, stdout.isTTY));
 }
 
-/** Lines as a person reads them on a terminal, or as a pipe does. */
+/** Lines as a person reads them on a terminal, or as lines for a pipe. */
 export function textOf(lines: readonly Line[], forPeople: boolean): string {
-  const width = Math.max(0, ...lines.map(([name]) => name.length));
-  return lines
-    .map(([name, ...cells]) => {
-      const said = cells.map(visible);
-      if (!forPeople) return [name, ...said].join('\t');
-      const title = styleText('bold', name.padEnd(width), { stream: process.stdout });
-      return [title, ...said.map((cell) => cell || '-')].join('  ');
-    })
-    .map((line) => `${line}\n`)
-    .join('');
+  const shown = lines.map((cells) => cells.map((text) => visible(text) || (forPeople ? '-' : '')));
+  return forPeople ? aligned(shown) : shown.map((cells) => `${cells.join('\t')}\n`).join('');
 }
 
-/** Control characters as escapes: what others wrote must not steer the terminal, nor break a line. */
+/** Columns as wide as their widest cell; the last cell of a line needs no column. */
+function aligned(lines: string[][]): string {
+  const widths: number[] = [];
+  for (const cells of lines) {
+    for (const [at, text] of cells.slice(0, -1).entries()) {
+      widths[at] = Math.max(widths[at] ?? 0, lengthOf(text));
+    }
+  }
+  const pad = (text: string, at: number) => {
+    const padded = text + ' '.repeat(Math.max(0, (widths[at] ?? 0) - lengthOf(text)));
+    return at === 0 ? styleText('bold', padded, { stream: process.stdout }) : padded;
+  };
+  return lines.map((cells) => `${cells.map(pad).join('  ').trimEnd()}\n`).join('');
+}
+
+function lengthOf(text: string): number {
+  return Array.from(text).length;
+}
+
+/** Control characters as escapes: text of others must not steer the terminal, nor break a line. */
 function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -44,8 +61,9 @@ function visible(text: string): string {
   });
 }
 
-/** `2027-01-31 12:00Z` for people. */
+/** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */
 export function timeInWords(seconds: number): string {
+  if (seconds === 0) return '-';
   return new Date(seconds * 1000)
     .toISOString()
     .replace('T', ' ')

@@ -85,7 +85,7 @@ export class Authlist {
   }
 
   /**
-   * Changes some of the fields. Answers the whole entry.
+   * Changes some of the fields, and resolves to the whole entry.
    * Errors: NotFoundError, ConflictError.
    *
    * @example

@@ -13,7 +13,7 @@ import { Users } from './users.ts';
  * An account of a service that speaks the Proxy Network Account Management API.
  *
  * Every call takes a `signal`, `timeoutSeconds` and `retries` last, and fails with an ExitwardError.
- * What fails in passing is tried again, after random, growing pauses, or when the server says:
+ * Failures that may pass are tried again, after random, growing pauses, or when the server says:
  * reading and removing always, creating with an `Idempotency-Key`, changing only when the server
  * cannot have acted on it. Errors of the constructor: TypeError, naming the option.
  *
@@ -52,8 +52,8 @@ export class Exitward {
   }
 
   /**
-   * What answers at `/v0`: with Exitward the contract's name, the variant and the paths. What other
-   * servers answer there is up to them; to check a token with any, use `contract.get`.
+   * The response at `/v0`: with Exitward the contract's name, the variant and the paths; other
+   * servers may respond with anything; to check a token with any, use `contract.get`.
    */
   async index(options?: CallOptions): Promise<Index> {
     return this.#transport.call('get_index', {}, options);

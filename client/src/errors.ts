@@ -1,8 +1,10 @@
-// What a call can fail with: a class for each status, and one for no answer at all.
+// The errors of a call: a class for each status, and one for no response at all.
+import type { ErrorCode } from './openapi.ts';
 
-/** What an error knows besides its message. */
+/** The details of an error, besides its message. */
 export interface ErrorDetails {
   status?: number | undefined;
+  code?: ExitwardError['code'];
   requestId?: string | undefined;
   retryAfterSeconds?: number | undefined;
   mayHaveActed?: boolean;
@@ -10,8 +12,8 @@ export interface ErrorDetails {
 }
 
 /**
- * A call failed. The message is the server's own where it gave one, for a person to read; programs
- * go by the class, or by `status`.
+ * A call failed. The message is the server's own where it gave one, for a person to read, and may
+ * change on any day; programs go by `code`, or by the class.
  *
  * @example
  * ```ts
@@ -26,21 +28,27 @@ export interface ErrorDetails {
  */
 export class ExitwardError extends Error {
   override readonly name: string = 'ExitwardError';
-  /** The HTTP status; undefined when there was no answer. */
+  /** The HTTP status; undefined when there was no response. */
   readonly status: number | undefined;
-  /** The `x-request-id` of the answer: tell it to your provider. */
+  /**
+   * The code of the error (the header `exitward-error`), which a later server may have more of; from
+   * a server without codes, that of the status, such as `conflict`. Undefined when there was no response.
+   */
+  readonly code: ErrorCode | (string & {}) | undefined;
+  /** The `x-request-id` of the response: tell it to your provider. */
   readonly requestId: string | undefined;
   /** How long the server asks to wait (`Retry-After`). */
   readonly retryAfterSeconds: number | undefined;
   /**
    * Of a change: whether the server may have made it all the same, because an attempt ended without
-   * a clear answer. Read the record before you send the change again.
+   * a clear response. Read the record before you send the change again.
    */
   readonly mayHaveActed: boolean;
 
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
     this.status = details.status;
+    this.code = details.code;
     this.requestId = details.requestId;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.mayHaveActed = details.mayHaveActed ?? false;
@@ -97,12 +105,12 @@ export class UnavailableError extends ExitwardError {
   override readonly name = 'UnavailableError';
 }
 
-/** There was no answer, or it broke off; `cause` says why. */
+/** There was no response, or it broke off; `cause` says why. */
 export class ConnectionError extends ExitwardError {
   override readonly name: string = 'ConnectionError';
 }
 
-/** There was no answer within `timeoutSeconds`. */
+/** There was no response within `timeoutSeconds`. */
 export class TimeoutError extends ConnectionError {
   override readonly name = 'TimeoutError';
 }

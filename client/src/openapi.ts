@@ -204,6 +204,67 @@ export interface User {
   token_version: number;
 }
 
+/** The code of an error, for programs. */
+export type ErrorCode =
+  | 'bad_request'
+  | 'invalid_field'
+  | 'body_too_large'
+  | 'headers_too_large'
+  | 'request_timeout'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'precondition_failed'
+  | 'too_many_requests'
+  | 'internal_error'
+  | 'unavailable'
+  | 'other_session'
+  | 'session_ended'
+  | 'wrong_password'
+  | 'wrong_code'
+  | 'code_used_up'
+  | 'second_factor_required'
+  | 'password_needed'
+  | 'throttled'
+  | 'origin_rejected'
+  | 'flag_needed'
+  | 'contract_suspended'
+  | 'contract_expired'
+  | 'address_taken'
+  | 'hostname_taken'
+  | 'list_full'
+  | 'unknown_user'
+  | 'server_not_on_contract'
+  | 'removal_gone'
+  | 'name_taken'
+  | 'last_admin'
+  | 'port_taken'
+  | 'unknown_port_scheme'
+  | 'port_scheme_in_use'
+  | 'port_scheme_missing'
+  | 'unknown_server'
+  | 'server_in_use'
+  | 'not_viewable'
+  | 'last_token'
+  | 'inventory_invalid'
+  | 'inventory_conflict'
+  | 'invite_unknown'
+  | 'node_token_unknown'
+  | 'snapshot_needed'
+  | 'row_invalid'
+  | 'question_over'
+  | 'no_live_node'
+  | 'token_missing'
+  | 'token_unknown'
+  | 'token_expired'
+  | 'token_read_only'
+  | 'other_variant'
+  | 'rate_limited'
+  | 'maintenance'
+  | 'idempotency_mismatch';
+
 /** Method and path of each operation. */
 export const operations = {
   get_index: { method: 'GET', path: '/v0' },
@@ -233,106 +294,106 @@ export const operations = {
   create_proxy_token: { method: 'POST', path: '/v0/users/token' },
 } as const;
 
-/** What each operation is given and answers. */
+/** The parameters of each operation, and its response. */
 export interface Operations {
   get_index: {
     given: object;
-    answer: Index;
+    response: Index;
   };
   get_contract: {
     given: object;
-    answer: Contract;
+    response: Contract;
   };
   list_authlist_entries: {
     given: { query: { ip?: string; user?: string } };
-    answer: AuthlistEntry[];
+    response: AuthlistEntry[];
   };
   create_authlist_entry: {
     given: { body: NewAuthlistEntry };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_all_authlist_entries: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   get_authlist_entry: {
     given: { path: { id: number } };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   change_authlist_entry: {
     given: { path: { id: number }; body: AuthlistEntryChanges };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_authlist_entry: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   list_overrides: {
     given: { query: { ip?: string; server?: string } };
-    answer: Override[];
+    response: Override[];
   };
   create_override: {
     given: { body: NewOverride };
-    answer: Override;
+    response: Override;
   };
   remove_all_overrides: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   get_override: {
     given: { path: { id: number } };
-    answer: Override;
+    response: Override;
   };
   change_override: {
     given: { path: { id: number }; body: OverrideChanges };
-    answer: Override;
+    response: Override;
   };
   remove_override: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   list_contract_servers: {
     given: { query: { detail?: string; server?: string } };
-    answer: ContractServer[];
+    response: ContractServer[];
   };
   get_contract_server: {
     given: { path: { server: string }; query: { detail?: string } };
-    answer: ContractServer;
+    response: ContractServer;
   };
   list_whitelist_entries: {
     given: { query: { ip?: string; user?: string } };
-    answer: AuthlistEntry[];
+    response: AuthlistEntry[];
   };
   create_whitelist_entry: {
     given: { body: NewAuthlistEntry };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_all_whitelist_entries: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   get_whitelist_entry: {
     given: { path: { id: number } };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   change_whitelist_entry: {
     given: { path: { id: number }; body: AuthlistEntryChanges };
-    answer: AuthlistEntry;
+    response: AuthlistEntry;
   };
   remove_whitelist_entry: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   list_servers: {
     given: { query: { detail?: string } };
-    answer: NetworkServer[];
+    response: NetworkServer[];
   };
   list_users: {
     given: object;
-    answer: User[];
+    response: User[];
   };
   create_proxy_token: {
     given: { body: NewProxyToken };
-    answer: ProxyToken;
+    response: ProxyToken;
   };
 }

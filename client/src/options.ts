@@ -1,6 +1,6 @@
-// What calls take besides what they are about.
+// The options of calls, beside their own arguments.
 
-/** What every call takes. */
+/** The options of every call. */
 export interface CallOptions {
   /** Ends the call, also between two attempts; it then fails with the signal's reason. */
   signal?: AbortSignal | undefined;
@@ -10,16 +10,16 @@ export interface CallOptions {
   retries?: number;
 }
 
-/** What creating takes besides. */
+/** The further options of creating. */
 export interface CreateOptions extends CallOptions {
   /**
    * The `Idempotency-Key`, instead of a random one: with a key that you keep, a program that starts
-   * again can repeat the call and gets the first answer. 1 to 255 visible ASCII characters.
+   * again can repeat the call and gets the first response. 1 to 255 visible ASCII characters.
    */
   idempotencyKey?: string;
 }
 
-/** What changing and removing take besides. */
+/** The further options of changing and removing. */
 export interface ChangeOptions extends CallOptions {
   /** Only if this is still the version: what `etagOf` says of the record; else PreconditionFailedError. */
   ifMatch?: string;
@@ -27,6 +27,6 @@ export interface ChangeOptions extends CallOptions {
 
 /** How long a change may wait for the proxy machines. */
 export interface WaitOptions {
-  /** Answers when every live machine has applied the change, or after so many seconds. */
+  /** The response comes when every live machine has applied the change, or after so many seconds. */
   waitSeconds?: number;
 }

@@ -44,7 +44,7 @@ export class Overrides {
 
   /**
    * Adds an entry, `pending` until the server's machines have applied it. With `waitSeconds` it is
-   * answered as `active`, or as what it is when the time is over; waiting turns no entry that was
+   * `active` in the response, or what it is when the time is over; waiting turns no entry that was
    * made into an error.
    * Errors: ConflictError when the hostname is overridden on the server already, or the server is
    * not on the contract.

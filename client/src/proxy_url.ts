@@ -1,6 +1,6 @@
 // The address of a proxy, as programs want it: http://user:token@host:port.
 
-/** What is needed of a server's record, from `client.contract.servers`. */
+/** The needed part of a server's record, from `client.contract.servers`. */
 export interface ProxyServer {
   hostname: string;
   ips: ReadonlyArray<{ ip: string; port_base: number }>;

@@ -33,7 +33,7 @@ export function keepEtag(record: object, etag: string | null): void {
 }
 
 /**
- * The version of a record, or of a whole list, as it was answered. As `ifMatch` it keeps a change
+ * The version of a record, or of a whole list, as it was received. As `ifMatch` it keeps a change
  * from undoing another's. The status of a custom DNS entry is part of its version.
  * Errors: TypeError for what has none: an element of a list, a copy, or a server that names none.
  *

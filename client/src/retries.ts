@@ -1,19 +1,22 @@
-// What may be sent again, and after how long.
-import type { Refusal } from './answers.ts';
+// Retries: the requests that may be sent again, and the pauses before that.
+import type { FailedAttempt } from './responses.ts';
 
 const transientStatuses = [429, 502, 503, 504];
 
-/** What fails before a byte is sent. Browsers do not tell; there, a network error is always unclear. */
+/** Failures before a byte is sent. Browsers do not tell; there, a network error is always unclear. */
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
 /** Whether another attempt may fare better. */
-export function isTransient({ status }: Pick<Refusal, 'status'>): boolean {
+export function isTransient({ status }: Pick<FailedAttempt, 'status'>): boolean {
   return status === undefined || transientStatuses.includes(status);
 }
 
 /** Whether the server may have acted on the request that failed so. */
-export function isUnclear({ status, code }: Pick<Refusal, 'status' | 'code'>): boolean {
-  return status === undefined ? !neverConnected.includes(code ?? '') : status >= 500;
+export function isUnclear({
+  status,
+  networkCode,
+}: Pick<FailedAttempt, 'status' | 'networkCode'>): boolean {
+  return status === undefined ? !neverConnected.includes(networkCode ?? '') : status >= 500;
 }
 
 /**
@@ -49,7 +52,7 @@ export function pauseSeconds(
 
 /**
  * The seconds of `Retry-After`, which is a number or a date; undefined when absent or neither.
- * A date is held against the answer's own `Date`, for the clocks may differ.
+ * A date is held against the response's own `Date`, for the clocks may differ.
  */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim();
@@ -58,8 +61,8 @@ export function readRetryAfter(headers: Headers): number | undefined {
   // Without this, Date.parse takes "-5" for a year.
   const then = value.endsWith('GMT') ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(then)) return undefined;
-  const answeredAt = Date.parse(headers.get('date') ?? '');
-  const now = Number.isNaN(answeredAt) ? Date.now() : answeredAt;
+  const respondedAt = Date.parse(headers.get('date') ?? '');
+  const now = Number.isNaN(respondedAt) ? Date.now() : respondedAt;
   return Math.max(0, (then - now) / 1000);
 }
 

@@ -5,7 +5,7 @@ import type { CallOptions } from './options.ts';
 import { commaSeparated, type Listing, listing } from './records.ts';
 import type { Transport } from './transport.ts';
 
-/** What can be asked for beyond the plain record of a server on the contract. */
+/** The parts of the record of a server on the contract that come only when they are asked for. */
 export type Detail = 'location' | 'geostatus' | 'usage';
 
 /** Every server of the network, on the contract or not: `client.servers`. */

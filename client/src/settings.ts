@@ -1,4 +1,4 @@
-// What a client is told at its start, checked.
+// The options of a client, checked.
 
 export interface ExitwardOptions {
   /** Where the service is, such as `https://api.example.com`; `/v0` is added. */
@@ -7,7 +7,7 @@ export interface ExitwardOptions {
   token: string;
   /** The variant of the interface that the server is spoken to in; `current` when left out. */
   variant?: 'current' | 'earlier';
-  /** How long one attempt may take, its answer included; 30 when left out. */
+  /** How long one attempt may take, its response included; 30 when left out. */
   timeoutSeconds?: number;
   /** How often a call is tried again; 3 when left out, 0 for never. */
   retries?: number;
@@ -16,7 +16,7 @@ export interface ExitwardOptions {
   /**
    * Whether each POST carries an `Idempotency-Key`, and is tried again on the strength of it; `true`
    * when left out. Exitward honours the key. Of a server that does not, set `false`: else a POST
-   * whose answer was lost may come back as 409, for what its own first attempt has made.
+   * whose response was lost may come back as 409, because of its own first attempt.
    */
   idempotencyKeys?: boolean;
   /** Instead of the global `fetch`. */

@@ -1,14 +1,14 @@
-// One call over HTTP: what is sent, how often, and how long it may take.
-import {
-  type Answer,
-  type Refusal,
-  type Request,
-  readRecord,
-  refusedBy,
-  unanswered,
-} from './answers.ts';
+// One call over HTTP: its request, its attempts, and the time that it may take.
 import { type Operations, operations } from './openapi.ts';
 import type { ChangeOptions, CreateOptions, WaitOptions } from './options.ts';
+import {
+  type FailedAttempt,
+  failedBy,
+  type ReceivedResponse,
+  readRecord,
+  type SentRequest,
+  withoutResponse,
+} from './responses.ts';
 import { isRepeatable, isTransient, isUnclear, pause, pauseSeconds } from './retries.ts';
 import { requireRetries, requireSpan, type Settings } from './settings.ts';
 
@@ -33,7 +33,7 @@ export class Transport {
     id: Id,
     given: Operations[Id]['given'],
     options: Options = {},
-  ): Promise<Operations[Id]['answer']> {
+  ): Promise<Operations[Id]['response']> {
     const { method, path } = operations[id];
     const { retries = this.#settings.retries, signal } = options;
     const idempotencyKey =
@@ -45,10 +45,10 @@ export class Transport {
     let mayHaveActed = false;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(request);
-      if ('text' in outcome) return readRecord(request, outcome) as Operations[Id]['answer'];
-      // What an attempt before this one removed is not there any more.
+      if ('text' in outcome) return readRecord(request, outcome) as Operations[Id]['response'];
+      // The record is gone already: an attempt before this one removed it.
       if (method === 'DELETE' && outcome.status === 404 && mayHaveActed) {
-        return undefined as Operations[Id]['answer'];
+        return undefined as Operations[Id]['response'];
       }
       if (method !== 'GET' && isUnclear(outcome)) mayHaveActed = true;
       const isLast =
@@ -73,7 +73,7 @@ export class Transport {
     path: string,
     given: { path?: Given; query?: Given; body?: object },
     options: Options,
-  ): Request {
+  ): SentRequest {
     const { ifMatch, idempotencyKey, waitSeconds = 0, signal } = options;
     const { timeoutSeconds = this.#settings.timeoutSeconds } = options;
     requireSpan('timeoutSeconds', timeoutSeconds);
@@ -98,7 +98,7 @@ export class Transport {
   }
 
   /** Errors: the signal's reason. */
-  async #attempt(request: Request): Promise<Answer | Refusal> {
+  async #attempt(request: SentRequest): Promise<ReceivedResponse | FailedAttempt> {
     const { method, url, headers, body, timeoutSeconds, signal } = request;
     signal?.throwIfAborted();
     const controller = new AbortController();
@@ -120,15 +120,12 @@ export class Transport {
         // A browser is to add no cookies, and to open no login window after a 401.
         credentials: 'omit',
       });
-      const answer = {
-        status: response.status,
-        headers: response.headers,
-        text: await response.text(),
-      };
-      return response.ok ? answer : refusedBy(request, answer);
+      const { status, headers: received, ok } = response;
+      const whole = { status, headers: received, text: await response.text() };
+      return ok ? whole : failedBy(request, whole);
     } catch (cause) {
       signal?.throwIfAborted();
-      return unanswered(request, isLate, cause);
+      return withoutResponse(request, isLate, cause);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);

@@ -59,7 +59,7 @@ test.each(['C-c', 'C-d'])(
     await terminal.shows(/^Token: /m);
     await terminal.press(key);
     await terminal.shows(/^Token: *\nexw: There is no token\. *\ncode 1/m);
-    expect(() => exw.readKept()).toThrow('ENOENT');
+    expect(() => exw.readLogin()).toThrow('ENOENT');
     // The terminal is as it was: it echoes again.
     await terminal.type('echo se""en');
     await terminal.press('Enter');

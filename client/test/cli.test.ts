@@ -12,6 +12,7 @@ import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { optionsOf } from '../src/cli/command.ts';
 import { commands } from '../src/cli/commands.ts';
 import { bin, CommandLine, type Outcome } from './cli_process.ts';
+import { startScripted } from './scripted.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'exitward-exw-'));
@@ -80,7 +81,7 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
   test('login checks the token and keeps it for its owner alone; logout forgets it', async () => {
     const fresh = exwWith();
     // Made by somebody else before, for all to read.
-    mkdirSync(dirname(fresh.kept), { mode: 0o755 });
+    mkdirSync(dirname(fresh.loginFile), { mode: 0o755 });
     const where = ['--url', `${t.base_url}/`, '--variant', variant];
     const login = await fresh.runWith(`${account.api_token}\n`, 'login', ...where);
     expect(login).toEqual({
@@ -88,11 +89,11 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
       stdout: '',
       stderr: `You are logged in to ${t.base_url} as exw-${variant}.\n`,
     });
-    expect(statSync(fresh.kept).mode & 0o777).toBe(0o600);
-    expect(statSync(dirname(fresh.kept)).mode & 0o777).toBe(0o700);
+    expect(statSync(fresh.loginFile).mode & 0o777).toBe(0o600);
+    expect(statSync(dirname(fresh.loginFile)).mode & 0o777).toBe(0o700);
     const { stdout } = await fresh.run('whoami');
     expect(stdout).toBe(
-      `contract\texw-${variant}\nurl\t${t.base_url}\nvariant\t${variant}\ntoken in\t${fresh.kept}\n`,
+      `contract\texw-${variant}\nurl\t${t.base_url}\nvariant\t${variant}\ntoken in\t${fresh.loginFile}\n`,
     );
     expect((await fresh.run('logout')).code).toBe(0);
     const after = await fresh.run('whoami');
@@ -202,6 +203,28 @@ exw: Entry ${id} is still pending: not every proxy of fra1 has applied it within
   });
 });
 
+describe('the address of this machine is told by a conflict', () => {
+  const entry = { id: 7, ip: '203.0.113.7', user: 'alice', user_active: true, expiry: 2e9 };
+  const message = 'ip: 203.0.113.7 is already on the authlist.';
+
+  test.each([
+    ['with the code address_taken', { 'exitward-error': 'address_taken' }, 0],
+    ['of a service without codes', {}, 0],
+    ['but not with another code, whatever the message says', { 'exitward-error': 'list_full' }, 1],
+  ])('%s', async (_, headers, expected) => {
+    const service = await startScripted(
+      { status: 200, body: [entry] },
+      { status: 409, headers: headers as Record<string, string>, body: { message } },
+      { status: 200, body: [entry] },
+      { status: 204 },
+    );
+    const exw = exwWith({ EXW_URL: service.url, EXW_TOKEN: 'ewa_x' });
+    const { code, stderr } = await exw.run('authlist', 'remove', '--yes');
+    await service.stop();
+    expect([code, stderr]).toEqual([expected, expected ? `exw: ${message}\n` : 'Removed: 7.\n']);
+  });
+});
+
 describe('users and tokens', () => {
   test('exist in the current variant: a token is all that is on standard output', async () => {
     const exw = exwOf(await accountNamed('tokens'));
@@ -299,10 +322,10 @@ describe('the API token', () => {
   test('is not kept when the service refuses it, and what was kept stays', async () => {
     const exw = exwWith({ EXW_URL: t.base_url });
     await exw.runWith(account.api_token, 'login');
-    const before = exw.readKept();
+    const before = exw.readLogin();
     const { code, stderr } = await exw.runWith('ewa_wrong', 'login');
     expect([code, stderr]).toEqual([1, expect.stringContaining('API token')]);
-    expect(exw.readKept()).toEqual(before);
+    expect(exw.readLogin()).toEqual(before);
   });
 
   test('is taken from a file or standard input, never from an argument, and never shown', async () => {
@@ -349,7 +372,7 @@ describe('the API token', () => {
   test('comes from EXW_TOKEN_FILE, before EXW_TOKEN, before what is kept', async () => {
     const exw = exwWith({ EXW_URL: t.base_url });
     await exw.runWith(account.api_token, 'login');
-    expect((await exw.json('whoami')).token_from).toBe(exw.kept);
+    expect((await exw.json('whoami')).token_from).toBe(exw.loginFile);
     exw.env.EXW_TOKEN = account.api_token;
     expect((await exw.json('whoami')).token_from).toBe('EXW_TOKEN');
     exw.env.EXW_TOKEN_FILE = exw.file('token', account.api_token);
@@ -361,9 +384,9 @@ describe('the API token', () => {
 
   test('a kept file that is damaged is said to be, and login mends it', async () => {
     const exw = exwWith();
-    mkdirSync(dirname(exw.kept));
+    mkdirSync(dirname(exw.loginFile));
     for (const damaged of ['{', 'null', '{"url":"https://a.example"}']) {
-      writeFileSync(exw.kept, damaged);
+      writeFileSync(exw.loginFile, damaged);
       const { code, stderr } = await exw.run('whoami');
       expect([code, stderr]).toEqual([1, expect.stringContaining('log in again')]);
     }
@@ -376,7 +399,7 @@ describe('a command line that is not understood ends with 2, and the message nam
   test.each([
     [['whoami', '--url', 'nonsense'], '--url: expected a URL such as'],
     [['whoami', '--variant', 'newest'], '--variant: expected one of current, earlier'],
-    [['whoami', '--bogus'], "Unknown option '--bogus'"],
+    [['whoami', '--bogus'], "unknown option '--bogus'"],
     [['whoami', '--json=yes'], '--json'],
     [['exits', '--format', 'xml'], '--format: expected one of url, txt, csv, json'],
     [['exits', '--server', 'a,,b'], '--server: "a,,b": expected names'],
@@ -389,18 +412,18 @@ describe('a command line that is not understood ends with 2, and the message nam
     [['authlist', 'remove', 'x', '--yes'], '<entry>: "x" is neither an id nor an IP address'],
     [['authlist', 'watch', '--every', '0'], '--every: "0" is no span'],
     [['authlist', 'watch', '--expiry', '2020-01-01'], '--expiry: 2020-01-01 00:00Z has passed'],
-    [['authlist', 'shrink'], 'authlist: expected one of add, list, change, remove, clear, watch'],
-    [['dns', 'add', 'fra1', 'a.example'], '<ip>: expected'],
+    [['authlist', 'shrink'], "unknown command 'shrink'"],
+    [['dns', 'add', 'fra1', 'a.example'], "missing required argument 'ip'"],
     [['dns', 'change', '1', '--wait', '5s'], '--server, --hostname, --ip, --expiry: expected'],
     [['dns', 'wait', 'one'], '<id>: "one" is no id'],
-    [['token', 'create'], '--user: expected'],
+    [['token', 'create'], "required option '--user <name>' not specified"],
     [['token', 'create', '--user', 'a', '--expiry', '2020-01-01'], '--expiry: 2020-01-01 00:00Z'],
-    [['run', 'curl', '-s'], "Unknown option '-s'"],
+    [['run', 'curl', '-s'], "unknown option '-s'"],
     [['run', 'curl'], 'expected -- before the command'],
-    [['run', '--'], '<command>: expected the command'],
+    [['run', '--'], "missing required argument 'command'"],
     [['run', '--expiry', '+1h', '--', 'true'], '--expiry: expected with --token'],
     [['completion', 'tcsh'], '<shell>: expected one of bash, zsh, fish'],
-    [['nonsense'], 'nonsense is no command'],
+    [['nonsense'], "unknown command 'nonsense'"],
     [[], 'Usage: exw <command>'],
   ])('%j', async (args, message) => {
     const exw = exwOf({ api_token: 'ewa_x' } as BuiltAccount);
@@ -460,7 +483,7 @@ describe('from the table of commands come', () => {
     expect((await exwWith().run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  /** What bash offers for a line, the last word of which is unfinished. */
+  /** The words that bash offers for a line, the last word of which is unfinished. */
   async function completed(...line: string[]): Promise<string[]> {
     const exw = exwWith();
     const name = exw.file('exw', `#!/bin/sh\nexec "${process.execPath}" "${bin}" "$@"\n`);

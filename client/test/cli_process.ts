@@ -41,7 +41,7 @@ export class Started {
 
 export class CommandLine {
   readonly folder = mkdtempSync(join(tmpdir(), 'exw-'));
-  readonly kept = join(this.folder, 'exitward', 'exw.json');
+  readonly loginFile = join(this.folder, 'exitward', 'exw.json');
   readonly env: NodeJS.ProcessEnv;
 
   constructor(env: NodeJS.ProcessEnv = {}) {
@@ -63,7 +63,7 @@ export class CommandLine {
   runWith(input: string, ...args: string[]): Promise<Outcome> {
     return new Started(process.execPath, [bin, ...args], this.env, input).ended();
   }
-  /** What it says on standard output, as JSON. Errors: when it fails. */
+  /** The JSON on its standard output. Errors: when it fails. */
   async json(...args: string[]) {
     const { code, stdout, stderr } = await this.run(...args, '--json');
     if (code !== 0) throw new Error(stderr);
@@ -76,8 +76,8 @@ export class CommandLine {
     writeFileSync(path, text);
     return path;
   }
-  readKept() {
-    return JSON.parse(readFileSync(this.kept, 'utf8')) as Record<string, string>;
+  readLogin() {
+    return JSON.parse(readFileSync(this.loginFile, 'utf8')) as Record<string, string>;
   }
   clean(): void {
     rmSync(this.folder, { recursive: true, force: true });

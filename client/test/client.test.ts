@@ -157,7 +157,7 @@ describe('lists', () => {
 });
 
 describe('errors', () => {
-  const refusals: Array<[typeof ExitwardError, string, (client: Exitward) => Promise<unknown>]> = [
+  const failing: Array<[typeof ExitwardError, string, (client: Exitward) => Promise<unknown>]> = [
     [
       BadRequestError,
       'ip: "10.0.0.0/8" is not an IP address',
@@ -171,10 +171,12 @@ describe('errors', () => {
       (client) => client.authlist.add({ ip: '203.0.113.3', user: 'nobody', expiry: soon() }),
     ],
   ];
-  test.each(refusals)('%o has the message of the server', async (Class, text, call) => {
+  test.each(failing)('%o has the code and the message of the server', async (Class, text, call) => {
     const failure = await call(clientOf()).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Class);
-    const { name, message, status, requestId, mayHaveActed } = failure as ExitwardError;
+    const { name, message, code, status, requestId, mayHaveActed } = failure as ExitwardError;
+    expect(code).toMatch(/^[a-z_]+$/);
+    if (status === 400) expect(code).toBe('invalid_field');
     expect(name).toBe(Class.name);
     expect(message).toContain(text);
     expect(String(status)).toMatch(/^4/);

@@ -11,7 +11,7 @@ interface Example {
   /** File and line. */
   place: string;
   code: string;
-  /** What it says that it prints: the comments after console.log. */
+  /** The lines that it should print: the comments after console.log. */
   prints: string[];
 }
 
@@ -36,7 +36,7 @@ const examples = globSync(['src/**/*.ts', 'README.md'], { cwd: root }).sort().fl
 
 const address = 'https://api.example.com';
 const names = Object.keys(client).join(', ');
-/** What an example without imports may take as given: all names of the package, and a client. */
+/** The names that an example without imports may take as given: all of the package, and a client. */
 const given = `import { ${names} } from '@exitward/client';
 const client = new Exitward({ baseUrl: '${address}', token: process.env.EXITWARD_TOKEN ?? '' });
 `;

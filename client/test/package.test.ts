@@ -1,4 +1,4 @@
-// What is published: the types are those of the document, and the package works where it says it does.
+// The published package: its types are those of the document, and it works where it says it does.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,6 +30,22 @@ test('types follow the document', () => {
   expect(clientTypesText(ofAccounts, document)).toContain('  note?: string;\n');
   Object.assign(Override?.properties ?? {}, { note: { type: 'nonsense' } });
   expect(() => clientTypesText(ofAccounts, document)).toThrow('the schema is not understood');
+});
+
+test('the codes of errors are those of the document', () => {
+  const [ofAccounts] = clientTypes as [ClientTypes];
+  const document = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8')) as Document;
+  const textOf = (...codes: string[]) => {
+    document.components.schemas.ErrorCode = { type: 'string', enum: codes };
+    return clientTypesText(ofAccounts, document);
+  };
+  expect(textOf('conflict', 'not_found')).toContain(
+    "export type ErrorCode = 'conflict' | 'not_found';\n",
+  );
+  const long = ['a'.repeat(60), 'b'.repeat(60)];
+  expect(textOf(...long)).toContain(
+    `export type ErrorCode =\n  | '${long[0]}'\n  | '${long[1]}';\n`,
+  );
 });
 
 test('a list of one of several words takes every word, and is a list of each', () => {

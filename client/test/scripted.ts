@@ -1,4 +1,4 @@
-// A server that does what a test tells it, answer by answer, and remembers what it was asked.
+// A server that follows a script of responses, and remembers its requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -11,7 +11,7 @@ export interface Asked {
   at: number;
 }
 
-/** What becomes of one request: an answer, a connection that is cut, or silence. */
+/** The outcome of one request: a response, a connection that is cut, or silence. */
 export type Step =
   | { status: number; headers?: Record<string, string>; body?: unknown; afterSeconds?: number }
   | 'cut'
@@ -24,7 +24,7 @@ export interface Scripted {
   stop(): Promise<void>;
 }
 
-/** Answers the first request by the first step, and so on; the last step holds for all that follow. */
+/** Responds to the first request by the first step, and so on; the last step holds for all that follow. */
 export async function startScripted(...steps: Step[]): Promise<Scripted> {
   const asked: Asked[] = [];
   const server = createServer(async (request, response) => {

@@ -1211,6 +1211,67 @@ export interface ViewedToken {
   api_token: string;
 }
 
+/** The code of an error, for programs. */
+export type ErrorCode =
+  | 'bad_request'
+  | 'invalid_field'
+  | 'body_too_large'
+  | 'headers_too_large'
+  | 'request_timeout'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'precondition_failed'
+  | 'too_many_requests'
+  | 'internal_error'
+  | 'unavailable'
+  | 'other_session'
+  | 'session_ended'
+  | 'wrong_password'
+  | 'wrong_code'
+  | 'code_used_up'
+  | 'second_factor_required'
+  | 'password_needed'
+  | 'throttled'
+  | 'origin_rejected'
+  | 'flag_needed'
+  | 'contract_suspended'
+  | 'contract_expired'
+  | 'address_taken'
+  | 'hostname_taken'
+  | 'list_full'
+  | 'unknown_user'
+  | 'server_not_on_contract'
+  | 'removal_gone'
+  | 'name_taken'
+  | 'last_admin'
+  | 'port_taken'
+  | 'unknown_port_scheme'
+  | 'port_scheme_in_use'
+  | 'port_scheme_missing'
+  | 'unknown_server'
+  | 'server_in_use'
+  | 'not_viewable'
+  | 'last_token'
+  | 'inventory_invalid'
+  | 'inventory_conflict'
+  | 'invite_unknown'
+  | 'node_token_unknown'
+  | 'snapshot_needed'
+  | 'row_invalid'
+  | 'question_over'
+  | 'no_live_node'
+  | 'token_missing'
+  | 'token_unknown'
+  | 'token_expired'
+  | 'token_read_only'
+  | 'other_variant'
+  | 'rate_limited'
+  | 'maintenance'
+  | 'idempotency_mismatch';
+
 /** Method and path of each operation. */
 export const operations = {
   console_get_facts: { method: 'GET', path: '/console' },
@@ -1374,171 +1435,171 @@ export const operations = {
   admin_list_usage: { method: 'GET', path: '/admin/usage' },
 } as const;
 
-/** What each operation is given and answers. */
+/** The parameters of each operation, and its response. */
 export interface Operations {
   console_get_facts: {
     given: object;
-    answer: ConsoleFacts;
+    response: ConsoleFacts;
   };
   console_get_address: {
     given: object;
-    answer: CallerAddress;
+    response: CallerAddress;
   };
   console_list_audit: {
     given: { query: { before?: number; limit?: number } };
-    answer: AuditEntry[];
+    response: AuditEntry[];
   };
   console_list_authlist: {
     given: object;
-    answer: OperatorAuthlistEntry[];
+    response: OperatorAuthlistEntry[];
   };
   console_create_authlist_entry: {
     given: { body: NewAuthlistEntry };
-    answer: OperatorAuthlistEntry;
+    response: OperatorAuthlistEntry;
   };
   console_remove_all_authlist_entries: {
     given: object;
-    answer: RemovedEntries;
+    response: RemovedEntries;
   };
   console_restore_authlist: {
     given: { body: Restore };
-    answer: RestoreOutcome;
+    response: RestoreOutcome;
   };
   console_change_authlist_entry: {
     given: { path: { id: number }; body: ConsoleAuthlistEntryChanges };
-    answer: OperatorAuthlistEntry;
+    response: OperatorAuthlistEntry;
   };
   console_remove_authlist_entry: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   console_get_contract: {
     given: object;
-    answer: ConsoleContract;
+    response: ConsoleContract;
   };
   console_events: {
     given: object;
-    answer: string;
+    response: string;
   };
   console_look_at_invite: {
     given: { body: OneTimeCode };
-    answer: ConsoleInvite;
+    response: ConsoleInvite;
   };
   console_accept_invite: {
     given: { body: InviteAcceptance };
-    answer: Session;
+    response: Session;
   };
   console_list_network: {
     given: object;
-    answer: AnyServer[];
+    response: AnyServer[];
   };
   console_list_overrides: {
     given: object;
-    answer: ConsoleOverride[];
+    response: ConsoleOverride[];
   };
   console_create_override: {
     given: { body: NewOverride };
-    answer: ConsoleOverride;
+    response: ConsoleOverride;
   };
   console_remove_all_overrides: {
     given: object;
-    answer: RemovedEntries;
+    response: RemovedEntries;
   };
   console_restore_overrides: {
     given: { body: Restore };
-    answer: OverridesRestoreOutcome;
+    response: OverridesRestoreOutcome;
   };
   console_get_override: {
     given: { path: { id: number } };
-    answer: OverrideOnNodes;
+    response: OverrideOnNodes;
   };
   console_change_override: {
     given: { path: { id: number }; body: ConsoleOverrideChanges };
-    answer: ConsoleOverride;
+    response: ConsoleOverride;
   };
   console_remove_override: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   console_change_password: {
     given: { body: PasswordChange };
-    answer: undefined;
+    response: undefined;
   };
   console_create_proxy_token: {
     given: { body: NewConsoleProxyToken };
-    answer: CreatedProxyToken;
+    response: CreatedProxyToken;
   };
   console_list_removals: {
     given: object;
-    answer: Removal[];
+    response: Removal[];
   };
   console_begin_second_factor: {
     given: { body: PasswordAnew };
-    answer: PendingSecondFactor;
+    response: PendingSecondFactor;
   };
   console_confirm_second_factor: {
     given: { body: SecondFactorCode };
-    answer: RecoveryCodes;
+    response: RecoveryCodes;
   };
   console_remove_second_factor: {
     given: { body: PasswordAnew };
-    answer: undefined;
+    response: undefined;
   };
   console_list_servers: {
     given: object;
-    answer: OwnServer[];
+    response: OwnServer[];
   };
   console_add_server: {
     given: { path: { server: string } };
-    answer: OwnServer;
+    response: OwnServer;
   };
   console_remove_server: {
     given: { path: { server: string } };
-    answer: undefined;
+    response: undefined;
   };
   console_get_session: {
     given: object;
-    answer: Session;
+    response: Session;
   };
   console_sign_in: {
     given: { body: Credentials };
-    answer: SecondFactorWanted | Session;
+    response: SecondFactorWanted | Session;
   };
   console_sign_out: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   console_enter_by_link: {
     given: { body: OneTimeCode };
-    answer: Session;
+    response: Session;
   };
   console_list_sessions: {
     given: object;
-    answer: OwnSession[];
+    response: OwnSession[];
   };
   console_end_other_sessions: {
     given: object;
-    answer: undefined;
+    response: undefined;
   };
   console_end_session: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   console_list_tokens: {
     given: object;
-    answer: AccountToken[];
+    response: AccountToken[];
   };
   console_create_token: {
     given: { body: NewAccountToken };
-    answer: CreatedAccountToken;
+    response: CreatedAccountToken;
   };
   console_remove_token: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   console_view_token: {
     given: { path: { id: number }; body: PasswordAnew };
-    answer: ViewedToken;
+    response: ViewedToken;
   };
   console_get_usage: {
     given: {
@@ -1550,151 +1611,151 @@ export interface Operations {
         user?: string;
       };
     };
-    answer: UsageReport;
+    response: UsageReport;
   };
   console_list_users: {
     given: object;
-    answer: UserSigningIn[];
+    response: UserSigningIn[];
   };
   console_create_user: {
     given: { body: NewAccountUser };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   console_get_user: {
     given: { path: { user: string } };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   console_change_user: {
     given: { path: { user: string }; body: AccountUserChanges };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   console_invite_user: {
     given: { path: { user: string } };
-    answer: HandedCode;
+    response: HandedCode;
   };
   console_end_user_sessions: {
     given: { path: { user: string } };
-    answer: undefined;
+    response: undefined;
   };
   console_reset_user_sign_in: {
     given: { path: { user: string } };
-    answer: undefined;
+    response: undefined;
   };
   console_raise_token_version: {
     given: { path: { user: string } };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   admin_list_accounts: {
     given: { query: { after?: string; limit?: number } };
-    answer: Account[];
+    response: Account[];
   };
   admin_create_account: {
     given: { body: NewAccount };
-    answer: CreatedAccount;
+    response: CreatedAccount;
   };
   admin_get_account: {
     given: { path: { account: string } };
-    answer: Account;
+    response: Account;
   };
   admin_change_account: {
     given: { path: { account: string }; body: AccountChanges };
-    answer: Account;
+    response: Account;
   };
   admin_list_account_audit: {
     given: { path: { account: string }; query: { before?: number; limit?: number } };
-    answer: AuditEntry[];
+    response: AuditEntry[];
   };
   admin_list_account_authlist: {
     given: { path: { account: string } };
-    answer: OperatorAuthlistEntry[];
+    response: OperatorAuthlistEntry[];
   };
   admin_create_account_authlist_entry: {
     given: { path: { account: string }; body: NewAuthlistEntry };
-    answer: OperatorAuthlistEntry;
+    response: OperatorAuthlistEntry;
   };
   admin_remove_all_account_authlist_entries: {
     given: { path: { account: string } };
-    answer: RemovedEntries;
+    response: RemovedEntries;
   };
   admin_restore_account_authlist: {
     given: { path: { account: string }; body: Restore };
-    answer: RestoreOutcome;
+    response: RestoreOutcome;
   };
   admin_change_account_authlist_entry: {
     given: { path: { account: string; id: number }; body: ConsoleAuthlistEntryChanges };
-    answer: OperatorAuthlistEntry;
+    response: OperatorAuthlistEntry;
   };
   admin_remove_account_authlist_entry: {
     given: { path: { account: string; id: number } };
-    answer: undefined;
+    response: undefined;
   };
   admin_get_account_contract: {
     given: { path: { account: string } };
-    answer: ConsoleContract;
+    response: ConsoleContract;
   };
   admin_list_account_network: {
     given: { path: { account: string } };
-    answer: AnyServer[];
+    response: AnyServer[];
   };
   admin_list_account_overrides: {
     given: { path: { account: string } };
-    answer: ConsoleOverride[];
+    response: ConsoleOverride[];
   };
   admin_create_account_override: {
     given: { path: { account: string }; body: NewOverride };
-    answer: ConsoleOverride;
+    response: ConsoleOverride;
   };
   admin_remove_all_account_overrides: {
     given: { path: { account: string } };
-    answer: RemovedEntries;
+    response: RemovedEntries;
   };
   admin_restore_account_overrides: {
     given: { path: { account: string }; body: Restore };
-    answer: OverridesRestoreOutcome;
+    response: OverridesRestoreOutcome;
   };
   admin_get_account_override: {
     given: { path: { account: string; id: number } };
-    answer: OverrideOnNodes;
+    response: OverrideOnNodes;
   };
   admin_change_account_override: {
     given: { path: { account: string; id: number }; body: ConsoleOverrideChanges };
-    answer: ConsoleOverride;
+    response: ConsoleOverride;
   };
   admin_remove_account_override: {
     given: { path: { account: string; id: number } };
-    answer: undefined;
+    response: undefined;
   };
   admin_list_account_removals: {
     given: { path: { account: string } };
-    answer: Removal[];
+    response: Removal[];
   };
   admin_list_account_servers: {
     given: { path: { account: string } };
-    answer: OwnServer[];
+    response: OwnServer[];
   };
   admin_set_account_server: {
     given: { path: { account: string; server: string }; body: AccountServerSettings };
-    answer: OwnServer;
+    response: OwnServer;
   };
   admin_remove_account_server: {
     given: { path: { account: string; server: string } };
-    answer: undefined;
+    response: undefined;
   };
   admin_list_account_tokens: {
     given: { path: { account: string } };
-    answer: AccountToken[];
+    response: AccountToken[];
   };
   admin_create_account_token: {
     given: { path: { account: string }; body: NewAccountToken };
-    answer: CreatedAccountToken;
+    response: CreatedAccountToken;
   };
   admin_remove_account_token: {
     given: { path: { account: string; id: number } };
-    answer: undefined;
+    response: undefined;
   };
   admin_view_account_token: {
     given: { path: { account: string; id: number } };
-    answer: ViewedToken;
+    response: ViewedToken;
   };
   admin_get_account_usage: {
     given: {
@@ -1707,163 +1768,163 @@ export interface Operations {
         user?: string;
       };
     };
-    answer: UsageReport;
+    response: UsageReport;
   };
   admin_list_account_users: {
     given: { path: { account: string } };
-    answer: UserSigningIn[];
+    response: UserSigningIn[];
   };
   admin_create_account_user: {
     given: { path: { account: string }; body: NewAccountUser };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   admin_get_account_user: {
     given: { path: { account: string; user: string } };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   admin_change_account_user: {
     given: { path: { account: string; user: string }; body: AccountUserChanges };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   admin_invite_user: {
     given: { path: { account: string; user: string } };
-    answer: HandedCode;
+    response: HandedCode;
   };
   admin_end_user_sessions: {
     given: { path: { account: string; user: string } };
-    answer: undefined;
+    response: undefined;
   };
   admin_reset_user_sign_in: {
     given: { path: { account: string; user: string } };
-    answer: undefined;
+    response: undefined;
   };
   admin_create_sign_in_link: {
     given: { path: { account: string; user: string }; body: NewSignInLink };
-    answer: HandedCode;
+    response: HandedCode;
   };
   admin_raise_token_version: {
     given: { path: { account: string; user: string } };
-    answer: UserSigningIn;
+    response: UserSigningIn;
   };
   admin_list_audit: {
     given: { query: { account?: string; before?: number; limit?: number } };
-    answer: AuditEntry[];
+    response: AuditEntry[];
   };
   admin_list_authlist: {
     given: { query: { ip: string } };
-    answer: AuthlistClaim[];
+    response: AuthlistClaim[];
   };
   admin_events: {
     given: object;
-    answer: string;
+    response: string;
   };
   admin_list_geo_statuses: {
     given: {
       query: { server?: string; status?: 'ok' | 'warn' | 'crit'; after?: string; limit?: number };
     };
-    answer: GeoStatus[];
+    response: GeoStatus[];
   };
   admin_check_geo: {
     given: object;
-    answer: GeoCheck;
+    response: GeoCheck;
   };
   admin_get_geofeed: {
     given: object;
-    answer: string;
+    response: string;
   };
   admin_import_inventory: {
     given: {
       query: { dry_run?: 'true' | 'false'; remove_missing?: 'true' | 'false' };
       body: Inventory;
     };
-    answer: InventoryOutcome;
+    response: InventoryOutcome;
   };
   admin_list_invites: {
     given: object;
-    answer: OpenInvite[];
+    response: OpenInvite[];
   };
   admin_create_invite: {
     given: { body: NewInvite };
-    answer: Invite;
+    response: Invite;
   };
   admin_remove_invite: {
     given: { path: { invite: string } };
-    answer: undefined;
+    response: undefined;
   };
   admin_get_maintenance: {
     given: object;
-    answer: Maintenance;
+    response: Maintenance;
   };
   admin_set_maintenance: {
     given: { body: Maintenance };
-    answer: Maintenance;
+    response: Maintenance;
   };
   admin_list_nodes: {
     given: object;
-    answer: Node[];
+    response: Node[];
   };
   admin_remove_node: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   admin_list_port_schemes: {
     given: object;
-    answer: PortScheme[];
+    response: PortScheme[];
   };
   admin_create_port_scheme: {
     given: { body: PortScheme };
-    answer: PortScheme;
+    response: PortScheme;
   };
   admin_list_servers: {
     given: object;
-    answer: Server[];
+    response: Server[];
   };
   admin_create_server: {
     given: { body: NewServer };
-    answer: ServerDetail;
+    response: ServerDetail;
   };
   admin_get_server: {
     given: { path: { server: string } };
-    answer: ServerDetail;
+    response: ServerDetail;
   };
   admin_change_server: {
     given: { path: { server: string }; body: ServerChanges };
-    answer: ServerDetail;
+    response: ServerDetail;
   };
   admin_remove_server: {
     given: { path: { server: string } };
-    answer: undefined;
+    response: undefined;
   };
   admin_set_server_exit: {
     given: { path: { server: string; ip: string }; body: ExitIpSettings };
-    answer: ServerDetail;
+    response: ServerDetail;
   };
   admin_remove_server_exit: {
     given: { path: { server: string; ip: string } };
-    answer: undefined;
+    response: undefined;
   };
   admin_explain: {
     given: { path: { server: string }; body: Connection };
-    answer: Verdict;
+    response: Verdict;
   };
   admin_get_status: {
     given: object;
-    answer: NetworkStatus;
+    response: NetworkStatus;
   };
   admin_list_tokens: {
     given: object;
-    answer: OperatorToken[];
+    response: OperatorToken[];
   };
   admin_create_token: {
     given: { body: NewOperatorToken };
-    answer: CreatedOperatorToken;
+    response: CreatedOperatorToken;
   };
   admin_remove_token: {
     given: { path: { id: number } };
-    answer: undefined;
+    response: undefined;
   };
   admin_list_usage: {
     given: { query: { after?: string; limit?: number } };
-    answer: AccountUsage[];
+    response: AccountUsage[];
   };
 }

@@ -95,16 +95,16 @@ export function parseNetworks(text: string): Network[] {
 function parseNetwork(part: string): Network {
   const [, ip = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part) ?? [];
   const canonical = canonicalAddress(ip);
-  if (canonical === undefined || (length !== undefined && isIPv4(canonical) !== isIPv4(ip))) {
+  if (canonical === undefined || isIPv4(canonical) !== isIPv4(ip)) {
     throw new Error(`${quoted(part)} is not a network; expected CIDR such as 10.0.0.0/8`);
   }
   const base = ipaddr.parse(canonical);
   const most = base instanceof ipaddr.IPv4 ? 32 : 128;
   const bits = Number(length ?? most);
   if (bits > most) {
-    throw new Error(`${quoted(part)} is not a network; its prefix is at most ${most} bits long`);
+    throw new Error(`${quoted(part)} is not a network; expected a prefix of at most ${most} bits`);
   }
-  // A host with a short prefix is more likely a slip than the wish to trust the network around it.
+  // A host with a short prefix is more likely a slip than the wish for the network around it.
   const family = base instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
   const network = family.networkAddressFromCIDR(`${canonical}/${bits}`).toString();
   if (network !== canonical) {

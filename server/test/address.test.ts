@@ -1,4 +1,4 @@
-// Addresses: one canonical spelling each, odd spellings refused, special ranges judged.
+// Addresses: one canonical spelling each, odd spellings rejected, special ranges recognised.
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';

@@ -237,7 +237,7 @@ describe('against a running server', () => {
     ]) {
       expectUsageFault(
         await cli.run(...args),
-        /^exitward: This .*Add --yes to do it without being asked\.\n$/,
+        /^exitward: This .*Add --yes to do it without being asked\.\nAdd --help .*\n$/,
       );
     }
     expect(
@@ -262,13 +262,25 @@ describe('against a running server', () => {
     [['account', 'create', 'x'], /required option '--plan <plan>' not specified/],
     [
       ['account', 'create', 'x', ...terms, '--expiry', 'tomorrow'],
-      /'--expiry <time>' argument 'tomorrow' is invalid/,
+      /--expiry: "tomorrow" is no time; expected /,
     ],
-    [['account', 'change', 'acme', '--limit', '5XB'], /Expected whole bytes/],
-    [['account', 'change', 'acme', '--detailed-billing', 'maybe'], /Expected yes or no/],
-    [['contract', 'limit', 'acme', 'ams1', 'much'], /<size>: Expected whole bytes/],
-    [['port-scheme', 'add', 'x', '20000'], /<bases>: 20000: expected a port and its service/],
-    [['user', 'change', 'acme', 'bob', '--flags', 'root'], /Expected proxy, billing, admin/],
+    [
+      ['account', 'change', 'acme', '--limit', '5XB'],
+      /--limit: "5XB" is no size; expected whole bytes/,
+    ],
+    [
+      ['account', 'change', 'acme', '--detailed-billing', 'maybe'],
+      /--detailed-billing: expected yes or no/,
+    ],
+    [
+      ['contract', 'limit', 'acme', 'ams1', 'much'],
+      /<size>: "much" is no size; expected whole bytes/,
+    ],
+    [['port-scheme', 'add', 'x', '20000'], /<bases>: "20000": expected a port and its service/],
+    [
+      ['user', 'change', 'acme', 'bob', '--flags', 'root'],
+      /--flags: expected proxy, billing, admin/,
+    ],
     [['inventory', 'import', 'network.xml'], /ends in .json or .csv/],
     [['account', 'show'], /missing required argument 'account'/],
     [['status', '--colour'], /unknown option '--colour'/],
@@ -426,7 +438,7 @@ describe('backup and restore', () => {
     const newest = JSON.parse((await cli.run('audit', '--limit', '50', '--json')).stdout);
     expect(newest.map(({ action }: { action: string }) => action)).toContain('database.restore');
     await cli.stop();
-    // What was set aside is whole: it can be restored in turn.
+    // The database that was set aside is whole: it can be restored in turn.
     expect(await cli.run('restore', set_aside, '--yes')).toMatchObject({ code: 0 });
     await cli.serve();
     expect((await cli.run('account', 'list')).stdout).toMatch(/^kept\t.*\nlost\t/);

@@ -1,8 +1,8 @@
-// What the command line understands of sizes and times, and how it shows them.
+// The sizes, lifetimes and lists that exitward reads, and what it shows; test/cli_cases.ts has what all command lines do alike.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../src/cli/output.ts';
-import { lifetime, size, sizeOrNone, timeFrom } from '../src/cli/values.ts';
+import { lifetime, list, size, sizeOrNone } from '../src/cli/values.ts';
 
 describe('sizes', () => {
   test.each([
@@ -30,47 +30,16 @@ describe('sizes', () => {
   });
 });
 
-describe('times', () => {
-  const now = Date.UTC(2028, 0, 31, 12) / 1000;
-  const at = (text: string) => new Date(timeFrom(text, now) * 1000).toISOString();
+test('a lifetime is seconds, or counted in larger units', () => {
+  expect([lifetime('90'), lifetime('12h'), lifetime('30d'), lifetime('1y')]).toEqual([
+    90, 43_200, 2_592_000, 31_536_000,
+  ]);
+  expect(() => lifetime('1mo')).toThrow('"1mo" is no lifetime; expected such as 90s');
+});
 
-  test.each([
-    ['1800000000', '2027-01-15T08:00:00.000Z'],
-    ['2027-01-31', '2027-01-31T00:00:00.000Z'],
-    ['2027-01-31T12:30', '2027-01-31T12:30:00.000Z'],
-    ['2027-01-31 12:30:05', '2027-01-31T12:30:05.000Z'],
-    ['2027-01-31T12:30Z', '2027-01-31T12:30:00.000Z'],
-    ['2027-01-31T12:30+02:00', '2027-01-31T10:30:00.000Z'],
-    ['+90s', '2028-01-31T12:01:30.000Z'],
-    ['+12h', '2028-02-01T00:00:00.000Z'],
-    ['+30d', '2028-03-01T12:00:00.000Z'],
-    ['+1mo', '2028-02-29T12:00:00.000Z'],
-    ['+13mo', '2029-02-28T12:00:00.000Z'],
-    ['+1y', '2029-01-31T12:00:00.000Z'],
-  ])('%s is %s', (text, iso) => {
-    expect(at(text)).toBe(iso);
-  });
-
-  test.each([
-    '',
-    'tomorrow',
-    '2027-13-01',
-    '2027-02-30T00:00:00.5',
-    '31.01.2027',
-    '+1',
-    '+1x',
-    '-30d',
-    '1.5',
-  ])('%j is refused', (text) => {
-    expect(() => timeFrom(text, now)).toThrow(/Expected epoch seconds/);
-  });
-
-  test('a lifetime is seconds, or counted in larger units', () => {
-    expect([lifetime('90'), lifetime('12h'), lifetime('30d'), lifetime('1y')]).toEqual([
-      90, 43_200, 2_592_000, 31_536_000,
-    ]);
-    expect(() => lifetime('1mo')).toThrow(/Expected seconds/);
-  });
+test('a list has no empty words', () => {
+  expect(list('a, b')).toEqual(['a', 'b']);
+  expect(() => list('a,,b')).toThrow('"a,,b": expected names with commas between them');
 });
 
 describe('what is shown', () => {

@@ -1,4 +1,4 @@
-// Geo-IP databases: records of every shape, files that are taken anew, and files that are refused.
+// Geo-IP databases: records of every shape, files that are read again, and files that are rejected.
 import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -129,7 +129,7 @@ describe('databases', () => {
       [install(gzipSync(whole)), 'is compressed; unpack it first'],
       [install(whole.subarray(0, -20)), 'is damaged ('],
       [install(whole.subarray(0, whole.length / 2)), 'is no MMDB file, or not a whole one'],
-      // What an update in place leaves when it stops half-way: the new start, the old end.
+      // An update in place that stops half-way leaves: the new start, the old end.
       [install(Buffer.concat([other.subarray(0, 800), whole.subarray(800)])), 'is damaged ('],
       [
         install(mmdbFile({ '0.0.0.0/1': { asn: 3320 } }, { type: 'Test-ASN' })),

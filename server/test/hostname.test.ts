@@ -1,4 +1,4 @@
-// Hostnames: one canonical spelling each, and everything that is no hostname refused.
+// Hostnames: one canonical spelling each, and everything that is no hostname rejected.
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { toASCII } from 'tr46';

@@ -1,4 +1,4 @@
-// What happens by itself: purges that wait for a clock they can trust, and sweeps in batches.
+// Jobs: purges that wait for a clock they can trust, and sweeps in batches.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
 import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';

@@ -1,4 +1,4 @@
-// What migrations make of what is there.
+// Migrations, and the records that are there before them.
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Database } from '../src/db/database.ts';

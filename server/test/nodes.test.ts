@@ -1,4 +1,4 @@
-// What nodes are told and what they report: joining, snapshots, the stream from any point, usage, health, limits.
+// Nodes, what they are told and what they report: joining, snapshots, the stream from any point, usage, health, limits.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
@@ -18,7 +18,7 @@ import { type StreamEvent, TestNode } from './node.ts';
 
 const day = 86_400;
 
-/** What a node holds, by record; the state that snapshots and streams must agree on. */
+/** The records that a node holds; the state that snapshots and streams must agree on. */
 class State {
   readonly records = new Map<string, unknown>();
 

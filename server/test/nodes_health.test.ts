@@ -1,4 +1,4 @@
-// What nodes find out about exits: health as several nodes report it, and the address that the world sees.
+// Exits as nodes find them: health as several nodes report it, and the address that the world sees.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { removeExitIp, removeServer, requireServer } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';

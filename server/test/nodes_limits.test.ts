@@ -1,4 +1,4 @@
-// What nodes cost at most: the log that is read for them, streams and snapshots that nobody reads.
+// The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are not read.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bumpVersion } from '../src/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';

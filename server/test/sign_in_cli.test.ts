@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => cli.clean());
 
-/** What a verb prints, read back: the code behind the public address. */
+/** The code behind the public address, read back from the output of a verb. */
 async function codeOf(...args: string[]): Promise<string> {
   const { code, stdout } = await cli.run('user', ...args);
   expect(code).toBe(0);

@@ -3,12 +3,7 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Position } from '../../agent/src/policy/records.ts';
-<<<<<<< HEAD
-import type { Batch } from '../../agent/src/usage/ledger.ts';
-=======
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
-import { createPortScheme } from '../../server/src/accounts/accounts.ts';
->>>>>>> agent
 import type { Clock } from '../../server/src/clock.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';

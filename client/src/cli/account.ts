@@ -1,13 +1,13 @@
-// exw login, logout, whoami, contract, servers, users, token create: the account, and what it sees.
+// exw login, logout, whoami, contract, servers, users, token create: the account and its records.
 import { command, UsageFault } from './command.ts';
-import { forget, keep } from './kept.ts';
 import { done, record, table } from './output.ts';
 import { readToken } from './session.ts';
+import { removeLogin, storeLogin } from './stored_login.ts';
 import { now, time, timeInWords } from './values.ts';
 
 export const login = command({
   name: 'login',
-  summary: 'check an API token and keep it, with the address and the variant of its service',
+  summary: 'check an API token and store it, with the address and the variant of its service',
   options: {
     'token-file': {
       summary: 'read the token from this file; else from standard input',
@@ -15,24 +15,24 @@ export const login = command({
       read: String,
     },
   },
-  notes: `The token is asked for on a terminal, unseen. It is kept in $XDG_CONFIG_HOME/exitward/exw.json
+  notes: `The token is asked for on a terminal, without showing it. It is stored in $XDG_CONFIG_HOME/exitward/exw.json
 (usually ~/.config/exitward/exw.json), for you alone to read.`,
   run: async ({ options }, session) => {
-    // Before the token is asked for: where it would go has to be right.
+    // The service is checked before the token is asked for: it would go there.
     session.service();
     const token = await readToken(options['token-file'] ?? '-');
     const { client, url, variant } = session.accountWith({ value: token, source: 'the token' });
     const { name } = await client.contract.get();
-    keep(session.keptFile, { url, variant, token });
+    storeLogin(session.loginFile, { url, variant, token });
     return done(`You are logged in to ${url} as ${name}.`, { contract: name, url, variant });
   },
 });
 
 export const logout = command({
   name: 'logout',
-  summary: 'forget what login kept',
+  summary: 'remove the stored login',
   run: async (_given, session) => {
-    const wasThere = forget(session.keptFile);
+    const wasThere = removeLogin(session.loginFile);
     return done(wasThere ? 'You are logged out.' : 'You were not logged in.', { forgot: wasThere });
   },
 });

@@ -1,4 +1,4 @@
-// What a command is made of. Parsing, help and completion all read this, and nothing else.
+// The parts of a command. Parsing, help and completion all read this, and nothing else.
 
 import type { Shown } from './output.ts';
 import type { Session } from './session.ts';
@@ -24,7 +24,7 @@ export interface Argument {
 
 export interface Option {
   summary: string;
-  /** What stands for the value: `<time>`. A switch has none. */
+  /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;
   short?: string;
@@ -35,7 +35,7 @@ export interface Option {
 
 type ReadBy<One> = One extends { read: Reader<infer Value> } ? Value : never;
 
-/** What was given for each argument, by name. */
+/** The values of the arguments, by name. */
 type ArgumentValues<Arguments> = {
   [Name in keyof Arguments]: Arguments[Name] extends { many: true }
     ? Array<ReadBy<Arguments[Name]>>
@@ -44,7 +44,7 @@ type ArgumentValues<Arguments> = {
       : ReadBy<Arguments[Name]>;
 };
 
-/** What was given for each option: of a switch whether it was. */
+/** The values of the options; of a switch, whether it was given. */
 export type OptionValues<Options> = {
   [Name in keyof Options]: Options[Name] extends { read: Reader<infer Value> }
     ? Options[Name] extends { required: true }
@@ -70,9 +70,9 @@ interface Definition<Arguments, Options> {
   notes?: string;
   /** Whether the first argument comes behind `--`, and everything after it is left as it is. */
   verbatim?: true;
-  /** What a person is asked before something is destroyed. */
+  /** The question to a person before something is destroyed. */
   question?: (given: Given<Arguments, Options>) => string;
-  /** Answers what there is to show, or the exit code when another program has the last word. */
+  /** Returns the output, or the exit code when another program has the last word. */
   run: (given: Given<Arguments, Options>, session: Session) => Promise<Shown | number>;
 }
 
@@ -88,10 +88,10 @@ export function command<
   return definition as unknown as Command;
 }
 
-/** What every command takes. */
+/** The options of every command. */
 export const everywhere = {
   url: {
-    summary: 'where the service is, instead of EXW_URL or what login kept',
+    summary: 'where the service is, instead of EXW_URL or the stored login',
     value: '<url>',
     read: String,
   },
@@ -103,10 +103,10 @@ export const everywhere = {
   },
   insecure: { summary: 'send the token over plain http to another machine' },
   json: { summary: 'print JSON, for programs' },
-  help: { summary: 'say how it is used', short: 'h' },
+  help: { summary: 'display help for command', short: 'h' },
 } as const satisfies Options;
 
-/** What a command with a question takes besides. */
+/** The further options of a command with a question. */
 export const unasked = {
   yes: { summary: 'do it without being asked', short: 'y' },
 } as const satisfies Options;

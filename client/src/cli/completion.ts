@@ -1,8 +1,8 @@
-// exw completion: what a shell offers at the Tab key. The shells ask `exw complete`, which asks the table of commands.
+// exw completion: the words that a shell offers at the Tab key. The shells ask `exw complete`, which asks the table of commands.
 import { type Command, command, optionsOf } from './command.ts';
 import { findCommand } from './parse.ts';
 
-/** What can stand for the last of these words, which may be unfinished; nothing where files can, or behind `--`. */
+/** The candidates for the last of these words, which may be unfinished; nothing where files can, or behind `--`. */
 export function candidates(commands: readonly Command[], words: readonly string[]): string[] {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';

@@ -2,7 +2,7 @@
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command, Failure, UsageFault } from './command.ts';
-import { type Column, done, record, type Shown, say, table } from './output.ts';
+import { type Column, done, notify, record, type Shown, table } from './output.ts';
 import { address, id, list, now, span, time, timeInWords } from './values.ts';
 
 const usual_seconds = 8 * 3600;
@@ -132,7 +132,9 @@ const wait = command({
     let entry = await client.overrides.get(given.id);
     const { id: number, server, hostname, ip } = entry;
     if (entry.status === 'pending') {
-      say(`Waiting for the proxies of ${server} to lead ${hostname} to ${ip} (entry ${number}).`);
+      notify(
+        `Waiting for the proxies of ${server} to lead ${hostname} to ${ip} (entry ${number}).`,
+      );
     }
     while (entry.status === 'pending') {
       if (performance.now() >= end) {

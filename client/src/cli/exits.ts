@@ -6,7 +6,7 @@ import { type Column, type Shown, table } from './output.ts';
 import { type Account, readToken } from './session.ts';
 import { list, port } from './values.ts';
 
-/** Which port of an exit IP is meant. */
+/** The options that choose a port of an exit IP. */
 export const portOptions = {
   override: { summary: 'the override port, where custom DNS entries hold' },
   service: {

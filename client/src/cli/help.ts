@@ -1,52 +1,42 @@
-// What --help says, from the table of commands.
-import { type Command, everywhere, type Option, optionsOf } from './command.ts';
+// The text of --help, from the table of commands.
+import { type Command, type Option, optionsOf } from './command.ts';
 
 const environment = `
 EXW_URL          where the service is
 EXW_VARIANT      current or earlier
 EXW_TOKEN_FILE   a file that holds the API token
 EXW_TOKEN        the API token itself, for CI systems that keep secrets in variables
-EXW_… come before what login kept. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
+EXW_… come before the stored login. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
 Off a terminal, lists are tab-separated, without a header and with plain numbers.
 `;
 
-/** How a command is called: `exw authlist add [ip] [options]`. */
-export function usageOf({ name, arguments: own = {}, verbatim }: Command): string {
+/** How a command is called: `exw authlist add [options] [ip]`. */
+function usageOf({ name, arguments: own = {}, verbatim }: Command): string {
   const words = Object.entries(own).map(([word, { optional, many }]) => {
     const text = `${word}${many ? '...' : ''}`;
     return optional ? `[${text}]` : `<${text}>`;
   });
-  return ['exw', name, ...(verbatim ? ['[options] --', ...words] : [...words, '[options]'])].join(
-    ' ',
-  );
+  return ['exw', name, '[options]', ...(verbatim ? ['--'] : []), ...words].join(' ');
 }
 
 /** All commands, or those of a noun. */
 export function overview(commands: readonly Command[]): string {
   const lines = commands.map(({ name, summary }): [string, string] => [name, summary]);
   return `Usage: exw <command> [options]
-
-${columns(lines)}
+${section('Commands', lines)}
 "exw <command> --help" says more.
 ${environment}`;
 }
 
 export function helpOf(command: Command): string {
   const given = Object.entries(command.arguments ?? {});
-  const own = Object.entries(optionsOf(command)).filter(([name]) => !(name in everywhere));
+  const words = given.map(([name, { summary }]): [string, string] => [name, summary]);
   return [
-    `Usage: ${usageOf(command)}\n\n${sentence(command.summary)}\n`,
-    section(given.map(([name, { summary }]) => [name, summary])),
-    section(own.map(optionLine)),
+    `Usage: ${usageOf(command)}\n\n${command.summary}\n`,
+    section('Arguments', words),
+    section('Options', Object.entries(optionsOf(command)).map(optionLine)),
     command.notes === undefined ? '' : `\n${command.notes}\n`,
-    section(Object.entries<Option>(everywhere).map(optionLine)),
   ].join('');
-}
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-
-function section(lines: Array<[string, string]>): string {
-  return lines.length === 0 ? '' : `\n${columns(lines)}`;
 }
 
 function optionLine([name, { short, value, summary, choices, required }]: [string, Option]): [
@@ -58,7 +48,10 @@ function optionLine([name, { short, value, summary, choices, required }]: [strin
   return [flag, `${summary}${more.length > 0 ? ` (${more.join('; ')})` : ''}`];
 }
 
-function columns(lines: Array<[string, string]>): string {
+/** Lines of two columns below a title; nothing where there are none. */
+function section(title: string, lines: Array<[string, string]>): string {
+  if (lines.length === 0) return '';
   const width = Math.max(...lines.map(([first]) => first.length));
-  return lines.map(([first, second]) => `  ${first.padEnd(width)}  ${second}\n`).join('');
+  const text = lines.map(([first, second]) => `  ${first.padEnd(width)}  ${second}\n`);
+  return `\n${title}:\n${text.join('')}`;
 }

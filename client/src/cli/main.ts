@@ -1,35 +1,35 @@
-// The command line `exw`: finds the command, asks before it destroys, shows what came of it.
+// The command line `exw`: finds the command, asks before it destroys, prints the outcome.
 import { ExitwardError } from '../errors.ts';
 import { type Command, UsageFault } from './command.ts';
 import { commands } from './commands.ts';
 import { candidates } from './completion.ts';
-import { helpOf, overview, usageOf } from './help.ts';
-import type { Environment } from './kept.ts';
-import { print, say } from './output.ts';
+import { helpOf, overview } from './help.ts';
+import { notify, print } from './output.ts';
 import { findCommand, parse } from './parse.ts';
 import { confirmed } from './question.ts';
 import { Session } from './session.ts';
+import type { Environment } from './stored_login.ts';
 
-/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(
   argv: readonly string[],
   env: Environment,
   version: string,
 ): Promise<number> {
-  // Whoever reads may stop early, as head does; that is no failure of ours.
+  // The reader may stop early, as head does; that is no failure of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
   const [first = '', ...others] = argv;
-  if (first === '--version') return write(`${version}\n`);
+  if (['--version', '-V'].includes(first)) return write(`${version}\n`);
   if (first === 'complete') return write(lines(candidates(commands, others)));
   if (['help', '--help', '-h'].includes(first)) return helpWith(others);
   const found = findCommand(commands, argv);
-  if (!found) return withoutCommand(argv);
+  if (!found) return withoutCommand(first, others[0]);
   try {
     return await runCommand(found.command, found.rest, env);
   } catch (error) {
-    return failed(error, found.command);
+    return failed(error);
   }
 }
 
@@ -44,14 +44,14 @@ async function runCommand(command: Command, rest: string[], env: Environment): P
   return 0;
 }
 
-function failed(error: unknown, command: Command): number {
-  say(`exw: ${error instanceof Error ? error.message : String(error)}`);
+function failed(error: unknown): number {
+  notify(`exw: ${error instanceof Error ? error.message : String(error)}`);
   if (error instanceof UsageFault) {
-    say(`Usage: ${usageOf(command)}`);
+    notify('Add --help for what is expected.');
     return 2;
   }
   if (error instanceof ExitwardError && error.mayHaveActed) {
-    say('The change may have been made all the same; look before you try again.');
+    notify('The change may have been made all the same; look before you try again.');
   }
   return 1;
 }
@@ -64,18 +64,17 @@ function helpWith(words: string[]): number {
   return write(overview(ofNoun.length > 0 ? ofNoun : commands));
 }
 
-/** A noun without its verb, a word that is no command, or nothing. */
-function withoutCommand(argv: readonly string[]): number {
-  const [noun, verb = 'nothing'] = argv;
+/** Nothing, a noun without its verb, or a word that is no command. */
+function withoutCommand(noun: string, verb: string | undefined): number {
   const ofNoun = verbsOf(noun);
-  if (noun === undefined) {
-    process.stderr.write(overview(commands));
-    return 2;
+  const known = noun === '' ? commands : ofNoun;
+  if (['--help', '-h'].includes(verb ?? '') && ofNoun.length > 0) return write(overview(ofNoun));
+  if (known.length === 0 || verb !== undefined) {
+    const unknown = ofNoun.length > 0 ? verb : noun;
+    const what = unknown?.startsWith('-') ? 'option' : 'command';
+    return failed(new UsageFault(`unknown ${what} '${unknown?.replace(/(^-.*?)=.*/s, '$1')}'`));
   }
-  if (['--help', '-h'].includes(verb) && ofNoun.length > 0) return write(overview(ofNoun));
-  const verbs = ofNoun.map(({ name }) => name.split(' ')[1]).join(', ');
-  say(verbs ? `exw: ${noun}: expected one of ${verbs}, got ${verb}` : `exw: ${noun} is no command`);
-  say('"exw --help" lists the commands.');
+  process.stderr.write(overview(known));
   return 2;
 }
 

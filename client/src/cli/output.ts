@@ -18,7 +18,7 @@ export interface Shown {
   value: unknown;
   /** For people and pipes: data, on stdout. */
   parts: readonly Part[];
-  /** What was done, for people: on stderr. */
+  /** A sentence on what was done, for people: on stderr. */
   sentence?: string;
 }
 
@@ -37,15 +37,15 @@ export function done(sentence: string, value: unknown): Shown {
   return { value, parts: [], sentence };
 }
 
-/** What is said to a person, beside the data. */
-export function say(sentence: string): void {
-  process.stderr.write(`${visible(sentence)}\n`);
+/** Tells a person something, beside the data. A message may have several lines. */
+export function notify(message: string): void {
+  process.stderr.write(`${message.split('\n').map(visible).join('\n')}\n`);
 }
 
-/** Data on stdout; what is said to a person on stderr. */
+/** Data on stdout; the sentence for a person on stderr. */
 export function print(shown: Shown, json: boolean): void {
   const { stdout } = process;
-  if (shown.sentence) say(shown.sentence);
+  if (shown.sentence) notify(shown.sentence);
   if (json) stdout.write(`${JSON.stringify(shown.value, null, 2)}\n`);
   else
     stdout.write(
@@ -100,15 +100,20 @@ function cell(row: Row, [, path, kind = 'text']: Column, forPeople: boolean): st
   let value: unknown = row;
   for (const name of path.split('.'))
     value = (value as Record<string, unknown> | null | undefined)?.[name];
-  if (value === null || value === undefined) return forPeople ? '-' : '';
+  const text = textIn(value, kind, forPeople);
+  return text === '' && forPeople ? '-' : text;
+}
+
+function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
+  if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (kind === 'list') return visible((value as string[]).join(','));
   if (forPeople && kind === 'bytes') return bytesInWords(value as number);
   if (forPeople && kind === 'time') return timeInWords(value as number);
+  if (kind === 'list') return visible((value as string[]).join(','));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Control characters as escapes: what a server says must not steer the terminal, nor break a line. */
+/** Control characters as escapes: text of others must not steer the terminal, nor break a line. */
 function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -116,9 +121,10 @@ function visible(text: string): string {
   });
 }
 
-/** Three digits that matter, in decimal units: `1.25 TB`. */
+/** Three digits that matter, in decimal units: `1.25 TB`. Rounded before the unit is chosen, so that 999,999 bytes are `1 MB`. */
 function bytesInWords(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(bytes || 1) / 3)));
-  return `${Number((bytes / 1000 ** step).toPrecision(3))} ${units[step]}`;
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+  const rounded = Number(Math.round(bytes).toPrecision(3));
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }

@@ -1,12 +1,11 @@
 // The address of this machine, as the service sees it: found, listed, and kept listed while it changes.
-import { isIP } from 'node:net';
 import type { Exitward } from '../client.ts';
-import { ConflictError, ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
+import { ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { Failure } from './command.ts';
-import { say } from './output.ts';
-import { isSameAddress, now, timeInWords } from './values.ts';
+import { notify } from './output.ts';
+import { canonicalAddress, isSameAddress, now, timeInWords } from './values.ts';
 
 /** An entry lives for so many looks, so that a few may fail. */
 const looks = 5;
@@ -14,11 +13,16 @@ const looks = 5;
 const briefly = { retries: 1, timeoutSeconds: 10 };
 const probe_seconds = 60;
 
-/** The address that a service says is listed already; undefined when the error is another, or names none. */
+/** Whether the address is listed already. A service without specific codes has one for all conflicts. */
+function isAddressTaken(error: unknown): error is ExitwardError {
+  return error instanceof ExitwardError && /^(address_taken|conflict)$/.test(error.code ?? '');
+}
+
+/** The address that is listed already, which the message alone has; undefined for any other error. */
 function addressListedBy(error: unknown): string | undefined {
-  if (!(error instanceof ConflictError)) return undefined;
+  if (!isAddressTaken(error)) return undefined;
   const words = error.message.split(/[\s"'`,;()<>]+/).map((word) => word.replace(/\.$/, ''));
-  return words.find((word) => isIP(word));
+  return words.find((word) => canonicalAddress(word) !== undefined);
 }
 
 /** The entry of an address. Errors: a failure when the account has none. */
@@ -31,7 +35,7 @@ export async function requireEntry(client: Exitward, ip: string): Promise<Authli
 
 /**
  * The entry of this machine's address. The interface does not tell a caller's address, save to who
- * lists it: a refusal names the address, and what was listed in vain is removed at once.
+ * lists it: an error names the address, and an entry that was made in vain is removed at once.
  * Errors: a failure when it is not listed.
  */
 export async function requireOwnEntry(client: Exitward): Promise<AuthlistEntry> {
@@ -78,7 +82,7 @@ export class OwnAddress {
 
   /**
    * Has the address listed now; resolves when the proxies have applied it, or so many seconds are over.
-   * Errors: what the service refuses; a failure where another account lists it.
+   * Errors: those of the service; a failure where another account lists it.
    */
   async look(wait_seconds = 0): Promise<void> {
     const { user } = this.#terms;
@@ -95,7 +99,7 @@ export class OwnAddress {
     this.#terms.onListed?.(added);
   }
 
-  /** Looks again and again, until the signal or the end. Errors: what does not pass by itself. */
+  /** Looks again and again, until the signal or the end. Errors: those that do not pass by themselves. */
   async keep(signal: AbortSignal): Promise<void> {
     for (;;) {
       const seconds = this.#untilNextLook();
@@ -108,12 +112,12 @@ export class OwnAddress {
         await this.look();
       } catch (error) {
         if (!passes(error)) throw error;
-        say(`exw: ${error.message} It is tried again.`);
+        notify(`exw: ${error.message} It is tried again.`);
       }
     }
   }
 
-  /** Takes what was listed off again. */
+  /** Takes the address off the list again. */
   async remove(): Promise<void> {
     const entry = this.#own;
     this.#own = undefined;
@@ -123,7 +127,7 @@ export class OwnAddress {
     } catch (error) {
       if (error instanceof NotFoundError || !(error instanceof ExitwardError)) return;
       const until = timeInWords(entry.expiry);
-      say(
+      notify(
         `exw: ${entry.ip} could not be removed and stays listed until ${until}: ${error.message}`,
       );
     }
@@ -144,19 +148,21 @@ export class OwnAddress {
     return Math.max(0, Math.min(every_seconds, end - now(), othersEnd + 1 - now()));
   }
 
-  /** The address is listed: by the entry that we made for it, or by another. Errors: any other refusal. */
+  /** The address is listed: by the entry that we made for it, or by another. Errors: any other. */
   async #listedAlready(error: unknown): Promise<void> {
     const ip = addressListedBy(error);
     // A service that does not name the address leaves us to believe that it is still the same.
     const isOurs = this.#own && (ip === undefined || isSameAddress(ip, this.#own.ip));
-    if (isOurs && error instanceof ConflictError) return this.#renew();
+    if (isOurs && isAddressTaken(error)) return this.#renew();
     if (ip === undefined) throw error;
     await this.remove();
     const entry = await requireEntry(this.#client, ip);
     if (this.#others?.id === entry.id) return;
     this.#others = entry;
     const until = timeInWords(entry.expiry);
-    say(`${ip} is listed for ${entry.user} already, until ${until}; that entry is left as it is.`);
+    notify(
+      `${ip} is listed for ${entry.user} already, until ${until}; that entry is left as it is.`,
+    );
   }
 
   async #renew(): Promise<void> {

@@ -12,7 +12,7 @@ import {
 
 export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;
-  /** What every command takes. */
+  /** The options that every command takes. */
   common: OptionValues<typeof everywhere> & { yes?: boolean };
 }
 
@@ -29,7 +29,7 @@ export function findCommand(
   return undefined;
 }
 
-/** What was given; undefined when help is asked for. Errors: a usage fault that names what is wrong. */
+/** The values that were given; undefined when help is asked for. Errors: a usage fault that names what is wrong. */
 export function parse(command: Command, rest: readonly string[]): Parsed | undefined {
   const { own, verbatim } = divide(command, rest);
   const options = optionsOf(command);
@@ -45,7 +45,7 @@ export function parse(command: Command, rest: readonly string[]): Parsed | undef
   };
 }
 
-/** What is ours, and what is behind `--` for a command that leaves it as it is. */
+/** Our own words, and those behind `--` for a command that leaves them as they are. */
 function divide({ verbatim }: Command, rest: readonly string[]) {
   const at = verbatim ? rest.indexOf('--') : -1;
   return at < 0
@@ -66,9 +66,15 @@ function split(args: string[], options: Record<string, Option>) {
   } catch (error) {
     // Its first sentence names the option; the others explain what "--" is.
     const [sentence = ''] = (error as Error).message.split(/\. |\n/);
-    throw new UsageFault(sentence);
+    const named = sentence.replace(/--([\w-]+) <value>/, (_, name: string) =>
+      flagOf(name, options[name]),
+    );
+    throw new UsageFault(named.charAt(0).toLowerCase() + named.slice(1));
   }
 }
+
+const flagOf = (name: string, option: Option | undefined) =>
+  `--${name}${option?.value ? ` ${option.value}` : ''}`;
 
 function readArguments(command: Command, words: readonly string[]): Record<string, never> {
   const read: Record<string, unknown> = {};
@@ -76,13 +82,13 @@ function readArguments(command: Command, words: readonly string[]): Record<strin
   for (const [name, argument] of Object.entries(command.arguments ?? {})) {
     const own = left.splice(0, argument.many ? left.length : 1);
     if (own.length === 0 && !argument.optional) {
-      throw new UsageFault(`<${name}>: expected ${argument.summary}`);
+      throw new UsageFault(`missing required argument '${name}'`);
     }
     const values = own.map((text) => within(`<${name}>`, argument.choices, argument.read, text));
     read[name] = argument.many ? values : values[0];
   }
-  // Not shown: it may be a token.
-  if (left.length > 0) throw new UsageFault('there is one argument too many');
+  // They are not shown: one may be a token.
+  if (left.length > 0) throw new UsageFault('too many arguments');
   return read as Record<string, never>;
 }
 
@@ -93,7 +99,9 @@ function readOptions(values: Values, options: Record<string, Option>): Record<st
     if (!option.read) read[name] = text === true;
     else if (typeof text === 'string') {
       read[name] = within(`--${name}`, option.choices, option.read, text);
-    } else if (option.required) throw new UsageFault(`--${name}: expected ${option.summary}`);
+    } else if (option.required) {
+      throw new UsageFault(`required option '${flagOf(name, option)}' not specified`);
+    }
   }
   return read as Record<string, never>;
 }

@@ -1,4 +1,4 @@
-// What a person is asked: for a yes before something is destroyed, and for the token, unseen.
+// Questions to a person: for a yes before something is destroyed, and for the token, which is not shown.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Failure, UsageFault } from './command.ts';
@@ -13,7 +13,7 @@ export async function confirmed(question: string): Promise<void> {
 }
 
 /**
- * A token: from a person, who does not see it, or all of standard input.
+ * A token: from a person, without an echo, or all of standard input.
  * Errors: a failure when the person leaves.
  */
 export async function askToken(): Promise<string> {
@@ -24,8 +24,8 @@ export async function askToken(): Promise<string> {
   }
   process.stderr.write('Token: ');
   // A terminal whose echo goes nowhere.
-  const unseen = new Writable({ write: (_chunk, _encoding, written) => written() });
-  const answer = await asked('', unseen);
+  const silent = new Writable({ write: (_chunk, _encoding, written) => written() });
+  const answer = await asked('', silent);
   if (answer === undefined) throw new Failure('There is no token.');
   process.stderr.write('\n');
   return answer.trim();

@@ -5,7 +5,7 @@ import { lifetimeUntil } from './account.ts';
 import { requireUser, userOption } from './authlist.ts';
 import { command, UsageFault } from './command.ts';
 import { type Credentials, chooseExit, portOptions, urlOf } from './exits.ts';
-import { say } from './output.ts';
+import { notify } from './output.ts';
 import { OwnAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { exitCodeOf, PassedSignals } from './signals.ts';
@@ -18,7 +18,7 @@ const wait_seconds = 5;
 const notFound = 127;
 const notExecutable = 126;
 const usual_token_seconds = 3600;
-/** What a proxy cannot reach: this machine. */
+/** This machine, which a proxy cannot reach. */
 const usual_no_proxy = 'localhost,127.0.0.1,::1';
 
 export const run = command({
@@ -77,8 +77,8 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, options, credentials);
       // The command has this stream, too: a file or a pipe is to hold what the command says.
-      if (process.stderr.isTTY) say(`Through ${exit.ip} of ${server.server}, as ${user}.`);
-      keeping = own?.keep(over.signal).catch((error: Error) => say(`exw: ${error.message}`));
+      if (process.stderr.isTTY) notify(`Through ${exit.ip} of ${server.server}, as ${user}.`);
+      keeping = own?.keep(over.signal).catch((error: Error) => notify(`exw: ${error.message}`));
       return await ended(words, proxyVariables(url, options['no-proxy']), signals);
     } finally {
       over.abort();
@@ -99,13 +99,13 @@ async function newCredentials(
 }
 
 function proxyVariables(url: string, no_proxy = usual_no_proxy): Record<string, string> {
-  // What the environment said before would lead some hosts around the proxy unseen.
+  // Variables that the environment has already would lead some hosts around the proxy, unnoticed.
   const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);
   return { ...variables, ...Object.fromEntries(capitals) };
 }
 
-/** Runs a command to its end. Answers its exit code, as shells tell it. */
+/** Runs a command to its end and returns its exit code, as shells tell it. */
 async function ended(
   [program = '', ...words]: string[],
   variables: Record<string, string>,
@@ -121,7 +121,7 @@ async function ended(
     return signal ? exitCodeOf(signal) : (code ?? 1);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    say(`exw: ${program} cannot be run (${code}).`);
+    notify(`exw: ${program} cannot be run (${code}).`);
     return code === 'ENOENT' ? notFound : notExecutable;
   }
 }

@@ -1,11 +1,12 @@
-// Whom a command speaks to: the service, the variant and the token, from options, the environment and what login kept.
+// The account of a command: service, variant and token, from options, the environment and the stored login.
 import { readFileSync } from 'node:fs';
 import { Exitward } from '../client.ts';
 import { type everywhere, Failure, type OptionValues, UsageFault } from './command.ts';
-import { type Environment, type Kept, keptFile, readKept } from './kept.ts';
-import { askToken } from './question.ts';
 
-/** A setting and where it is from, for the sentence that complains of it. */
+import { askToken } from './question.ts';
+import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
+
+/** A setting and where it is from, for the message on a fault of it. */
 interface Setting {
   value: string;
   source: string;
@@ -22,14 +23,14 @@ export interface Account {
 type Everywhere = OptionValues<typeof everywhere>;
 
 export class Session {
-  readonly keptFile: string;
+  readonly loginFile: string;
   readonly isJson: boolean;
   readonly #env: Environment;
   readonly #options: Everywhere;
-  #kept: Kept | undefined;
+  #stored: StoredLogin | undefined;
 
   constructor(options: Everywhere, env: Environment) {
-    this.keptFile = keptFile(env);
+    this.loginFile = loginFile(env);
     this.isJson = options.json;
     this.#options = options;
     this.#env = env;
@@ -37,7 +38,7 @@ export class Session {
 
   /** The account, for every command but login. Errors: a failure or usage fault that says what is missing. */
   async account(): Promise<Account> {
-    this.#kept = readKept(this.keptFile);
+    this.#stored = readLogin(this.loginFile);
     return this.accountWith(await this.#token());
   }
 
@@ -56,10 +57,14 @@ export class Session {
 
   #setting(name: 'url' | 'variant'): Setting | undefined {
     const variable = `EXW_${name.toUpperCase()}`;
-    const [option, fromEnv, kept] = [this.#options[name], this.#env[variable], this.#kept?.[name]];
+    const [option, fromEnv, stored] = [
+      this.#options[name],
+      this.#env[variable],
+      this.#stored?.[name],
+    ];
     if (option !== undefined) return { value: option, source: `--${name}` };
     if (fromEnv) return { value: fromEnv, source: variable };
-    return kept === undefined ? undefined : { value: kept, source: this.keptFile };
+    return stored === undefined ? undefined : { value: stored, source: this.loginFile };
   }
 
   /** Where the service is. Errors: a usage fault when that is not said, or no token may be sent there. */
@@ -76,19 +81,19 @@ export class Session {
     const { EXW_TOKEN_FILE, EXW_TOKEN } = this.#env;
     if (EXW_TOKEN_FILE) return { value: await readToken(EXW_TOKEN_FILE), source: 'EXW_TOKEN_FILE' };
     if (EXW_TOKEN) return { value: EXW_TOKEN, source: 'EXW_TOKEN' };
-    if (!this.#kept) {
+    if (!this.#stored) {
       throw new Failure(
         'You are not logged in. Run "exw login --url https://…", or set EXW_URL and EXW_TOKEN_FILE.',
       );
     }
-    // What one service was trusted with is not sent to another.
+    // The token of one service is not sent to another.
     const url = this.service();
-    if (url.value !== this.#kept.url) {
+    if (url.value !== this.#stored.url) {
       throw new Failure(
-        `You are logged in to ${this.#kept.url}, and that token is not sent to ${url.value} (${url.source}). Log in there, or set EXW_TOKEN_FILE.`,
+        `You are logged in to ${this.#stored.url}, and that token is not sent to ${url.value} (${url.source}). Log in there, or set EXW_TOKEN_FILE.`,
       );
     }
-    return { value: this.#kept.token, source: this.keptFile };
+    return { value: this.#stored.token, source: this.loginFile };
   }
 }
 

@@ -1,4 +1,4 @@
-// The signals that end a program: heard once by what has to clean up, or passed on to a command.
+// The signals that end a program: heard once by a program that has to clean up, or passed on to a command.
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 
@@ -25,7 +25,7 @@ export function exitCodeOf(signal: NodeJS.Signals): number {
 
 /** Hears the signals that are meant for a command, and passes them on as soon as it runs. */
 export class PassedSignals {
-  /** What came before the command ran. */
+  /** The signal that came before the command ran. */
   early: NodeJS.Signals | undefined;
   #child: ChildProcess | undefined;
   readonly #hear = (name: NodeJS.Signals) => {

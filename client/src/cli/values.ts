@@ -1,5 +1,5 @@
 // Values as people write them on a command line: times, spans, addresses, names, lists.
-import { isIP } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { UsageFault } from './command.ts';
 
 const unit_seconds: Record<string, number> = {
@@ -22,10 +22,11 @@ export function timeFrom(text: string, start: number): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
   const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
   if (count !== undefined) return later(start, Number(count), unit);
-  const iso = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text);
-  const zone = iso && text.length > 10 && !iso[1] ? 'Z' : '';
-  const milliseconds = iso ? Date.parse(text.replace(' ', 'T') + zone) : Number.NaN;
-  if (Number.isNaN(milliseconds)) {
+  const [, day = '', clock = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text) ?? [];
+  const milliseconds = Date.parse(`${day}T${clock}${zone}`);
+  // Date.parse takes 30 February for 2 March.
+  if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
     throw new UsageFault(
       `${JSON.stringify(text)} is no time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
     );
@@ -54,8 +55,25 @@ export function span(text: string): number {
   );
 }
 
+/**
+ * The one spelling of an address (RFC 5952; IPv4-mapped IPv6 becomes IPv4), or undefined when the
+ * text is anything else: a zone, a prefix length, octal, hexadecimal or short forms, blanks.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text;
+  if (!isIPv6(text) || text.includes('%')) return undefined;
+  const ip = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(ip) ?? [];
+  if (high === undefined || low === undefined) return ip;
+  const bytes = [high, low].flatMap((group) => {
+    const number = Number.parseInt(group, 16);
+    return [number >> 8, number & 255];
+  });
+  return bytes.join('.');
+}
+
 export function address(text: string): string {
-  if (isIP(text)) return text;
+  if (canonicalAddress(text) !== undefined) return text;
   throw new UsageFault(
     `${JSON.stringify(text)} is no IP address; expected one such as 203.0.113.7`,
   );
@@ -69,7 +87,7 @@ export function id(text: string): number {
 
 /** An entry of the authlist: by its id, or by its address. */
 export function idOrAddress(text: string): number | string {
-  if (isIP(text)) return text;
+  if (canonicalAddress(text) !== undefined) return text;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new UsageFault(
     `${JSON.stringify(text)} is neither an id nor an IP address; expected such as 12 or 203.0.113.7`,
@@ -90,8 +108,7 @@ export function list(text: string): string[] {
 
 /** Whether two texts are the same address: IPv6 has several spellings. */
 export function isSameAddress(one: string, other: string): boolean {
-  const spelled = (ip: string) => (isIP(ip) === 6 ? new URL(`http://[${ip}]`).hostname : ip);
-  return spelled(one) === spelled(other);
+  return (canonicalAddress(one) ?? one) === (canonicalAddress(other) ?? other);
 }
 
 /** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */

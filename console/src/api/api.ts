@@ -4,7 +4,7 @@ import { operatorToken } from './operator_token.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
-export type Answer<K extends Operation> = Operations[K]['answer'];
+export type Answer<K extends Operation> = Operations[K]['response'];
 
 /** The body of an error response. */
 interface ErrorBody {

@@ -117,13 +117,8 @@ export async function createAccount(
     });
   }
   const token = await createApiToken(tx, secrets, viewable, account, { name: 'default' });
-  await contractChanged(tx, account.id);
-  await audit(tx, {
-    account_id: account.id,
-    action: 'account.create',
-    target: account.name,
-    after: account,
-  });
+  await recordContractChange(tx, account.id);
+  await auditContract(tx, 'account.create', undefined, account);
   return { account, api_token: token.text };
 }
 
@@ -150,19 +145,22 @@ export async function changeAccount(
   }
   Object.assign(after, await limitState(tx, after));
   await store.update(tx, after);
-  await contractChanged(tx, account.id);
-  await audit(tx, {
-    account_id: account.id,
-    action: 'account.change',
-    target: account.name,
-    before: account,
-    after,
-  });
+  await recordContractChange(tx, account.id);
+  await auditContract(tx, 'account.change', account, after);
   return after;
 }
 
-function contractChanged(tx: Transaction, account_id: number): Promise<number> {
+function recordContractChange(tx: Transaction, account_id: number): Promise<number> {
   return recordChange(tx, { kind: 'contract', account_id, server_id: null, record_id: null });
+}
+
+function auditContract(
+  tx: Transaction,
+  action: string,
+  before: Account | undefined,
+  after: Account,
+): Promise<void> {
+  return audit(tx, { account_id: after.id, action, target: after.name, before, after });
 }
 
 /** Errors: 400 when the contract would end before it starts. */
@@ -216,7 +214,7 @@ export async function evaluateLimit(tx: Transaction, account: Account): Promise<
   if (limit.over_until === account.over_until) return;
   await store.update(tx, { ...account, ...limit });
   if (limit.over_limit === account.over_limit) return;
-  await contractChanged(tx, account.id);
+  await recordContractChange(tx, account.id);
 }
 
 /** Evaluates accounts anew whose billing period over the limit has ended, a batch at a time. Returns how many. */

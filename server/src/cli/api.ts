@@ -1,4 +1,4 @@
-// Calls the /admin API of a running server, and says in one sentence what stands in the way.
+// Calls the /admin API of a running server; a fault is told in one sentence.
 import { readFileSync } from 'node:fs';
 import {
   type Environment,
@@ -8,7 +8,7 @@ import {
 } from '../config.ts';
 import { Failure } from './command.ts';
 
-const answer_milliseconds = 120_000;
+const response_milliseconds = 120_000;
 
 export class AdminApi {
   readonly #access: OperatorAccess;
@@ -66,7 +66,7 @@ export class AdminApi {
     const response = await fetch(`${base}/admin${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(answer_milliseconds),
+      signal: AbortSignal.timeout(response_milliseconds),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
@@ -75,7 +75,7 @@ export class AdminApi {
         ? {}
         : { body: type ? (body as Buffer<ArrayBuffer>) : JSON.stringify(body) }),
     }).catch((error: Error) => {
-      throw new Failure(noAnswer(base, error));
+      throw new Failure(noResponse(base, error));
     });
     if (response.ok) return response;
     const text = await response.text();
@@ -104,7 +104,7 @@ function messageIn(text: string): string | undefined {
   }
 }
 
-function noAnswer(base: string, error: Error): string {
+function noResponse(base: string, error: Error): string {
   const cause = error.cause as { code?: string; message?: string } | undefined;
   const why = cause?.code ?? cause?.message ?? error.message;
   return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;

@@ -1,6 +1,5 @@
-// exitward contract …, exitward port-scheme …: what contracts get of the network.
-import { InvalidArgumentError } from 'commander';
-import { Failure, type Noun } from './command.ts';
+// exitward contract …, exitward port-scheme …: the servers and ports of contracts.
+import { Failure, type Noun, UsageFault } from './command.ts';
 import { type Column, done, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
 
@@ -48,7 +47,7 @@ export const contractNoun: Noun = {
       run: async (given, api) => {
         const body = { limit_bytes: given.parsed('size', sizeOrNone) };
         const path = `/accounts/${given.part('account')}/servers/${given.part('server')}`;
-        // Only what is on the contract has a limit there: a slip of the pen must not add a server.
+        // Only a server on the contract has a limit there: a slip of the pen must not add one.
         const servers = await api.get<Row[]>(`/accounts/${given.part('account')}/servers`);
         if (!servers.some((one) => one.server === given.word('server'))) {
           throw new Failure(`${given.word('server')} is not on the contract; add it first.`);
@@ -74,8 +73,8 @@ export const contractNoun: Noun = {
 function base(text: string): { base: number; service: string } {
   const [, port, service = ''] = /^(\d{1,5}):(proxy|proxy-https)$/.exec(text) ?? [];
   if (!port)
-    throw new InvalidArgumentError(
-      `${text}: expected a port and its service, such as 10000:proxy or 12000:proxy-https.`,
+    throw new UsageFault(
+      `${JSON.stringify(text)}: expected a port and its service, such as 10000:proxy or 12000:proxy-https`,
     );
   return { base: Number(port), service };
 }

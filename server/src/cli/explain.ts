@@ -1,4 +1,4 @@
-// exitward explain: what a node of a server would do with a connection, and by which rule.
+// exitward explain: asks a node what it would do with a connection, and by which rule.
 import { readFileSync } from 'node:fs';
 import { Failure, UsageFault, type Verb } from './command.ts';
 import type { Given } from './given.ts';
@@ -11,14 +11,16 @@ type Row = Record<string, unknown>;
 function tokenOf(given: Given): string | undefined {
   const [text, file] = [given.option('token'), given.option('tokenFile')];
   if (text !== undefined && file !== undefined) {
-    throw new UsageFault('--token and --token-file: give one of them.');
+    throw new UsageFault('--token, --token-file: expected one of them');
   }
   if (file === undefined && text !== '-') return text as string | undefined;
+  const isStandardInput = (file ?? text) === '-';
   try {
-    return readFileSync(file === undefined ? 0 : String(file), 'utf8').trim();
+    return readFileSync(isStandardInput ? 0 : String(file), 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Failure(`The token cannot be read from ${file ?? 'standard input'} (${code}).`);
+    const from = isStandardInput ? 'standard input' : file;
+    throw new Failure(`The token cannot be read from ${from} (${code}).`);
   }
 }
 
@@ -59,7 +61,10 @@ export const explainVerb: Verb = {
       description:
         'proxy access token that it presents; - reads it from standard input, where no other user of this machine sees it',
     },
-    { flags: '--token-file <file>', description: 'a file that holds the token' },
+    {
+      flags: '--token-file <file>',
+      description: 'a file that holds the token; - for standard input',
+    },
   ],
   run: async (given, api) => {
     const token = tokenOf(given);

@@ -67,7 +67,7 @@ export const geoNoun: Noun = {
       summary: 'print the geofeed of the network (RFC 8805), for providers to fetch',
       run: async (_given, api) => {
         const document = await api.getText('/geofeed.csv');
-        return { value: { geofeed: document }, parts: [{ document }] };
+        return { value: { geofeed: document }, parts: [{ text: document }] };
       },
     },
   ],

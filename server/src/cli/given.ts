@@ -1,6 +1,6 @@
-// What a command line gave: its arguments by name, its options, and the fields of a request's body.
-import { type Command, InvalidArgumentError } from 'commander';
-import { type Choice, UsageFault } from './command.ts';
+// The values of a command line: its arguments by name, its options, and the fields of a request's body.
+import type { Command } from 'commander';
+import { type Choice, readValue } from './command.ts';
 
 export class Given {
   /** The values of the options that name a field. */
@@ -29,21 +29,13 @@ export class Given {
     return encodeURIComponent(this.word(name));
   }
   /** An argument as the value that it stands for. Errors: a usage fault that names it. */
-  parsed<T>(name: string, parse: (text: string) => T): T {
-    return this.#parse(name, this.word(name), parse);
+  parsed<T>(name: string, read: (text: string) => T): T {
+    return readValue(`<${name}>`, read, this.word(name));
   }
   /** An argument that may be given several times. Errors: a usage fault that names it. */
-  parsedAll<T>(name: string, parse: (text: string) => T): T[] {
-    return [this.#words.get(name) ?? []].flat().map((text) => this.#parse(name, text, parse));
-  }
-  #parse<T>(name: string, text: string, parse: (text: string) => T): T {
-    try {
-      return parse(text);
-    } catch (error) {
-      if (error instanceof InvalidArgumentError)
-        throw new UsageFault(`<${name}>: ${error.message}`);
-      throw error;
-    }
+  parsedAll<T>(name: string, read: (text: string) => T): T[] {
+    const words = [this.#words.get(name) ?? []].flat();
+    return words.map((text) => readValue(`<${name}>`, read, text));
   }
   has(option: string): boolean {
     return this.#options[option] !== undefined;

@@ -4,7 +4,7 @@ import { type Column, done, table } from './output.ts';
 
 type Row = Record<string, unknown>;
 
-/** What both lists have: show all, remove one, remove all. */
+/** The verbs of both lists: show all, remove one, remove all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
   return [
     {

@@ -1,4 +1,4 @@
-// exitward serve, migrate, backup, restore: what runs on this machine, with the server's own settings.
+// exitward serve, migrate, backup, restore: commands that run on this machine, with the server's own settings.
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -86,7 +86,7 @@ async function makeBackup(env: Environment, file: string, json: boolean): Promis
   if (!existsSync(source)) throw new Failure(`There is no database at ${source}.`);
   if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
   if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
-  // It holds what the database holds: nobody else may read it, from its first byte on.
+  // It has the content of the database: no other user may read it, from its first byte on.
   const before = process.umask(0o077);
   try {
     await withDatabase(config, (db) => db.backup(target));
@@ -123,7 +123,7 @@ async function restoreBackup(
   print(done(sentence, { file: target, ...restored, keys_fit: keys === '' }), json);
 }
 
-/** What must happen to the keys before a server can start; nothing when they fit. */
+/** The advice on the keys before a server can start; empty when they fit. */
 function keysAdvice(config: Config, key_id: string | null): string {
   if (key_id === null) return '';
   if (existsSync(config.keys_file) && loadSecrets(config.keys_file).key_id === key_id) return '';

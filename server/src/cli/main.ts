@@ -1,10 +1,10 @@
-// The command line `exitward`: nouns and verbs over the /admin API, and what runs on this machine.
+// The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
 import { Command, CommanderError } from 'commander';
 import type { Environment } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Noun, UsageFault, type Verb } from './command.ts';
+import { type Noun, readValue, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { explainVerb } from './explain.ts';
 import { geoNoun } from './geo.ts';
@@ -14,7 +14,7 @@ import { authlistNoun, overrideNoun } from './lists.ts';
 import { addLocalCommands } from './local.ts';
 import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
-import { print } from './output.ts';
+import { notify, print } from './output.ts';
 import { confirmed } from './question.ts';
 import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
@@ -39,6 +39,7 @@ const nouns: Noun[] = [
 ];
 const verbs: Verb[] = [statusVerb, usageVerb, auditVerb, explainVerb];
 
+const hint = 'Add --help for what is expected.';
 const environmentHelp = `
 Commands talk to a running server:
   EXITWARD_ADMIN_URL         where it listens for operators (http://127.0.0.1:8081)
@@ -49,21 +50,22 @@ serve, migrate, backup and restore work on this machine, with the settings of th
 Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;
 
-/** Runs one command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   const program = new Command('exitward')
     .description('The control plane for proxy and VPN networks.')
     .version(version)
     .addHelpText('after', environmentHelp)
     .exitOverride()
-    .showHelpAfterError('Add --help for what is expected.');
+    .configureOutput({ outputError: (text) => notify(faultText(text)) })
+    .showHelpAfterError(hint);
   for (const verb of verbs) addVerb(program, verb, env);
   for (const noun of nouns) {
     const group = program.command(noun.name).description(noun.summary);
     for (const verb of noun.verbs) addVerb(group, verb, env);
   }
   addLocalCommands(program, env);
-  // Whoever reads may stop early, as head does; that is no failure of ours.
+  // The reader may stop early, as head does; that is no failure of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -75,19 +77,31 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   }
 }
 
+/** Commander's own sentence, less what may be a secret: the value of an unknown option, an argument too many. */
+function faultText(text: string): string {
+  return text
+    .trimEnd()
+    .replace(/^error: /, 'exitward: ')
+    .replace(/(unknown option '[^'=]*)=.*'/s, "$1'")
+    .replace(/(too many arguments).*/s, '$1');
+}
+
 function exitCodeOf(error: unknown): number {
   // Commander has printed its own: help and version end well, everything else is a usage fault.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`exitward: ${message}\n`);
-  return error instanceof UsageFault ? 2 : 1;
+  notify(`exitward: ${error instanceof Error ? error.message : String(error)}`);
+  if (!(error instanceof UsageFault)) return 1;
+  notify(hint);
+  return 2;
 }
 
 function addVerb(group: Command, verb: Verb, env: Environment): void {
   const command = group.command(verb.usage).description(verb.summary);
   for (const { flags, description, parse, required } of verb.options ?? []) {
-    if (required) command.requiredOption(flags, description, parse as never);
-    else command.option(flags, description, parse as never);
+    const [name = ''] = flags.split(' ');
+    const read = parse && ((text: string) => readValue(name, parse, text));
+    if (required) command.requiredOption(flags, description, read as never);
+    else command.option(flags, description, read as never);
   }
   if (verb.question) command.option('-y, --yes', 'do it without being asked');
   command.option('--json', 'print what the server said, for programs');

@@ -10,16 +10,15 @@ export type Column = readonly [title: string, path: string, kind?: Kind];
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
   | { record: Row; columns: readonly Column[] }
-  | { text: string }
   /** Printed as it is, to the last byte. */
-  | { document: string };
+  | { text: string };
 
 export interface Shown {
   /** For `--json`. */
   value: unknown;
   /** For people and pipes: data, on stdout. */
   parts: readonly Part[];
-  /** What was done, for people: on stderr. */
+  /** A sentence on what was done, for people: on stderr. */
   sentence?: string;
 }
 
@@ -38,10 +37,15 @@ export function done(sentence: string, value: unknown): Shown {
   return { value, parts: [], sentence };
 }
 
-/** Data on stdout; what is said to a person on stderr. */
+/** Tells a person something, beside the data. A message may have several lines. */
+export function notify(message: string): void {
+  process.stderr.write(`${message.split('\n').map(visible).join('\n')}\n`);
+}
+
+/** Data on stdout; the sentence for a person on stderr. */
 export function print(shown: Shown, json: boolean): void {
-  const { stdout, stderr } = process;
-  if (shown.sentence) stderr.write(`${shown.sentence}\n`);
+  const { stdout } = process;
+  if (shown.sentence) notify(shown.sentence);
   if (json) stdout.write(`${JSON.stringify(shown.value, null, 2)}\n`);
   else
     stdout.write(
@@ -51,15 +55,14 @@ export function print(shown: Shown, json: boolean): void {
 
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
 export function textOf(part: Part, forPeople: boolean): string {
-  if ('document' in part) return part.document;
-  if ('text' in part) return `${part.text}\n`;
+  if ('text' in part) return part.text;
   if ('record' in part) {
     const lines = part.columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
     return forPeople ? aligned(lines, (text) => bold(text)) : separated(lines);
   }
   const lines = part.rows.map((row) => part.columns.map((column) => cell(row, column, forPeople)));
   if (!forPeople) return separated(lines);
-  if (lines.length === 0) return `${styleText('dim', 'none', { stream: process.stdout })}\n`;
+  if (lines.length === 0) return 'none\n';
   const header = part.columns.map(([title]) => title.toUpperCase());
   const [first = '', ...rest] = aligned([header, ...lines]).split('\n');
   return [bold(first), ...rest].join('\n');
@@ -94,16 +97,21 @@ function lengthOf(text: string): number {
 function cell(row: Row, [, path, kind = 'text']: Column, forPeople: boolean): string {
   let value: unknown = row;
   for (const name of path.split('.')) value = (value as Row | null | undefined)?.[name];
-  if (value === null || value === undefined) return forPeople ? '-' : '';
+  const text = textIn(value, kind, forPeople);
+  return text === '' && forPeople ? '-' : text;
+}
+
+function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
+  if (value === null || value === undefined) return '';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (kind === 'list') return (value as string[]).join(',');
-  if (kind === 'counts') return countsInWords(value as Record<string, number>);
   if (forPeople && kind === 'bytes') return bytesInWords(value as number);
   if (forPeople && kind === 'time') return timeInWords(value as number);
+  if (kind === 'list') return visible((value as string[]).join(','));
+  if (kind === 'counts') return visible(countsInWords(value as Record<string, number>));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Control characters as escapes: what a caller stored must not steer the terminal, nor break a line. */
+/** Control characters as escapes: text of others must not steer the terminal, nor break a line. */
 function visible(text: string): string {
   return text.replace(/\p{Cc}/gu, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -111,17 +119,18 @@ function visible(text: string): string {
   });
 }
 
-/** `3 ok, 1 crit`: what there is none of is left out; a dash where that is everything. */
+/** `3 ok, 1 crit`: without the zeros; a dash where all are zero. */
 function countsInWords(counts: Record<string, number>): string {
   const some = Object.entries(counts).filter(([, count]) => count > 0);
   return some.map(([name, count]) => `${count} ${name}`).join(', ') || '-';
 }
 
-/** Three digits that matter, in decimal units: `1.25 TB`. */
+/** Three digits that matter, in decimal units: `1.25 TB`. Rounded before the unit is chosen, so that 999,999 bytes are `1 MB`. */
 function bytesInWords(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(bytes || 1) / 3)));
-  return `${Number((bytes / 1000 ** step).toPrecision(3))} ${units[step]}`;
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+  const rounded = Number(Math.round(bytes).toPrecision(3));
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }
 
 /** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */

@@ -36,7 +36,7 @@ const exitColumns: Column[] = [
   ['checked', 'status_time', 'time'],
 ];
 
-/** What is said of a server; `required` when it is added. */
+/** The details of a server; `required` when it is added. */
 function details(required: boolean): Choice[] {
   return [
     {

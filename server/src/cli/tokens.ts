@@ -53,7 +53,7 @@ export const tokenNoun: Noun = {
       run: async (given, api) => {
         const path = `/accounts/${given.part('account')}/tokens/${given.part('id')}/view`;
         const value = await api.post<{ api_token: string }>(path);
-        return { value, parts: [{ text: value.api_token }] };
+        return { value, parts: [{ text: `${value.api_token}\n` }] };
       },
     },
     {

@@ -1,6 +1,5 @@
 // exitward user …: the users of an account.
-import { InvalidArgumentError } from 'commander';
-import type { Choice, Noun } from './command.ts';
+import { type Choice, type Noun, UsageFault } from './command.ts';
 import type { Given } from './given.ts';
 import { type Column, done, record, table } from './output.ts';
 import { lifetime, yesNo } from './values.ts';
@@ -23,7 +22,7 @@ function flags(text: string): Record<string, boolean> {
   const words = text.split(',').map((word) => word.trim());
   const wrong = words.find((word) => !/^(no-)?(proxy|billing|admin)$/.test(word));
   if (wrong !== undefined)
-    throw new InvalidArgumentError('Expected proxy, billing, admin, or no- and one of them.');
+    throw new UsageFault('expected proxy, billing, admin, or no- and one of them');
   return Object.fromEntries(
     words.map((word) => [word.replace('no-', ''), !word.startsWith('no-')]),
   );
@@ -111,7 +110,7 @@ export const userNoun: Noun = {
       options: [
         {
           flags: '--lifetime <lifetime>',
-          description: 'how long it can be used, a day at most; 15m when omitted',
+          description: 'how long it can be used, a day at most; 15min when omitted',
           parse: lifetime,
           field: 'lifetime_seconds',
         },

@@ -1,6 +1,10 @@
 // Values as people write them on a command line: sizes, times, lifetimes, coordinates, lists.
-import { InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
+import { UsageFault } from './command.ts';
+
+/** The fault of a text that is no such value. */
+const no = (what: string, text: string, expected: string) =>
+  new UsageFault(`${JSON.stringify(text)} is no ${what}; expected ${expected}`);
 
 const sizes: Record<string, number> = { B: 1 };
 for (const [at, letter] of ['K', 'M', 'G', 'T', 'P'].entries()) {
@@ -13,7 +17,7 @@ export function size(text: string): number {
   const [, number = '', unit = 'B'] = /^(\d+(?:\.\d+)?)\s*([kmgtp]?i?b)?$/i.exec(text) ?? [];
   const bytes = Number(number || Number.NaN) * (sizes[unit.toUpperCase()] ?? Number.NaN);
   if (Number.isSafeInteger(bytes)) return bytes;
-  throw new InvalidArgumentError('Expected whole bytes such as 500GB, 1TiB or 1000000.');
+  throw no('size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
 }
 
 /** A limit that can also be lifted. */
@@ -40,13 +44,12 @@ export function timeFrom(text: string, now: number): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
   const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
   if (count !== undefined) return later(now, Number(count), unit);
-  const iso = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text);
-  const zone = iso && text.length > 10 && !iso[1] ? 'Z' : '';
-  const milliseconds = iso ? Date.parse(text.replace(' ', 'T') + zone) : Number.NaN;
-  if (Number.isNaN(milliseconds)) {
-    throw new InvalidArgumentError(
-      'Expected epoch seconds, a date such as 2027-01-31, or +30d, +6mo, +1y.',
-    );
+  const [, day = '', clock = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text) ?? [];
+  const milliseconds = Date.parse(`${day}T${clock}${zone}`);
+  // Date.parse takes 30 February for 2 March.
+  if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
+    throw no('time', text, '+8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds');
   }
   return Math.floor(milliseconds / 1000);
 }
@@ -68,24 +71,26 @@ export function lifetime(text: string): number {
   const seconds =
     Number(count ?? Number.NaN) * (unit === 'y' ? 365 * day_seconds : (units[unit] ?? Number.NaN));
   if (Number.isSafeInteger(seconds)) return seconds;
-  throw new InvalidArgumentError('Expected seconds, or such as 12h, 30d, 1y.');
+  throw no('lifetime', text, 'such as 90s, 12h, 30d or 1y');
 }
 
 export function whole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected a whole number.');
+  throw no('whole number', text, 'such as 100');
 }
 
 export function decimal(text: string): number {
   if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected a number.');
+  throw no('number', text, 'such as 52.37');
 }
 
 export function yesNo(text: string): boolean {
   if (text === 'yes' || text === 'no') return text === 'yes';
-  throw new InvalidArgumentError('Expected yes or no.');
+  throw new UsageFault('expected yes or no');
 }
 
 export function list(text: string): string[] {
-  return text.split(',').map((word) => word.trim());
+  const words = text.split(',').map((word) => word.trim());
+  if (words.every(Boolean)) return words;
+  throw new UsageFault(`${JSON.stringify(text)}: expected names with commas between them`);
 }

@@ -18,7 +18,7 @@ export {
   findOperator,
   listAuditLog,
   listOperatorTokens,
-  markTokensUsed as markOperatorTokensUsed,
+  markOperatorTokensUsed,
 } from './store.ts';
 
 /** The fields of an operator token that may be shown and logged. */

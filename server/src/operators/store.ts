@@ -34,7 +34,7 @@ export function removeToken(tx: Transaction, id: number): Promise<number> {
   return tx.run('delete from admin_tokens where id = $1', [id]);
 }
 
-export async function markTokensUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
+export async function markOperatorTokensUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
   await Promise.all(
     uses.map(({ id, at }) =>
       tx.run(

@@ -49,15 +49,8 @@ export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-
 export type Service = (typeof services)[number];
 export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 
-export interface NewServer {
-  name: string;
-  hostname: string;
-  title: string;
-  city: string;
-  /** ISO 3166-1 alpha-2, upper case. */
-  country: string;
-  latitude: number;
-  longitude: number;
+type Plain = 'name' | 'hostname' | 'title' | 'city' | 'country' | 'latitude' | 'longitude';
+export interface NewServer extends Pick<Server, Plain> {
   services: Service[];
   port_schemes?: string[] | undefined;
 }

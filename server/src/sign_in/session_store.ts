@@ -33,6 +33,8 @@ const person = `select s.account_id, a.name as account_name, s.user_id, u.name a
   from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
   join accounts a on a.id = s.account_id`;
 
+const holds = 'u.active = 1 and s.expiry > $1 and s.seen_at > $2';
+
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
 export function sessionByHash(
   db: Reader,
@@ -40,10 +42,7 @@ export function sessionByHash(
   now: number,
   used_after: number,
 ): Promise<PersonRow | undefined> {
-  return db.one(
-    `${person} where s.hash = $1 and u.active = 1 and s.expiry > $2 and s.seen_at > $3`,
-    [hash, now, used_after],
-  );
+  return db.one(`${person} where ${holds} and s.hash = $3`, [now, used_after, hash]);
 }
 
 /** The same by ids. */
@@ -54,10 +53,8 @@ export function sessionById(
   now: number,
   used_after: number,
 ): Promise<PersonRow | undefined> {
-  return db.one(
-    `${person} where s.account_id = $1 and s.id = $2 and u.active = 1 and s.expiry > $3 and s.seen_at > $4`,
-    [account_id, id, now, used_after],
-  );
+  const values = [now, used_after, account_id, id];
+  return db.one(`${person} where ${holds} and s.account_id = $3 and s.id = $4`, values);
 }
 
 /** One session of a person, with facts of its user. */

@@ -22,7 +22,7 @@ interface UserIds {
 
 const columns = `u.account_id, a.name as account_name, u.id as user_id, u.name as user_name, u.display_name,
   p.password, p.totp_sealed, coalesce(p.totp_step, 0) as totp_step, p.totp_pending`;
-const tables = `accounts a join users u on u.account_id = a.id
+const people = `from accounts a join users u on u.account_id = a.id
   left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id`;
 
 /** An active user by names. */
@@ -31,10 +31,10 @@ export function signInOf(
   account: string,
   user: string,
 ): Promise<SignInRow | undefined> {
-  return db.one(
-    `select ${columns} from ${tables} where a.name = $1 and u.name = $2 and u.active = 1`,
-    [account, user],
-  );
+  return db.one(`select ${columns} ${people} where a.name = $1 and u.name = $2 and u.active = 1`, [
+    account,
+    user,
+  ]);
 }
 
 /** An active user by ids. */
@@ -43,7 +43,7 @@ export function signInById(
   { account_id, user_id }: UserIds,
 ): Promise<SignInRow | undefined> {
   return db.one(
-    `select ${columns} from ${tables} where u.account_id = $1 and u.id = $2 and u.active = 1`,
+    `select ${columns} ${people} where u.account_id = $1 and u.id = $2 and u.active = 1`,
     [account_id, user_id],
   );
 }
@@ -168,7 +168,7 @@ export function codeByHash(
   now: number,
 ): Promise<(SignInRow & { expiry: number }) | undefined> {
   return db.one(
-    `select ${columns}, c.expiry from ${tables}
+    `select ${columns}, c.expiry ${people}
      join sign_in_codes c on c.account_id = u.account_id and c.user_id = u.id
      where c.hash = $1 and c.purpose = $2 and c.expiry > $3 and u.active = 1`,
     [hash, purpose, now],

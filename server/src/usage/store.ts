@@ -1,5 +1,5 @@
 // The SQL of usage: hourly buckets, and the sums kept beside them.
-import type { Reader, Transaction, Value } from '../db/database.ts';
+import type { Reader, Row, Transaction, Value } from '../db/database.ts';
 
 export interface UsageBucket {
   account_id: number;
@@ -14,39 +14,39 @@ export interface UsageBucket {
 }
 
 const largest = Number.MAX_SAFE_INTEGER;
-/** Counters stop at 2^53-1: past it a number could not be told exactly in JSON. */
-const add = (column: string, table: string) =>
-  `${column} = case when ${table}.${column} > ${largest} - excluded.${column}
-    then ${largest} else ${table}.${column} + excluded.${column} end`;
 
-export async function addBuckets(tx: Transaction, buckets: UsageBucket[]): Promise<void> {
-  await tx.insertMany(
-    'usage_hours',
-    buckets as never,
-    `on conflict (account_id, hour, server_id, user_id) do update set ${add('up', 'usage_hours')}, ${add('down', 'usage_hours')}`,
+/** Adds rows to those with the same key. Counters stop at 2^53-1: past it a number could not be told exactly in JSON. */
+function addRows(
+  tx: Transaction,
+  table: string,
+  key: string,
+  counters: readonly string[],
+  rows: readonly Row[],
+): Promise<void> {
+  const sums = counters.map(
+    (column) => `${column} = case when ${table}.${column} > ${largest} - excluded.${column}
+      then ${largest} else ${table}.${column} + excluded.${column} end`,
   );
+  return tx.insertMany(table, rows, `on conflict (${key}) do update set ${sums}`);
 }
 
-export async function addServerHours(
+export function addBuckets(tx: Transaction, rows: UsageBucket[]): Promise<void> {
+  const key = 'account_id, hour, server_id, user_id';
+  return addRows(tx, 'usage_hours', key, ['up', 'down'], rows as never);
+}
+
+export function addServerHours(
   tx: Transaction,
   rows: Array<{ account_id: number; server_id: number; hour: number; bytes: number }>,
 ): Promise<void> {
-  await tx.insertMany(
-    'usage_server_hours',
-    rows,
-    `on conflict (account_id, server_id, hour) do update set ${add('bytes', 'usage_server_hours')}`,
-  );
+  return addRows(tx, 'usage_server_hours', 'account_id, server_id, hour', ['bytes'], rows);
 }
 
-export async function addPeriods(
+export function addPeriods(
   tx: Transaction,
   rows: Array<{ account_id: number; period_start: number; server_id: number; bytes: number }>,
 ): Promise<void> {
-  await tx.insertMany(
-    'usage_periods',
-    rows,
-    `on conflict (account_id, period_start, server_id) do update set ${add('bytes', 'usage_periods')}`,
-  );
+  return addRows(tx, 'usage_periods', 'account_id, period_start, server_id', ['bytes'], rows);
 }
 
 /** Bytes of one billing period by server. */

@@ -7,7 +7,7 @@ import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import * as store from './store.ts';
 
-export type { UserRow as User } from './store.ts';
+export type User = store.UserRow;
 export {
   existingUsers,
   findUser,

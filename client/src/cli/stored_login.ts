@@ -1,4 +1,4 @@
-// What login keeps: a file of the user's own that nobody else can read.
+// The stored login: a file of the user's own that no other user can read.
 import {
   chmodSync,
   existsSync,
@@ -14,20 +14,20 @@ import { Failure } from './command.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Kept {
+export interface StoredLogin {
   url: string;
   variant: string;
   token: string;
 }
 
 /** `$XDG_CONFIG_HOME/exitward/exw.json`; a relative XDG_CONFIG_HOME counts for nothing, as its standard says. */
-export function keptFile({ XDG_CONFIG_HOME = '' }: Environment): string {
+export function loginFile({ XDG_CONFIG_HOME = '' }: Environment): string {
   const base = isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config');
   return join(base, 'exitward', 'exw.json');
 }
 
-/** What is kept, if anything. Errors: a failure when it is there and cannot be read. */
-export function readKept(file: string): Kept | undefined {
+/** The stored login, if there is one. Errors: a failure when it is there and cannot be read. */
+export function readLogin(file: string): StoredLogin | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -37,9 +37,9 @@ export function readKept(file: string): Kept | undefined {
     throw new Failure(`${file} cannot be read (${code}).`);
   }
   try {
-    const { url, variant, token } = JSON.parse(text) as Record<keyof Kept, unknown>;
+    const { url, variant, token } = JSON.parse(text) as Record<keyof StoredLogin, unknown>;
     if ([url, variant, token].every((one) => typeof one === 'string')) {
-      return { url, variant, token } as Kept;
+      return { url, variant, token } as StoredLogin;
     }
   } catch {
     // No JSON is as wrong as other JSON.
@@ -48,22 +48,22 @@ export function readKept(file: string): Kept | undefined {
 }
 
 /** Writes it whole or not at all. */
-export function keep(file: string, kept: Kept): void {
+export function storeLogin(file: string, login: StoredLogin): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // It may have been there before, open to others.
   chmodSync(folder, 0o700);
   const fresh = `${file}.${process.pid}`;
   try {
-    writeFileSync(fresh, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(fresh, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     renameSync(fresh, file);
   } finally {
     rmSync(fresh, { force: true });
   }
 }
 
-/** Drops it. Answers whether there was anything. */
-export function forget(file: string): boolean {
+/** Removes it, and tells whether there was one. */
+export function removeLogin(file: string): boolean {
   const wasThere = existsSync(file);
   rmSync(file, { force: true });
   return wasThere;

@@ -1,0 +1,246 @@
+// The common behaviour of the command lines exitward, exitward-agent and exw: one table of cases for all three.
+
+/** Bytes as people read them: three digits that matter, in decimal units. The console shows them so, too. */
+export const bytesInWords: Array<[number, string]> = [
+  [0, '0 B'],
+  [1, '1 B'],
+  [999, '999 B'],
+  [1000, '1 kB'],
+  [1005, '1.01 kB'],
+  [1250, '1.25 kB'],
+  [9960, '9.96 kB'],
+  [9995, '10 kB'],
+  [99_960, '100 kB'],
+  [999_499, '999 kB'],
+  [999_500, '1 MB'],
+  [999_999, '1 MB'],
+  [1_000_000, '1 MB'],
+  [21_144_505_109, '21.1 GB'],
+  [999_999_999_999, '1 TB'],
+  [1_250_000_000_000, '1.25 TB'],
+  [Number.MAX_SAFE_INTEGER, '9.01 PB'],
+];
+
+/** Epoch seconds as people read them. */
+export const timesInWords: Array<[number, string]> = [
+  [0, '-'],
+  [1_800_000_000, '2027-01-15 08:00Z'],
+  [1_800_000_059, '2027-01-15 08:00Z'],
+];
+
+/** Records as people read them, and as lines for pipes. */
+export const records: Array<{ record: Record<string, string>; people: string; pipe: string }> = [
+  {
+    record: { name: 'Zürich', 'longer title': 'x' },
+    people: 'name          Zürich\nlonger title  x\n',
+    pipe: 'name\tZürich\nlonger title\tx\n',
+  },
+  { record: { 𝒳: 'a', ab: 'b' }, people: '𝒳   a\nab  b\n', pipe: '𝒳\ta\nab\tb\n' },
+  { record: { empty: '' }, people: 'empty  -\n', pipe: 'empty\t\n' },
+  {
+    record: { text: 'a\x1b[2J\tb\nc\x9b' },
+    people: 'text  a\\x1b[2J\\x09b\\x0ac\\x9b\n',
+    pipe: 'text\ta\\x1b[2J\\x09b\\x0ac\\x9b\n',
+  },
+];
+
+export const moment = Date.UTC(2028, 0, 31, 12) / 1000;
+
+/** Times as people write them at `moment`, which is 2028-01-31 12:00Z. */
+export const times: Array<[string, string]> = [
+  ['1800000000', '2027-01-15T08:00:00.000Z'],
+  ['2027-01-31', '2027-01-31T00:00:00.000Z'],
+  ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+  ['2027-01-31T12:30', '2027-01-31T12:30:00.000Z'],
+  ['2027-01-31 12:30:05', '2027-01-31T12:30:05.000Z'],
+  ['2027-01-31 12:00:00Z', '2027-01-31T12:00:00.000Z'],
+  ['2027-01-31t12:30z', '2027-01-31T12:30:00.000Z'],
+  ['2027-01-31T00:30+02:00', '2027-01-30T22:30:00.000Z'],
+  ['+90s', '2028-01-31T12:01:30.000Z'],
+  ['+5min', '2028-01-31T12:05:00.000Z'],
+  ['+12h', '2028-02-01T00:00:00.000Z'],
+  ['+30d', '2028-03-01T12:00:00.000Z'],
+  ['+2w', '2028-02-14T12:00:00.000Z'],
+  ['+1mo', '2028-02-29T12:00:00.000Z'],
+  ['+13mo', '2029-02-28T12:00:00.000Z'],
+  ['+1y', '2029-01-31T12:00:00.000Z'],
+];
+
+export const wrongTimes = [
+  ...['', 'tomorrow', '31.01.2027', '1.5', '1e9', '1234567890123'],
+  ...[
+    '2027-13-01',
+    '2027-02-30',
+    '2027-02-29T12:00Z',
+    '2027-01-31T24:01',
+    '2027-02-30x',
+    '2027-02-30T00:00:00.5',
+  ],
+  ...['8h', '+8', '+8m', '+1x', '-30d', '+123456s'],
+];
+
+/** Addresses, and the one spelling of each. */
+export const addresses: Array<[string, string]> = [
+  ['203.0.113.7', '203.0.113.7'],
+  ['0.0.0.0', '0.0.0.0'],
+  ['2001:DB8:0:0::7', '2001:db8::7'],
+  ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+  ['2001:0:0:1:0:0:0:1', '2001:0:0:1::1'],
+  ['::', '::'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['::FFFF:CB00:7107', '203.0.113.7'],
+  ['0:0:0:0:0:ffff:203.0.113.7', '203.0.113.7'],
+  ['::203.0.113.7', '::cb00:7107'],
+  ['64:ff9b::203.0.113.7', '64:ff9b::cb00:7107'],
+];
+
+export const wrongAddresses = [
+  ...['', ' ', '203.0.113', '203.0.113.256', '0203.0.113.7', '0xcb.0.113.7', '3405803783'],
+  ...['203.0.113.7/32', '203.0.113.7:80', ' 203.0.113.7', '[2001:db8::7]', '2001:db8::7::'],
+  ...['fe80::1%eth0', '::ffff:203.0.113.256', 'localhost', 'example.com'],
+];
+
+/** Lists of networks, as the server and the agent read them in their settings. */
+export const networks: Array<[string, string[]]> = [
+  ['', []],
+  ['  ', []],
+  ['10.0.0.0/8', ['10.0.0.0/8']],
+  [
+    ' 10.0.0.0/8, 192.0.2.7 ,2001:DB8::/32,::1',
+    ['10.0.0.0/8', '192.0.2.7/32', '2001:db8::/32', '::1/128'],
+  ],
+  ['0.0.0.0/0,::/0', ['0.0.0.0/0', '::/0']],
+  ['10.0.0.128/25', ['10.0.0.128/25']],
+];
+
+/** Texts that are no network, and the reason of each. */
+export const wrongNetworks: Array<[string, string]> = [
+  ['10.0.0.1/8', '"10.0.0.1/8" is a host inside a network; expected 10.0.0.0/8 or 10.0.0.1'],
+  [
+    '2001:db8::1/32',
+    '"2001:db8::1/32" is a host inside a network; expected 2001:db8::/32 or 2001:db8::1',
+  ],
+  ['192.0.2.7/0', '"192.0.2.7/0" is a host inside a network; expected 0.0.0.0/0 or 192.0.2.7'],
+  ['10.0.0.0/33', '"10.0.0.0/33" is not a network; expected a prefix of at most 32 bits'],
+  ['::/129', '"::/129" is not a network; expected a prefix of at most 128 bits'],
+  ...[
+    ...['10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8/8', '10.0.0/8', '010.0.0.0/8', '10.0.0.0/08x'],
+    ...['10.0.0.0 /8', '10.0.0.0/ 8', '/8', '*', '10.0.0.0-10.0.0.9', '10.0.0.0/8;'],
+    ...['fe80::1%eth0/64', 'example.com', '::ffff:10.0.0.0/104', '::ffff:10.0.0.1'],
+  ].map((part): [string, string] => [
+    part,
+    `${JSON.stringify(part)} is not a network; expected CIDR such as 10.0.0.0/8`,
+  ]),
+];
+
+export const programs = ['exitward', 'exitward-agent', 'exw'] as const;
+export type Program = (typeof programs)[number];
+
+const hint = 'Add --help for what is expected.\n';
+
+/** Command lines that are not understood, and the first line on standard error; the hint follows. */
+export const misunderstood: Array<{
+  name: string;
+  args: Record<Program, string[]>;
+  says: Record<Program, string>;
+}> = [
+  {
+    name: 'a command that there is not',
+    args: { exitward: ['nonsense'], 'exitward-agent': ['nonsense'], exw: ['nonsense'] },
+    says: alike("unknown command 'nonsense'"),
+  },
+  {
+    name: 'a verb that there is not',
+    args: {
+      exitward: ['account', 'nonsense'],
+      'exitward-agent': ['guard', 'nonsense'],
+      exw: ['authlist', 'nonsense'],
+    },
+    says: alike("unknown command 'nonsense'"),
+  },
+  {
+    name: 'an option that there is not',
+    args: {
+      exitward: ['status', '--nonsense'],
+      'exitward-agent': ['status', '--nonsense'],
+      exw: ['whoami', '--nonsense'],
+    },
+    says: alike("unknown option '--nonsense'"),
+  },
+  {
+    name: 'an option that there is not, with what may be a secret',
+    args: {
+      exitward: ['status', "--nonsense=ewa_'secret"],
+      'exitward-agent': ['status', "--nonsense=ewa_'secret"],
+      exw: ['whoami', "--nonsense=ewa_'secret"],
+    },
+    says: alike("unknown option '--nonsense'"),
+  },
+  {
+    name: 'an option without its value',
+    args: {
+      exitward: ['audit', '--limit'],
+      'exitward-agent': ['join', '--name'],
+      exw: ['token', 'create', '--user'],
+    },
+    says: {
+      exitward: "option '--limit <count>' argument missing",
+      'exitward-agent': "option '--name <name>' argument missing",
+      exw: "option '--user <name>' argument missing",
+    },
+  },
+  {
+    name: 'a required option that is missing',
+    args: {
+      exitward: ['account', 'create', 'acme'],
+      'exitward-agent': ['explain'],
+      exw: ['token', 'create'],
+    },
+    says: {
+      exitward: "required option '--plan <plan>' not specified",
+      'exitward-agent': "required option '--from <ip>' not specified",
+      exw: "required option '--user <name>' not specified",
+    },
+  },
+  {
+    name: 'an argument that is missing',
+    args: {
+      exitward: ['account', 'show'],
+      'exitward-agent': ['join', 'https://api.example.com'],
+      exw: ['dns', 'add', 'fra1', 'www.example.com'],
+    },
+    says: {
+      exitward: "missing required argument 'account'",
+      'exitward-agent': "missing required argument 'code'",
+      exw: "missing required argument 'ip'",
+    },
+  },
+  {
+    name: 'one argument too many, which may be a secret',
+    args: {
+      exitward: ['status', 'ewa_secret'],
+      'exitward-agent': ['status', 'ewa_secret'],
+      exw: ['login', 'ewa_secret'],
+    },
+    says: alike('too many arguments'),
+  },
+  {
+    name: 'a value of an option that cannot be read',
+    args: {
+      exitward: ['audit', '--limit', 'x'],
+      'exitward-agent': ['explain', '--port', 'x'],
+      exw: ['exits', '--base-port', 'x'],
+    },
+    says: {
+      exitward: '--limit: "x" is no whole number; expected such as 100',
+      'exitward-agent': '--port: "x" is no port; expected 1 to 65535',
+      exw: '--base-port: "x" is no port; expected 0 to 65535',
+    },
+  },
+];
+
+function alike(message: string): Record<Program, string> {
+  return { exitward: message, 'exitward-agent': message, exw: message };
+}
+
+export const faultOf = (program: Program, message: string) => `${program}: ${message}\n${hint}`;

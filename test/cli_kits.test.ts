@@ -1,0 +1,241 @@
+// exitward, exitward-agent and exw share no code: the same table of cases holds them to the same behaviour.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import * as agentAddress from '../agent/src/address.ts';
+import * as agentOutput from '../agent/src/output.ts';
+import * as clientOutput from '../client/src/cli/output.ts';
+import * as clientValues from '../client/src/cli/values.ts';
+import { bytes as bytesOfConsole } from '../console/src/format.ts';
+import * as serverAddress from '../server/src/address.ts';
+import * as serverOutput from '../server/src/cli/output.ts';
+import * as serverValues from '../server/src/cli/values.ts';
+import {
+  addresses,
+  bytesInWords,
+  faultOf,
+  misunderstood,
+  moment,
+  networks,
+  type Program,
+  programs,
+  records,
+  times,
+  timesInWords,
+  wrongAddresses,
+  wrongNetworks,
+  wrongTimes,
+} from './cli_cases.ts';
+
+/** One value as a command shows it to a person, without its title. */
+const shown = (kit: typeof serverOutput | typeof clientOutput, kind: 'bytes' | 'time') => {
+  const columns = [['v', 'v', kind]] as const;
+  return (value: number) => kit.textOf({ record: { v: value }, columns }, true).slice(3, -1);
+};
+
+describe.each([
+  ['exitward', shown(serverOutput, 'bytes')],
+  ['exw', shown(clientOutput, 'bytes')],
+  ['the console', bytesOfConsole],
+])('bytes, as %s shows them', (_, show) => {
+  test.each(bytesInWords)('%i', (count, words) => {
+    expect(show(count)).toBe(words);
+  });
+});
+
+describe.each([
+  ['exitward', shown(serverOutput, 'time')],
+  ['exw', shown(clientOutput, 'time')],
+  ['exitward-agent', agentOutput.timeInWords],
+])('times, as %s shows them', (_, show) => {
+  test.each(timesInWords)('%i', (seconds, words) => {
+    expect(show(seconds)).toBe(words);
+  });
+});
+
+describe.each([
+  ['exitward', serverOutput.textOf],
+  ['exw', clientOutput.textOf],
+  [
+    'exitward-agent',
+    ({ record }: { record: Record<string, string> }, forPeople: boolean) =>
+      agentOutput.textOf(Object.entries(record), forPeople),
+  ],
+] as const)('records, as %s shows them', (_, textOf) => {
+  test.each(records)('$record', ({ record, people, pipe }) => {
+    const columns = Object.keys(record).map((name) => [name, name] as const);
+    expect(textOf({ record, columns }, true)).toBe(people);
+    expect(textOf({ record, columns }, false)).toBe(pipe);
+  });
+});
+
+describe.each([
+  ['exitward', serverOutput.print],
+  ['exw', clientOutput.print],
+  ['exitward-agent', agentOutput.print],
+] as const)('what %s prints', (_, print) => {
+  afterEach(() => vi.restoreAllMocks());
+
+  test('is JSON on standard output with --json; a sentence for people is on standard error', () => {
+    const said = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const) {
+      vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+        said[stream] += text;
+        return true;
+      });
+    }
+    // Text of others does not steer the terminal here, either; several faults are several lines.
+    print({ value: { a: [1] }, parts: [], lines: [], sentence: 'Done \x1b[2J\n- so.' }, true);
+    vi.restoreAllMocks();
+    expect(said).toEqual({
+      stdout: '{\n  "a": [\n    1\n  ]\n}\n',
+      stderr: 'Done \\x1b[2J\n- so.\n',
+    });
+  });
+});
+
+test.each([
+  ['exitward', serverOutput.textOf],
+  ['exw', clientOutput.textOf],
+])(
+  'lists of %s: a header in capitals for people, none for pipes; cells are escaped',
+  (_, textOf) => {
+    const columns = [
+      ['name', 'name'],
+      ['words', 'words', 'list'],
+      ['on', 'on'],
+      ['size', 'size', 'bytes'],
+    ] as const;
+    const rows = [
+      { name: 'a', words: ['x\x1b', 'y'], on: true, size: 999_999 },
+      { name: 'longer', words: [], on: false, size: null },
+    ];
+    expect(textOf({ rows, columns }, true)).toBe(
+      'NAME    WORDS    ON   SIZE\na       x\\x1b,y  yes  1 MB\nlonger  -        no   -\n',
+    );
+    expect(textOf({ rows, columns }, false)).toBe('a\tx\\x1b,y\tyes\t999999\nlonger\t\tno\t\n');
+    expect([textOf({ rows: [], columns }, true), textOf({ rows: [], columns }, false)]).toEqual([
+      'none\n',
+      '',
+    ]);
+  },
+);
+
+describe.each([
+  ['exitward', serverValues.timeFrom],
+  ['exw', clientValues.timeFrom],
+])('times, as %s reads them', (_, timeFrom) => {
+  test.each(times)('%s', (text, iso) => {
+    expect(new Date(timeFrom(text, moment) * 1000).toISOString()).toBe(iso);
+  });
+
+  test.each(wrongTimes)('%j is none', (text) => {
+    expect(() => timeFrom(text, moment)).toThrow(
+      `${JSON.stringify(text)} is no time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
+    );
+  });
+});
+
+describe.each([
+  ['exitward', serverAddress.canonicalAddress],
+  ['exitward-agent', agentAddress.canonicalAddress],
+  ['exw', clientValues.canonicalAddress],
+])('addresses, as %s reads them', (_, canonicalAddress) => {
+  test.each(addresses)('%s', (text, canonical) => {
+    expect(canonicalAddress(text)).toBe(canonical);
+    expect(clientValues.address(text)).toBe(text);
+  });
+
+  test.each(wrongAddresses)('%j is none', (text) => {
+    expect(canonicalAddress(text)).toBeUndefined();
+    expect(() => clientValues.address(text)).toThrow('is no IP address');
+  });
+});
+
+describe.each([
+  ['exitward', serverAddress.parseNetworks],
+  ['exitward-agent', agentAddress.parseNetworks],
+])('networks, as %s reads them', (_, parseNetworks) => {
+  test.each(networks)('%j', (text, all) => {
+    expect(parseNetworks(text).map(([base, bits]) => `${base}/${bits}`)).toEqual(all);
+  });
+
+  test.each(wrongNetworks)('%j is none', (part, says) => {
+    expect(() => parseNetworks(`192.168.0.0/16,${part}`)).toThrow(new Error(says));
+  });
+});
+
+const bins: Record<Program, string> = {
+  exitward: fileURLToPath(new URL('../server/bin/exitward.js', import.meta.url)),
+  'exitward-agent': fileURLToPath(new URL('../agent/bin/exitward-agent.js', import.meta.url)),
+  exw: fileURLToPath(new URL('../client/bin/exw.js', import.meta.url)),
+};
+
+describe.each(programs)('%s as a process', (program) => {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-kits-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = (...args: string[]) =>
+    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+      const env = {
+        PATH: process.env.PATH,
+        XDG_CONFIG_HOME: folder,
+        EXITWARD_DATA_DIR: folder,
+        EXITWARD_AGENT_STATE_DIR: folder,
+        EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+        EXITWARD_ADMIN_TOKEN: 'ewo_x',
+        EXW_URL: 'http://127.0.0.1:9',
+        EXW_TOKEN: 'ewa_x',
+      };
+      execFile(process.execPath, [bins[program], ...args], { env }, (error, stdout, stderr) => {
+        resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+      });
+    });
+
+  test.each(misunderstood)('$name is not understood: 2', async ({ args, says }) => {
+    expect(await run(...args[program])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: faultOf(program, says[program]),
+    });
+  });
+
+  test.each([
+    ['nothing', { exitward: [], 'exitward-agent': [], exw: [] }],
+    ['a noun', { exitward: ['account'], 'exitward-agent': ['guard'], exw: ['authlist'] }],
+  ])('%s alone is answered with the help, on standard error: 2', async (_, args) => {
+    const { code, stdout, stderr } = await run(...args[program]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\nCommands:\n {2}\\w`));
+  });
+
+  test('what fails is told in a sentence on standard error: 1', async () => {
+    const { code, stdout, stderr } = await run(program === 'exw' ? 'whoami' : 'status', '--json');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(new RegExp(`^${program}: [^\n]+\n$`));
+  });
+
+  test('help has the same layout, and is no fault: 0', async () => {
+    const all = await run('--help');
+    expect([all.code, all.stderr]).toEqual([0, '']);
+    expect(all.stdout).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\nCommands:\n {2}\\w`));
+    const args = { exitward: ['account', 'show'], 'exitward-agent': ['join'], exw: ['dns', 'add'] };
+    const one = await run(...args[program], '--help');
+    expect([one.code, one.stderr]).toEqual([0, '']);
+    const words = args[program].join(' ');
+    expect(one.stdout).toMatch(new RegExp(`^Usage: ${program} ${words} \\[options\\] <\\w+>`));
+    expect(one.stdout).toMatch(/\n\nOptions:\n/);
+    expect(one.stdout).toMatch(/\n {2}-h, --help +display help for command\n/);
+    const after = one.stdout.slice(one.stdout.indexOf('Options:\n'));
+    const columns = after.match(/^ {2}-.*? {2,}(?=\w)/gm) ?? [];
+    expect(new Set(columns.map((text) => text.length)).size).toBe(1);
+  });
+
+  test.each(['-V', '--version'])('%s prints the version alone', async (option) => {
+    const { code, stdout } = await run(option);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+});
