@@ -1,4 +1,4 @@
--- GETs with a filter that differs each time, so that no kept answer serves: wrk -s filter.lua URL
+-- GETs with a filter that differs each time, so that no cached response serves: wrk -s filter.lua URL
 local count = 0
 function request()
   count = count + 1

@@ -35,7 +35,7 @@ async function open(accounts: number, entries: number, cache = true): Promise<Su
     EXITWARD_METRICS_LISTEN: 'off',
     EXITWARD_LOG_LEVEL: 'warn',
     EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
-    // Without kept answers each request shows what the database costs.
+    // Without cached responses each request shows what the database costs.
     ...(cache ? {} : { EXITWARD_CACHE_BYTES: '1500' }),
   };
   const filling = await start('server.ts', [String(accounts), String(entries)], env);
@@ -117,7 +117,7 @@ const [accounts, entries] = [Number(values.accounts), Number(values.entries)];
 const small = await open(Math.max(2, Math.round((1000 * accounts) / entries)), 1000, false);
 const large = await open(accounts, entries, false);
 console.log(
-  `without kept answers, ${rounds} alternating rounds, medians: cost per request with ${entries} entries over that with 1000`,
+  `without cached responses, ${rounds} alternating rounds, medians: cost per request with ${entries} entries over that with 1000`,
 );
 for (const [name, work] of works) {
   const [few, many]: number[][] = [[], []];
@@ -177,5 +177,5 @@ const fresh = await get(`${list}`)(one);
 console.log(`  list ${fresh.rate.toFixed(0)}/s kept`);
 await close(one);
 const cold = await open(1, 10_000, false);
-console.log(`  list ${(await get(list)(cold)).rate.toFixed(0)}/s without kept answers`);
+console.log(`  list ${(await get(list)(cold)).rate.toFixed(0)}/s without cached responses`);
 await close(cold);

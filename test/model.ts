@@ -218,7 +218,7 @@ export class Model {
     return user?.active && user.flags.proxy ? { status: 200 } : refuse(409);
   }
 
-  /** 403, then a kept answer, then the action; a success is kept under its key. */
+  /** 403, then a cached response, then the action; a success is kept under its key. */
   #write(account: Account, call: Call, action: () => Expected): Expected {
     if (call.readOnly || account.suspended || this.now >= account.expiry) return refuse(403);
     if (call.idempotencyKey === undefined || call.method !== 'POST') return action();

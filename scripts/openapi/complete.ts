@@ -18,11 +18,11 @@ import {
 } from './shapes.ts';
 import {
   description,
+  errorWords,
   nested,
   numbers,
   type OperationWords,
   operationWords,
-  refusals,
   tagGroups,
 } from './words.ts';
 
@@ -42,7 +42,7 @@ const securityOf: Record<string, string> = {
   '/node': 'node_token',
 };
 
-/** Which of the answers 401 it is. */
+/** The component of the 401 of an audience: its suffix. */
 const unauthorizedOf: Record<string, string> = {
   '/v0': '',
   '/console': 'Cookie',
@@ -238,7 +238,7 @@ function responsesOf(
     ...(isV0 && method === 'post' ? [409] : []),
   ];
   for (const status of new Set([...documented, ...everywhere, ...usual])) {
-    const { name } = refusals[status] ?? {};
+    const { name } = errorWords[status] ?? {};
     if (!name)
       throw new Error(`${method} ${path} answers ${status}, which has no words; see words.ts`);
     const own = words.statuses?.[status];
@@ -272,7 +272,7 @@ function success(
     204: 'Done. The body is empty.',
   };
   const [plainType, media] = Object.entries(plain.content ?? {})[0] ?? [];
-  const stream = words.answers ? media?.schema.description : undefined;
+  const stream = words.contentType ? media?.schema.description : undefined;
   const text =
     words.statuses?.[status] ??
     stream ??
@@ -295,8 +295,8 @@ function success(
   );
   const answer: Answer = { description: text, headers: references };
   if (status === 204 || !media || !plainType) return answer;
-  if (words.answers)
-    return { ...answer, content: { [words.answers]: { schema: { type: 'string' } } } };
+  if (words.contentType)
+    return { ...answer, content: { [words.contentType]: { schema: { type: 'string' } } } };
   const usualName = status === 201 && !words.record ? `Created${record}` : record;
   const name = words.records?.[status] ?? usualName;
   const schema = named.nameRecord(tidy(media.schema), pascal(name));

@@ -1,14 +1,14 @@
 // The components that operations of the OpenAPI document share: headers, errors, ways to authenticate.
 import { sample } from './samples.ts';
 import type { Answer, Document, NamedSchemas, Parameter, Reference, Schema } from './shapes.ts';
-import { refusals } from './words.ts';
+import { errorWords } from './words.ts';
 
 const text: Schema = { type: 'string' };
 
 const headers: Document['components']['headers'] = {
   Allow: { description: 'The methods that this path knows.', schema: text, example: 'GET, HEAD' },
   ETag: {
-    description: 'The version of this answer, for If-None-Match and If-Match.',
+    description: 'The version of this response, for If-None-Match and If-Match.',
     schema: text,
     example: '"V3Ck0CQ7OqyHzUGi5AKDKzl1Iu0"',
   },
@@ -53,7 +53,7 @@ const parameters: Record<string, Parameter> = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Any 1 to 255 visible ASCII characters, new for each change. Sent again with the same request within 24 hours, the first answer is repeated and nothing is done; with another request it is 409.',
+      'Any 1 to 255 visible ASCII characters, new for each change. Sent again with the same request within 24 hours, the first response is repeated and nothing is done; with another request it is 409.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   },
   IfMatch: {
@@ -65,7 +65,7 @@ const parameters: Record<string, Parameter> = {
   IfNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
-    description: 'ETags that are known already: 304 when the answer is one of them.',
+    description: 'ETags that are known already: 304 when the response is one of them.',
     schema: text,
   },
   LastEventId: {
@@ -122,7 +122,7 @@ export function components(
     503: ['Retry-After'],
   };
   const responses = Object.fromEntries(
-    Object.entries(refusals).flatMap(([status, { name, description }]) => {
+    Object.entries(errorWords).flatMap(([status, { name, description }]) => {
       const headerNames = more[Number(status)] ?? [];
       return [
         [`V0${name}`, errorOfV0(description, ...headerNames)],
@@ -163,7 +163,7 @@ export function components(
       ...responses,
       NotModified: response('Nothing has changed; the body is empty.', 'ETag'),
       UnauthorizedCookie: error(
-        'Nobody is signed in: there is no session, or it has ended.',
+        'No session: no person is signed in, or the session has ended.',
         'WWW-Authenticate',
       ),
       UnauthorizedBearer: error('The token was not recognised.', 'WWW-Authenticate'),

@@ -16,7 +16,7 @@ export interface RegisteredRoute {
   path: string;
   hidden: boolean;
   variant: 'current' | 'earlier' | undefined;
-  /** Who may call it, under /console. */
+  /** The people that may call it, under /console. */
   console: ConsoleAccess | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What the examples of the OpenAPI document show, field by field.
+// The examples of the OpenAPI document, field by field.
 
 /** Examples by field name, or by `Record.field`. */
 export const examples: Record<string, unknown> = {

@@ -1,4 +1,4 @@
-// Examples of requests and answers, made from the schemas and the examples of single fields.
+// Examples of requests and responses, made from the schemas and the examples of single fields.
 import { examples } from './examples.ts';
 import { mapValues, type NamedSchemas, type Schema } from './shapes.ts';
 

@@ -1,21 +1,21 @@
-// What the OpenAPI document says beyond the routes' schemas: names, tags, descriptions, examples.
+// The words of the OpenAPI document beyond the routes' schemas: names, tags, descriptions, examples.
 import { consoleTags, consoleWords } from './words_console.ts';
 import { nestedInRecords, recordWords } from './words_records.ts';
 
-/** What is said of one operation; everything left out follows from its method and path. */
+/** The words of one operation; everything left out follows from its method and path. */
 export interface OperationWords {
   id?: string;
   description?: string;
-  /** Name of the record that it answers, or lists. */
+  /** Name of the record that it returns, or lists. */
   record?: string;
-  /** Name of what it answers with a status that brings another record. */
+  /** Name of the record that a status returns, where it is another one. */
   records?: Record<number, string>;
   /** Name of its body. */
   body?: string;
-  /** What a status means here, where the general words are too general. */
+  /** The meaning of a status here, where the general words are too general. */
   statuses?: Record<number, string>;
-  /** Content type of its answer, if not JSON. */
-  answers?: string;
+  /** Content type of its response, if not JSON. */
+  contentType?: string;
 }
 
 export const description = `Exitward runs a proxy or VPN network. This document covers its four audiences:
@@ -189,12 +189,12 @@ export const operationWords: Record<string, OperationWords> = {
   },
   'get /node/snapshot': {
     id: 'node_snapshot',
-    answers: 'application/x-ndjson',
+    contentType: 'application/x-ndjson',
     statuses: { 503: 'As many snapshots as may be are under way: try again after `Retry-After`.' },
   },
   'get /node/changes': {
     id: 'node_changes',
-    answers: 'text/event-stream',
+    contentType: 'text/event-stream',
     statuses: { 409: 'The log of changes no longer reaches back that far: take a new snapshot.' },
   },
   'post /node/acks': {
@@ -239,7 +239,7 @@ export const operationWords: Record<string, OperationWords> = {
     record: 'GeoCheck',
     statuses: { 409: 'No geo-IP database is set.' },
   },
-  'get /admin/geofeed.csv': { id: 'admin_get_geofeed', answers: 'text/csv; charset=utf-8' },
+  'get /admin/geofeed.csv': { id: 'admin_get_geofeed', contentType: 'text/csv; charset=utf-8' },
   'post /admin/inventory': {
     id: 'admin_import_inventory',
     body: 'Inventory',
@@ -265,8 +265,8 @@ export const numbers: Record<string, { minimum: number; maximum?: number }> = {
   to: { minimum: 0 },
 };
 
-/** The answers that every operation may give, by status. */
-export const refusals: Record<number, { name: string; description: string }> = {
+/** The errors that every operation may answer, by status. */
+export const errorWords: Record<number, { name: string; description: string }> = {
   400: {
     name: 'BadRequest',
     description:
@@ -279,12 +279,12 @@ export const refusals: Record<number, { name: string; description: string }> = {
   403: {
     name: 'Forbidden',
     description:
-      'The caller is known and may not do this: a read-only API token, a user without the flag, a suspended or expired contract, a web page of another site.',
+      'The principal is known and may not do this: a read-only API token, a user without the flag, a suspended or expired contract, a web page of another site.',
   },
   404: {
     name: 'NotFound',
     description:
-      'There is nothing at this path for this caller, or no such record on this account.',
+      'There is nothing at this path for this principal, or no such record on this account.',
   },
   405: {
     name: 'MethodNotAllowed',

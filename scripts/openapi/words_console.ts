@@ -1,4 +1,4 @@
-// What the OpenAPI document says of /console beyond the routes' schemas, and of signing in to it.
+// The words of /console in the OpenAPI document beyond the routes' schemas, and of signing in to it.
 import type { OperationWords } from './words.ts';
 
 /** In the order in which they are shown. */

@@ -1,4 +1,4 @@
-// What the OpenAPI document says of an account's records under /console and /admin, beyond the routes' schemas.
+// The words of an account's records under /console and /admin, beyond the routes' schemas.
 import type { OperationWords } from './words.ts';
 
 const notAlone =
@@ -10,7 +10,7 @@ const claimed =
 const ofPeople: Record<string, OperationWords> = {
   'get /console/events': {
     id: 'console_events',
-    answers: 'text/event-stream',
+    contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, of this session or of all.' },
   },
   'post /console/proxy-tokens': {
@@ -162,7 +162,7 @@ export const recordWords: Record<string, OperationWords> = {
   ...ofOperators,
   'get /admin/events': {
     id: 'admin_events',
-    answers: 'text/event-stream',
+    contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, with this token or of all.' },
   },
   'post /admin/accounts/{account}/users/{user}/sign-in-link': {

@@ -24,7 +24,7 @@ import { collectMethods, rejectUndocumentedQueries } from './http/routing.ts';
 import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
 
-/** Which audiences an app serves. */
+/** The audiences that an app serves. */
 export interface Parts {
   customers: boolean;
   operators: boolean;

@@ -51,7 +51,7 @@ class ChangeGroup {
     this.revision += 1;
     return this.revision;
   }
-  /** Sets versions of an account (0: the network) to the next revision, and answers it. */
+  /** Sets versions of an account (0: the network) to the next revision, and returns it. */
   bump(account_id: number, ...which: VersionColumn[]): number {
     const revision = this.next();
     const bumped = this.versions.get(account_id) ?? { ...unchanged };
@@ -86,7 +86,7 @@ function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
 
 /**
  * Logs a change for the nodes, bumps the version of its account (or of the network) unless it is a
- * question, which no response shows, and answers its revision.
+ * question, which no response shows, and returns its revision.
  * Revisions commit in their order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: Change): Promise<number> {

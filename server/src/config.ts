@@ -26,7 +26,7 @@ export interface Config {
   variants: 'both' | 'current' | 'earlier';
   addresses: 'any' | 'public';
   api_tokens: 'viewable' | 'once';
-  /** Who puts servers of the network on a contract: its own admins too, or the operator alone. */
+  /** The principals that put servers of the network on a contract: its own admins too, or the operator alone. */
   contract_servers: 'account' | 'operator';
   max_authlist_entries: number;
   max_overrides: number;

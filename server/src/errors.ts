@@ -62,9 +62,9 @@ export const errorCodes = [
   'token_read_only',
   'other_variant',
   'rate_limited',
+  'too_many_streams',
   'maintenance',
   'idempotency_mismatch',
-  // Nodes.
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 

@@ -35,7 +35,7 @@ class Collector {
     if (at > (ofAccount.get(id) ?? 0)) ofAccount.set(id, at);
   }
 
-  /** What cannot be written is kept for the next time. */
+  /** Uses that cannot be written stay for the next time. */
   async write({ db, log }: Pick<Context, 'db' | 'log'>): Promise<void> {
     const uses: Use[] = Array.from(this.#uses).flatMap(([account_id, ofAccount]) =>
       Array.from(ofAccount, ([id, at]) => ({ account_id, id, at })),

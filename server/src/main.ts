@@ -261,7 +261,7 @@ const look_for_idle_milliseconds = 50;
 /** Lets requests in flight finish; after the grace time their connections are cut. */
 async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<void> {
   const cut = setTimeout(() => app.server.closeAllConnections(), stop_seconds * 1000);
-  // A connection that was busy is kept alive behind its answer; no other code would end it.
+  // A connection that was busy is kept alive behind its response; no other code would end it.
   const idle = setInterval(() => app.server.closeIdleConnections(), look_for_idle_milliseconds);
   await app.close();
   clearTimeout(cut);

@@ -1,4 +1,4 @@
-// What the server counts about itself, in Prometheus' format, on a listener of its own.
+// Metrics: the counts of the server about itself, in Prometheus' format, on a listener of its own.
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -13,14 +13,14 @@ export class Metrics {
   });
   readonly latency = new Histogram({
     name: 'exitward_http_request_seconds',
-    help: 'Time from the request line to the last byte of the answer, for requests that reach the router.',
+    help: 'Time from the request line to the last byte of the response, for requests that reach the router.',
     labelNames: ['route'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers: [this.registry],
   });
   readonly cacheHits = new Counter({
     name: 'exitward_cache_hits_total',
-    help: 'GETs answered with kept bytes, by status.',
+    help: 'GETs answered with a cached response, by status.',
     labelNames: ['status'],
     registers: [this.registry],
   });
@@ -61,7 +61,7 @@ export class Metrics {
   /** Hits since the last reading, by route: a labelled counter would cost as much as the hit itself. */
   readonly #hits = new Map<string, { 200: number; 304: number }>();
 
-  /** Counts a GET that was answered with kept bytes. */
+  /** Counts a GET that was answered with a cached response. */
   noteHit(route: string, status: 200 | 304): void {
     const hits = this.#hits.get(route);
     if (hits) hits[status] += 1;

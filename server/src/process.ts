@@ -19,7 +19,7 @@ export async function runUntilStopped(
       await running?.stop();
     } catch (error) {
       code = 1;
-      complain(error);
+      report(error);
     }
     process.exit(code);
   };
@@ -33,11 +33,11 @@ export async function runUntilStopped(
     running = await serve(env);
     await ready(running);
   } catch (error) {
-    complain(error);
+    report(error);
     await end(1);
   }
 }
 
-function complain(error: unknown): void {
+function report(error: unknown): void {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 }

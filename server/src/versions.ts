@@ -15,7 +15,7 @@ export interface Versions {
 }
 
 /**
- * Answers with the versions that were committed when the request came in, or later: never with less. At
+ * Returns the versions that were committed when the request came in, or later: never with less. At
  * once where they are known without asking (SQLite, nothing committed since), else as a promise.
  */
 export interface VersionReader {

@@ -1,4 +1,4 @@
-// ETags and conditions, and the answers kept as bytes: the same as fresh ones, and never stale, with two processes too.
+// ETags and conditions, and the cached responses: the same as fresh ones, and never stale, with two processes too.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
@@ -118,7 +118,7 @@ eachDatabase((database) => {
       path: `/v0${path}`,
       headers: ['Authorization', basic(acme.api_token, variant), ...headers],
     });
-  /** A weak tag is not for the kept answers: this goes through the router and the database. */
+  /** A weak tag is not for the cached responses: this goes through the router and the database. */
   const fresh = (app: TestApp, path: string, variant?: 'current' | 'earlier') =>
     raw(app, path, ['If-None-Match', 'W/"other"'], variant);
   const hits = async ({ running }: TestApp): Promise<number> => {
@@ -144,7 +144,7 @@ eachDatabase((database) => {
   });
 
   describe.each(targets)('GET /v0$path ($variant variant)', ({ path, variant }) => {
-    it('a kept answer has the same bytes and headers as a fresh one', async () => {
+    it('a cached response has the same bytes and headers as a fresh one', async () => {
       const slow = await fresh(a, path, variant);
       const before = await hits(a);
       const fast = await raw(a, path, [], variant);
@@ -155,7 +155,7 @@ eachDatabase((database) => {
       expect(headerOf(fast, 'x-request-id')).not.toBe(headerOf(slow, 'x-request-id'));
     });
 
-    it('a kept 304 has the same headers as a fresh one, and no body', async () => {
+    it('a cached 304 has the same headers as a fresh one, and no body', async () => {
       const etag = headerOf(await raw(a, path, [], variant), 'etag') as string;
       const slow = await raw(a, path, ['If-None-Match', `W/${etag}`], variant);
       const before = await hits(a);
@@ -560,7 +560,7 @@ eachDatabase((database) => {
         expect((await app.as(brief).post(overrides, override())).status).toBe(403);
     });
 
-    it('maintenance stops kept answers too, and ends', async () => {
+    it('maintenance stops cached responses too, and ends', async () => {
       const maintain = (via: TestApp, on: number) =>
         via.write(async (tx) => {
           await tx.run('update network set maintenance = $1', [on]);

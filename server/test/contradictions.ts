@@ -56,10 +56,11 @@ const questions: Array<[string, string]> = [
   [
     'network: a revision behind its changes',
     `select revision from network where revision < (select max(revision) from changes)
-       or revision < (select max(revision) from versions)`,
+       or revision < (select max(revision) from versions)
+       or revision < (select max(usage_revision) from versions)`,
   ],
   [
-    'stamps: behind the changes of their account',
+    'versions: behind the changes of their account',
     `select c.account_id from changes c left join versions s on s.account_id = coalesce(c.account_id, 0)
      group by c.account_id, s.revision having s.revision is null or s.revision < max(c.revision)`,
   ],

@@ -204,7 +204,7 @@ eachDatabase((database) => {
     for (const one of [node, late]) one.stop();
   });
 
-  it('a question changes nothing: no status, no lag, no kept answer, no entry in the audit log', async () => {
+  it('a question changes nothing: no status, no lag, no cached response, no entry in the audit log', async () => {
     const { server, built, node, ask } = await scene();
     const { db } = t.running.ctx;
     const override = { server, hostname: 'a.example', ip: '192.0.2.1', expiry: t.now() + 100 };

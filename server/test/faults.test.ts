@@ -219,7 +219,7 @@ describe('PostgreSQL', () => {
       await until(async () => (await write()).status === 201);
     });
 
-    test('a change that another process made meanwhile is never answered over with kept bytes', async () => {
+    test('a change that another process made meanwhile is never answered over with a cached response', async () => {
       const { t, relay, other, read, account } = made;
       await read();
       const before = (await read()).text;

@@ -231,7 +231,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  it('kept answers leave the database after a day', async () => {
+  it('cached responses leave the database after a day', async () => {
     await caller.post(lists[0], bodyFor(lists[0]), key());
     await t.pass(day);
     expect(await t.running.ctx.db.all('select key from idempotency_keys')).toEqual([]);

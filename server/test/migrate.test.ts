@@ -1,4 +1,4 @@
-// Migrations, and the records that are there before them.
+// Migrations: the records of an older program, as a new one finds them.
 import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Database } from '../src/db/database.ts';
@@ -46,5 +46,25 @@ eachDatabase((database) => {
     const rows = await db.all<{ name: string }>('select name from migrations');
     expect(rows.map(({ name }) => name).sort()).toEqual(ran.sort());
     expect(await db.all('select id from network')).toEqual([{ id: 1 }]);
+  });
+
+  test('versions stay as they are when they get their name, and usage begins one of its own', async () => {
+    const db = await openDatabase(await database.emptyUrl(), { clock: systemClock });
+    open.push(db);
+    // A database as the program before the sixth migration left it, as far as that one looks.
+    await db.script([
+      'create table migrations (id bigint primary key, name text not null)',
+      "insert into migrations values (1, 'network'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e')",
+      ...network(db.engine),
+      "insert into network (id, epoch, revision) values (1, 'e', 12)",
+      'insert into stamps (account_id, revision, contract_revision) values (0, 3, 0), (1, 12, 7)',
+    ]);
+    expect(await migrate(db)).toEqual(['versions']);
+    expect(await db.all('select * from versions order by account_id')).toEqual([
+      { account_id: 0, revision: 3, contract_revision: 0, usage_revision: 0 },
+      { account_id: 1, revision: 12, contract_revision: 7, usage_revision: 0 },
+    ]);
+    // An old process fails at its first write; it does not go on beside new ones.
+    await expect(db.all('select * from stamps')).rejects.toThrow();
   });
 });

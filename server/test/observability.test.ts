@@ -149,7 +149,7 @@ eachDatabase((database) => {
       ]);
     });
 
-    test('tells of every request when that is asked for, kept answers too', async () => {
+    test('tells of every request when that is asked for, cached responses too', async () => {
       const kept = keptLog();
       const all = await startTestApp(
         await database.url(),
@@ -212,7 +212,7 @@ eachDatabase((database) => {
   });
 
   describe('the metrics', () => {
-    test('count requests by route, method and status, those answered with kept bytes too', async () => {
+    test('count requests by route, method and status, those answered with a cached response too', async () => {
       const before = await metrics();
       const { etag } = Object.fromEntries((await t.as(account).get('/contract/servers')).headers);
       for (let times = 0; times < 5; times += 1) await t.as(account).get('/contract/servers');
@@ -294,7 +294,7 @@ eachDatabase((database) => {
     });
   });
 
-  test('the rate limit: 429 with RateLimit headers past it, for kept answers too, by token and minute', async () => {
+  test('the rate limit: 429 with RateLimit headers past it, for cached responses too, by token and minute', async () => {
     const limited = await startTestApp(await database.url(), {
       EXITWARD_RATE_LIMIT_PER_MINUTE: '5',
     });

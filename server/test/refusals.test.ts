@@ -726,7 +726,7 @@ eachDatabase((database) => {
       },
     );
 
-    it('EXITWARD_RATE_LIMIT_PER_MINUTE: 429 past it, RateLimit headers on every answer, kept ones too', async () => {
+    it('EXITWARD_RATE_LIMIT_PER_MINUTE: 429 past it, RateLimit headers on every answer, cached ones too', async () => {
       const app = await startTestApp(await database.url(), { EXITWARD_RATE_LIMIT_PER_MINUTE: '3' });
       const [one, other] = [await app.account('one'), await app.account('two')];
       app.clock.advance(20 - (app.now() % 60));

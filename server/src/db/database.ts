@@ -1,4 +1,4 @@
-// What the rooms know of storage: read, write in a transaction, and one URL that says where.
+// The seam between the modules and storage: read, write in a transaction, and one URL that says where.
 import type { Clock } from '../clock.ts';
 
 export type Value = string | number | bigint | null;
@@ -10,7 +10,7 @@ export interface Reader {
   all<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
 }
 
-/** Who makes a change: ends up in the audit log. */
+/** The principal that makes a change; ends up in the audit log. */
 export interface Actor {
   kind: 'account' | 'user' | 'operator' | 'node' | 'system';
   name: string;
@@ -24,14 +24,14 @@ export interface Actor {
  * twice: keep side effects out of it.
  */
 export interface Transaction extends Reader {
-  /** Epoch seconds, stamped once for the whole action. */
+  /** Epoch seconds, read once for the whole action. */
   readonly now: number;
   readonly actor: Actor;
-  /** What the actions of one group share. Lost with the group. */
+  /** The things that the actions of one group share. Lost with the group. */
   readonly group: Group;
-  /** A statement that writes; answers how many rows it changed. */
+  /** A statement that writes; returns how many rows it changed. */
   run(sql: string, values?: readonly Value[]): Promise<number>;
-  /** A statement that writes and answers rows (`returning`). No row answered must mean nothing written. */
+  /** A statement that writes and returns rows (`returning`). No row must mean that nothing was written. */
   put<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
   /** Inserts rows in one go; all rows have the same columns. `suffix` is an `on conflict` clause. */
   insertMany(table: string, rows: readonly Row[], suffix?: string): Promise<void>;
@@ -53,7 +53,7 @@ export interface Database extends Reader {
   /**
    * Runs `action` in a transaction and resolves when its commit is durable. Write transactions
    * follow one another in the whole network, so an action checks and writes without a race.
-   * A `ApiError` from the action undoes it alone. Errors: 503 when the database does not answer or
+   * An `ApiError` from the action undoes it alone. Errors: 503 when the database does not answer or
    * cannot store; then nothing is acknowledged and the outcome is unknown.
    */
   write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T>;
@@ -61,8 +61,8 @@ export interface Database extends Reader {
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
   /** SQLite: a number that moves when any connection has committed. PostgreSQL has none: undefined. */
   dataVersion?(): number;
-  /** Calls `heard` after each commit of this process and soon after one of another; answers a function that stops it. */
-  listen(heard: () => void): () => void;
+  /** Calls `listener` after each commit of this process and soon after one of another; returns a function that stops it. */
+  listen(listener: () => void): () => void;
   /** DDL and everything else that migrations need, outside of groups. */
   script(statements: readonly string[]): Promise<void>;
   /** Writes a consistent copy to a file (SQLite only). */

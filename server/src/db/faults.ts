@@ -1,10 +1,10 @@
-// Errors that come from the database engine itself, and the 503 that callers see of them.
+// Errors that come from the database engine itself, and the 503 that clients see of them.
 import { type ApiError, unavailable } from '../errors.ts';
 
 /** Set on errors that come from the engine itself: disk full, connection lost, a failed statement. */
 const storageFaults = new WeakSet<object>();
 
-/** Marks an engine's error, so that it is answered 503 and never taken for an action's own. */
+/** Marks an engine's error, so that its response is 503 and never taken for an action's own. */
 export function markStorageFault(error: unknown): unknown {
   if (typeof error === 'object' && error !== null) storageFaults.add(error);
   return error;
@@ -14,11 +14,11 @@ export function isStorageFault(error: unknown): boolean {
   return typeof error === 'object' && error !== null && storageFaults.has(error);
 }
 
-/** The 503 that a caller sees for an engine's error; the cause stays with it for the log. */
+/** The 503 that a client sees for an engine's error; the cause stays with it for the log. */
 export function storageFault(error: unknown): ApiError {
-  const refusal = unavailable(
+  const unavailableNow = unavailable(
     'The database cannot take this request now; whether the change was made is unknown. Read it back, or send it again with an Idempotency-Key.',
   );
-  refusal.cause = error;
-  return refusal;
+  unavailableNow.cause = error;
+  return unavailableNow;
 }

@@ -7,7 +7,7 @@ import { isStorageFault, storageFault } from './faults.ts';
 /** The connection that writes, as an engine offers it. */
 export interface WriteConnection {
   /**
-   * Starts the transaction and makes every other writer of the network wait. What follows, up to
+   * Starts the transaction and makes every other writer of the network wait. The statements that follow, up to
    * commit or rollback, runs in it or fails: never on a connection that came in place of a lost one.
    */
   begin(): Promise<void>;
@@ -25,7 +25,7 @@ interface Waiting {
   action: (tx: Transaction) => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
-  /** Shares its transaction with nobody: its group failed once, and it may be the reason. */
+  /** Shares its transaction with no other: its group failed once, and it may be the reason. */
   alone?: boolean;
 }
 
@@ -101,7 +101,7 @@ class GroupTransaction implements Transaction {
   }
 }
 
-const nobody: Actor = { kind: 'system', name: 'commit', address: '', request_id: '' };
+const committer: Actor = { kind: 'system', name: 'commit', address: '', request_id: '' };
 
 /** The queue of waiting actions and the loop that runs them, one group after another. */
 export class GroupWriter {
@@ -151,7 +151,7 @@ export class GroupWriter {
       await this.#connection.begin();
     } catch (error) {
       await this.#connection.rollback();
-      // Who waited meanwhile would only wait as long again: nobody queues up behind a database that is away.
+      // Actions that waited meanwhile would only wait as long again: none queues up behind a database that is away.
       for (const one of [...actions, ...this.#waiting.splice(0)]) one.reject(storageFault(error));
       return;
     }
@@ -176,32 +176,32 @@ export class GroupWriter {
     const { clock, acknowledge_early } = this.#options;
     const connection = this.#connection;
     const group = new SharedGroup();
-    const answers: Array<[Waiting, unknown]> = [];
-    const refusals: Array<[Waiting, ApiError]> = [];
+    const results: Array<[Waiting, unknown]> = [];
+    const rejections: Array<[Waiting, ApiError]> = [];
     for (const one of actions) {
       const tx = new GroupTransaction(connection, group, one.actor, clock.now());
       try {
-        answers.push([one, await one.action(tx)]);
+        results.push([one, await one.action(tx)]);
       } catch (error) {
         if (isStorageFault(error)) throw error;
-        // A failed statement leaves PostgreSQL's transaction unusable, so only a clean refusal may stay.
+        // A failed statement leaves PostgreSQL's transaction unusable, so only an action that wrote nothing may be rejected alone.
         if (tx.dirty || !(error instanceof ApiError)) {
           throw actions.length > 1 ? new Again() : new Failed('', { cause: error });
         }
-        refusals.push([one, error]);
+        rejections.push([one, error]);
       } finally {
         tx.end();
       }
     }
     if (acknowledge_early) {
-      for (const [one, answer] of answers) one.resolve(answer);
+      for (const [one, result] of results) one.resolve(result);
       await sleep(early_milliseconds);
     }
-    const last = new GroupTransaction(connection, group, nobody, clock.now());
+    const last = new GroupTransaction(connection, group, committer, clock.now());
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
-    for (const [one, answer] of answers) one.resolve(answer);
-    // Only now: what a refusal was based on may have been written by this very group.
-    for (const [one, refusal] of refusals) one.reject(refusal);
+    for (const [one, result] of results) one.resolve(result);
+    // Only now: the records that a rejection is based on may have been written by this very group.
+    for (const [one, error] of rejections) one.reject(error);
   }
 }

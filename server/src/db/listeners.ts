@@ -5,24 +5,24 @@ export class Listeners {
   readonly #lookForOthers: () => () => void;
   #stopLooking: (() => void) | undefined;
 
-  /** `lookForOthers` starts to look, and answers the function that stops it. */
+  /** `lookForOthers` starts to look, and returns the function that stops it. */
   constructor(lookForOthers: () => () => void) {
     this.#lookForOthers = lookForOthers;
   }
 
-  /** Answers the function that takes the listener off. */
-  add(heard: () => void): () => void {
-    this.#listeners.add(heard);
+  /** Returns the function that takes the listener off. */
+  add(listener: () => void): () => void {
+    this.#listeners.add(listener);
     this.#stopLooking ??= this.#lookForOthers();
     return () => {
-      this.#listeners.delete(heard);
+      this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.close();
     };
   }
 
   /** There was a commit, or there may have been one. */
   notify(): void {
-    for (const heard of this.#listeners) heard();
+    for (const listener of this.#listeners) listener();
   }
 
   close(): void {

@@ -14,7 +14,7 @@ interface Migration {
   statements: (engine: Engine) => string[];
 }
 
-/** In order, imported by hand: what runs is what stands here. */
+/** In order, imported by hand: those that stand here run. */
 const migrations: Migration[] = [
   { id: 1, name: 'network', statements: network },
   { id: 2, name: 'questions_and_health', statements: questionsAndHealth },
@@ -25,7 +25,7 @@ const migrations: Migration[] = [
 ];
 
 /**
- * Runs the migrations that are missing, each in a transaction of its own, and answers their names.
+ * Runs the migrations that are missing, each in a transaction of its own, and returns their names.
  * Several processes may call it at once. Errors: a plain Error when the database is newer than this program.
  */
 export async function migrate(db: Database): Promise<string[]> {

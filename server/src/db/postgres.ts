@@ -11,8 +11,8 @@ import { PostgresWriter, writeLock } from './postgres_writer.ts';
 /** Longer than any migration takes; a script has no other limit. */
 const script_milliseconds = 3_600_000;
 
-/** Asks the server; its faults become the 503 that the caller sees. */
-async function refused<T>(ask: () => Promise<T>): Promise<T> {
+/** Asks the server; its faults become the 503 that the client sees. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
@@ -43,7 +43,7 @@ class PostgresDatabase implements Database {
     return (await this.all<R>(sql, values))[0];
   }
   async all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    return refused(async () => (await this.#pool.query(named(sql, values))).rows as R[]);
+    return asked(async () => (await this.#pool.query(named(sql, values))).rows as R[]);
   }
 
   write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -54,8 +54,8 @@ class PostgresDatabase implements Database {
     const client = newClient(this.#settings);
     try {
       const rows = <R>(sql: string, values: readonly Value[] = []) =>
-        refused(async () => (await client.query(named(sql, values))).rows as R[]);
-      await refused(() => client.connect());
+        asked(async () => (await client.query(named(sql, values))).rows as R[]);
+      await asked(() => client.connect());
       await rows('begin isolation level repeatable read read only');
       return await read({
         all: rows,
@@ -66,8 +66,8 @@ class PostgresDatabase implements Database {
     }
   }
 
-  listen(heard: () => void): () => void {
-    return this.#listeners.add(heard);
+  listen(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   async script(statements: readonly string[]): Promise<void> {

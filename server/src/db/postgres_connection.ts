@@ -27,7 +27,7 @@ export function connectionSettings(url: string): pg.ClientConfig {
     // A connection that swallows what we send and never answers is given up, on either side.
     query_timeout: 12_000,
     statement_timeout: 10_000,
-    // Who stops in the middle of a transaction would hold the write lock of the whole network.
+    // A process that stops in the middle of a transaction would hold the write lock of the whole network.
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -35,7 +35,7 @@ export function connectionSettings(url: string): pg.ClientConfig {
   };
 }
 
-/** A client whose loss ends nothing but its own queries. The caller connects and ends it. */
+/** A client whose loss ends nothing but its own queries. Connect and end it yourself. */
 export function newClient(settings: pg.ClientConfig): pg.Client {
   const client = new pg.Client(settings);
   client.on('error', () => {});

@@ -1,4 +1,4 @@
-// Hears of every commit in the network: one connection that listens, and comes back when it was lost.
+// Notices every commit in the network: one connection that listens, and comes back when it was lost.
 import type pg from 'pg';
 import { newClient } from './postgres_connection.ts';
 import { channel } from './postgres_writer.ts';
@@ -9,15 +9,15 @@ const heartbeat_milliseconds = 5000;
 
 export class PostgresListener {
   readonly #settings: pg.ClientConfig;
-  readonly #heard: () => void;
+  readonly #notify: () => void;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** `heard` is called for each commit, and when commits may have been missed. */
-  constructor(settings: pg.ClientConfig, heard: () => void) {
+  /** `notify` is called for each commit, and when commits may have been missed. */
+  constructor(settings: pg.ClientConfig, notify: () => void) {
     this.#settings = settings;
-    this.#heard = heard;
+    this.#notify = notify;
     void this.#connect();
   }
 
@@ -37,11 +37,11 @@ export class PostgresListener {
     };
     client.on('error', lost);
     client.on('end', lost);
-    client.on('notification', this.#heard);
+    client.on('notification', this.#notify);
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
-      this.#heard();
+      this.#notify();
       this.#beat(client, lost);
     } catch {
       lost();

@@ -1,4 +1,4 @@
-// Puts a backup in the place of a SQLite database: checked first, all or nothing, only while nobody uses it.
+// Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
@@ -48,7 +48,7 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
   }
 }
 
-/** Refuses what is no complete database of Exitward's, without changing it. */
+/** Rejects a file that is no complete database of Exitward's, without changing it. */
 function checkBackup(backup: string): void {
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
   if (existsSync(`${backup}-wal`)) {
@@ -88,7 +88,7 @@ async function prepare(fresh: string, clock: Clock) {
       // Whatever the nodes have applied since the backup is of another history.
       await tx.run('update nodes set applied_revision = 0, live = 0');
       await tx.run('update servers set applied_revision = 0');
-      // What was ended since, or used up, must not hold again: people sign in anew.
+      // Sessions and codes that have ended since, or were used up, must not hold again: people sign in anew.
       for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
         await tx.run(`delete from ${table}`);
       }
@@ -132,8 +132,8 @@ function swap(file: string, fresh: string, now: number): string | undefined {
 
 /**
  * Takes the database for this process alone. Every open connection of a server holds a lock on it, so
- * leaving WAL mode fails while there is one; the lock of a process that died is gone. Answers what
- * lets it go. A damaged database cannot be in use: no server starts on it.
+ * leaving WAL mode fails while there is one; the lock of a process that died is gone. Returns the
+ * function that releases it. A damaged database cannot be in use: no server starts on it.
  */
 function lock(file: string): () => void {
   let db: DatabaseSync | undefined;

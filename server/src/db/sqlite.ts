@@ -22,11 +22,11 @@ const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 const busy = 5;
 const full = 13;
 
-/** How long another process (a backup, a migration) may hold the write lock before we answer 503. */
+/** How long another process (a backup, a migration) may hold the write lock before a write ends with 503. */
 const busy_seconds = 5;
 /** How often the lock is tried meanwhile; SQLite's own waiting would hold up all reads. */
 const busy_retry_milliseconds = 20;
-/** How soon a commit of another process is heard. */
+/** How soon a commit of another process is noticed. */
 const look_milliseconds = 100;
 /** How long an open connection waits inside SQLite. Readers wait for nobody but a recovery. */
 const wait_milliseconds = { write: 0, read: 500 };
@@ -169,7 +169,7 @@ class SqliteWriter implements WriteConnection {
       await sleep(busy_retry_milliseconds);
     }
   }
-  /** What is no action's: the statements of a migration. */
+  /** For statements that are of no action: those of a migration. */
   exec(sql: string): void {
     this.#inTransaction(() => this.#connection.exec(sql));
   }
@@ -283,8 +283,8 @@ class SqliteDatabase implements Database {
     return this.#versionThisTurn;
   }
 
-  listen(heard: () => void): () => void {
-    return this.#listeners.add(heard);
+  listen(listener: () => void): () => void {
+    return this.#listeners.add(listener);
   }
 
   /** Commits of this process are told by their group; this hears those of another one on the same file. */

@@ -1,4 +1,4 @@
-// How errors leave: a message for people, a code for programs, the right status, never a secret or a stack.
+// Error responses: a message for people, a code for programs, the right status, never a secret or a stack.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -40,12 +40,12 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError(
     500,
     'internal_error',
-    'Something went wrong on our side; it has been logged. Try again, or tell your provider the x-request-id of this answer.',
+    'Something went wrong on our side; it has been logged. Try again, or tell your provider the x-request-id of this response.',
   );
 }
 
 /**
- * For a route with `attachValidation`, whose handler says 404 first: what the schema checks found.
+ * For a route with `attachValidation`, whose handler looks for the record first: the faults that the schema checks found.
  * Errors: 400.
  */
 export function requireValid(request: FastifyRequest): void {

@@ -16,9 +16,9 @@ const mostUnreadBytes = 16 * 1024;
 
 /** The events of one stream, and who hears them. */
 export interface Watch {
-  /** Streams of one topic tell the same: it is read once for all of them. */
+  /** Streams of one topic send the same data: it is read once for all of them. */
   topic: string;
-  /** Reads the data of an event; it is told, and again whenever it has changed. */
+  /** Reads the data of an event; it is sent, and sent again whenever it has changed. */
   read: () => Promise<unknown>;
   /** The least time between two events. */
   pause_milliseconds: number;
@@ -32,7 +32,7 @@ export interface Watch {
 class PageStream {
   readonly watch: Watch;
   readonly #response: ServerResponse;
-  #told = '';
+  #sent = '';
 
   constructor(watch: Watch, response: ServerResponse) {
     this.watch = watch;
@@ -43,9 +43,9 @@ class PageStream {
     if (!(await this.watch.holds())) this.close();
     return !this.#response.destroyed && !this.#response.writableEnded;
   }
-  async tell(data: string): Promise<void> {
-    if (data === this.#told || !(await this.stillHolds())) return;
-    this.#told = data;
+  async send(data: string): Promise<void> {
+    if (data === this.#sent || !(await this.stillHolds())) return;
+    this.#sent = data;
     this.#write(`event: change\ndata: ${data}\n\n`);
   }
   async beat(): Promise<void> {
@@ -60,14 +60,14 @@ class PageStream {
   }
 }
 
-/** Streams that tell the same, woken together. */
+/** Streams that send the same data, woken together. */
 class Topic {
   readonly streams = new Set<PageStream>();
   readonly #read: Watch['read'];
   readonly #pause_milliseconds: number;
   readonly #log: Logger;
   #isAwake = false;
-  #isTelling = false;
+  #isSending = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor({ read, pause_milliseconds }: Watch, log: Logger) {
@@ -78,11 +78,11 @@ class Topic {
   /** Looks now, or when the last look is long enough ago; all changes until then are one event. */
   wake(): void {
     this.#isAwake = true;
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    void this.#tell();
+    if (this.#isSending) return;
+    this.#isSending = true;
+    void this.#send();
   }
-  async #tell(): Promise<void> {
+  async #send(): Promise<void> {
     while (this.#isAwake) {
       const since = performance.now() - this.#lookedAt;
       if (since < this.#pause_milliseconds)
@@ -92,13 +92,13 @@ class Topic {
       this.#isAwake = false;
       try {
         const data = JSON.stringify(await this.#read());
-        await Promise.all(Array.from(this.streams, (stream) => stream.tell(data)));
+        await Promise.all(Array.from(this.streams, (stream) => stream.send(data)));
       } catch (error) {
         // The next commit or heartbeat looks again.
-        this.#log.warn({ err: error }, 'open pages were not told of a change');
+        this.#log.warn({ err: error }, 'a change was not sent to open pages');
       }
     }
-    this.#isTelling = false;
+    this.#isSending = false;
   }
 }
 
@@ -128,7 +128,9 @@ export class EventStreams {
     const isFull = ({ name, most }: Watch['owners'][number]) =>
       all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= most;
     if (all.length < most_in_all && !owners.some(isFull)) return;
-    throw unavailable('There are too many streams of events open; close some, or try later.');
+    throw unavailable('There are too many streams of events open; close some, or try later.', 5, {
+      code: 'too_many_streams',
+    });
   }
 
   /** Streams on a response whose head is written already. */
@@ -153,7 +155,7 @@ export class EventStreams {
       for (const topic of this.#topics.values()) topic.wake();
     } catch (error) {
       // They are asked again at the next beat: until then these streams tell nothing.
-      this.#ctx.log.warn({ err: error }, 'open pages were not asked whether they may stay');
+      this.#ctx.log.warn({ err: error }, 'open pages were not checked for whether they may stay');
     }
   }
 

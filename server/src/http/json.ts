@@ -1,4 +1,4 @@
-// Reads a JSON body strictly: what two readers could understand differently is refused with 400.
+// Reads a JSON body strictly: a text that two readers could understand differently is rejected with 400.
 import { isUtf8 } from 'node:buffer';
 import { badRequest, invalidField } from '../errors.ts';
 import { quoted } from '../quoted.ts';
@@ -49,7 +49,7 @@ function syntaxFault(text: string, message: string): string {
 
 /**
  * A valid JSON text with its names spelled without escapes. V8 13 and 14 read an escaped name wrongly
- * once an earlier text, of any caller, had a name like its raw spelling (nodejs/node#63785): after
+ * once an earlier text, of any client, had a name like its raw spelling (nodejs/node#63785): after
  * `{"a":0,"us\\u":0}` the second name of `{"a":0,"us\u0065r":0}` comes out as `us\u`.
  */
 function withPlainNames(text: string): string {

@@ -80,7 +80,7 @@ interface Encoded {
   br: Buffer;
 }
 
-/** One file: read and compressed when it is first asked for, and kept. */
+/** One file: read and compressed when it is first requested, then held in memory. */
 class StaticFile {
   readonly #name: string;
   readonly #safety: Record<string, string>;

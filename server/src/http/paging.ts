@@ -9,7 +9,7 @@ const most = 1000;
 /** The query fields of a list that goes on after a name. */
 export const PageQuery = {
   after: Type.Optional(
-    Type.String({ description: 'Only what comes after this name; the Link of an answer has it.' }),
+    Type.String({ description: 'Only what comes after this name; the Link of a response has it.' }),
   ),
   limit: Type.Optional(
     Type.String({ description: `Entries in a page: 1 to ${most}, ${usual} when omitted.` }),

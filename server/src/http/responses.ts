@@ -4,17 +4,17 @@ import { badRequest } from '../errors.ts';
 
 export const jsonType = 'application/json; charset=UTF-8';
 
-/** Answers 200 with `value` as JSON. */
+/** Sends 200 with `value` as JSON. */
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type(jsonType).send(JSON.stringify(value));
 }
 
-/** Answers 201 with `value` as JSON and where it is from now on. */
+/** Sends 201 with `value` as JSON and where it is from now on. */
 export function sendCreated(reply: FastifyReply, location: string, value: unknown): FastifyReply {
   return sendJson(reply.code(201).header('location', location), value);
 }
 
-/** Answers 204. */
+/** Sends 204. */
 export function sendNothing(reply: FastifyReply): FastifyReply {
   return reply.code(204).send();
 }

@@ -1,4 +1,4 @@
-// Routes whoever calls them: to which audience a path belongs, what is checked of every path, and the 405s.
+// Routes of every audience: to which audience a path belongs, what is checked of every path, and the 405s.
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ApiError, badRequest, methodNotAllowed, notFound } from '../errors.ts';
 import { EmptyQuery } from './fields.ts';
@@ -15,7 +15,7 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteConfig {}
 }
 
-/** Errors: 404 when the record is not there. That it is not the caller's to use (403) comes after the 405. */
+/** Errors: 404 when the record is not there. That the principal may not use it (403) comes after the 405. */
 export async function rejectIfAbsent(
   request: FastifyRequest,
   find: RouteConfig['find'],
@@ -28,7 +28,7 @@ export async function rejectIfAbsent(
 }
 
 /**
- * True when a request is for the audience of `prefix`. The route that will answer decides: the router
+ * True when a request is for the audience of `prefix`. The route that will handle it decides: the router
  * decodes escapes, so that `/%760/contract` is `/v0/contract`. Without a route the path as sent does.
  */
 export function isUnder(prefix: string, request: FastifyRequest): boolean {
@@ -53,8 +53,8 @@ function plainPath(url: string): string {
 }
 
 /**
- * Answers 405 with `Allow` where a path exists and the method does not. Call before any route is
- * added; answers the function that adds the 405 routes, to be called after the last.
+ * Sends 405 with `Allow` where a path exists and the method does not. Call before any route is
+ * added; returns the function that adds the 405 routes, to be called after the last.
  */
 export function collectMethods(app: FastifyInstance): () => void {
   const paths = new Map<string, { allowed: Set<string>; config: FastifyContextConfig }>();

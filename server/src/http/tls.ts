@@ -35,7 +35,7 @@ export function readCertificate({ cert_file, key_file }: TlsFiles): Certificate 
 
 /**
  * Gives a renewed certificate to the servers without a restart; open connections go on. A broken one
- * is reported and the old one stays. Answers what ends the watch.
+ * is reported and the old one stays. Returns the function that ends the watch.
  */
 export function watchCertificate(files: TlsFiles, servers: Server[], log: Logger): () => void {
   const reload = () => {

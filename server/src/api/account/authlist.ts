@@ -18,7 +18,6 @@ import {
   checkExpiry,
   IdPath,
   Integer,
-  idOf,
   NoContent,
   Strict,
   Text,
@@ -30,7 +29,7 @@ import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
 import { requireMatch } from './responses.ts';
-import { addChange, addRead } from './route.ts';
+import { accountOf, idIn, Routes } from './route.ts';
 
 const Entry = Type.Object(
   {
@@ -96,9 +95,8 @@ function addRoutes(
   path: string,
   counterpart: string,
 ): void {
+  const routes = new Routes(app, ctx);
   const tags = [variant === 'current' ? 'IP authlist' : 'IP whitelist (earlier variant)'];
-  const accountOf = (request: FastifyRequest) => request.session.principal.account_id;
-  const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
   const ofList = { variant, counterpart, tags };
   const ofEntry = {
     ...ofList,
@@ -115,9 +113,7 @@ function addRoutes(
     },
   });
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     `/v0${path}`,
     {
       ...ofList,
@@ -137,9 +133,7 @@ function addRoutes(
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'POST',
     `/v0${path}`,
     {
@@ -157,9 +151,7 @@ function addRoutes(
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'DELETE',
     `/v0${path}`,
     {
@@ -176,9 +168,7 @@ function addRoutes(
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     `/v0${path}/:id`,
     {
       ...ofList,
@@ -194,9 +184,7 @@ function addRoutes(
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'PATCH',
     `/v0${path}/:id`,
     {
@@ -221,9 +209,7 @@ function addRoutes(
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'DELETE',
     `/v0${path}/:id`,
     {

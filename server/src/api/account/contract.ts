@@ -5,7 +5,7 @@ import { requireAccount } from '../../accounts/accounts.ts';
 import { Integer, Timestamp } from '../../http/fields.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import type { AccountContext } from './context.ts';
-import { addRead } from './route.ts';
+import { accountOf, Routes } from './route.ts';
 
 const Index = Type.Object(
   {
@@ -56,9 +56,8 @@ const links = {
 };
 
 export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void {
-  addRead(
-    app,
-    ctx,
+  const routes = new Routes(app, ctx);
+  routes.read(
     '/v0',
     {
       summary: 'Check credentials; lists what there is',
@@ -72,9 +71,7 @@ export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void 
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/contract',
     {
       summary: 'The contract, with usage in the running billing period',
@@ -83,7 +80,7 @@ export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void 
       errors: [400, 401],
     },
     async (request) => {
-      const account = await requireAccount(ctx.db, request.session.principal.account_id);
+      const account = await requireAccount(ctx.db, accountOf(request));
       const { start, end } = periodAt(account.start, ctx.clock.now());
       const { total } = await periodUsage(ctx.db, account.id, start);
       const { name, plan, expiry, limit_bytes } = account;

@@ -5,7 +5,6 @@ import {
   checkExpiry,
   IdPath,
   Integer,
-  idOf,
   NoContent,
   Strict,
   Text,
@@ -27,7 +26,7 @@ import {
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
 import { requireMatch } from './responses.ts';
-import { addChange, addRead } from './route.ts';
+import { accountOf, idIn, Routes } from './route.ts';
 
 const Entry = Type.Object(
   {
@@ -70,8 +69,7 @@ const path = '/contract/overrides';
 const tags = ['Custom DNS entries'];
 
 export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void {
-  const accountOf = (request: FastifyRequest) => request.session.principal.account_id;
-  const idIn = (request: FastifyRequest) => idOf((request.params as IdPath).id);
+  const routes = new Routes(app, ctx);
   const present = (override: Override) => {
     const { id, server, hostname, ip, expiry } = override;
     return { id, server, hostname, ip, expiry, status: statusOf(override, ctx.clock.now()) };
@@ -96,9 +94,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     };
   };
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     `/v0${path}`,
     {
       tags,
@@ -118,9 +114,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'POST',
     `/v0${path}`,
     {
@@ -137,9 +131,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'DELETE',
     `/v0${path}`,
     {
@@ -156,9 +148,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     `/v0${path}/:id`,
     {
       tags,
@@ -175,9 +165,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'PATCH',
     `/v0${path}/:id`,
     {
@@ -202,9 +190,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'DELETE',
     `/v0${path}/:id`,
     {

@@ -1,9 +1,9 @@
 // Adds the routes of /v0: a read, whose response can be cached, or a change, which is one transaction.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { requireValid } from '../../http/errors.ts';
-import { errors } from '../../http/fields.ts';
+import { errors, type IdPath, idOf } from '../../http/fields.ts';
 import type { V0Config } from './checks.ts';
 import type { AccountContext } from './context.ts';
 import type { Freshness } from './response_cache.ts';
@@ -36,6 +36,11 @@ type RequestOf<
   Body: Static<Body>;
 }>;
 
+export const accountOf = ({ session }: FastifyRequest) => session.principal.account_id;
+
+/** The id of an `{id}` path; undefined when it is none. */
+export const idIn = ({ params }: FastifyRequest) => idOf((params as IdPath).id);
+
 function optionsOf<Params extends TSchema, Query extends TSchema, Body extends TSchema>({
   summary,
   tags,
@@ -61,43 +66,37 @@ function optionsOf<Params extends TSchema, Query extends TSchema, Body extends T
   };
 }
 
-/** Adds a GET. `read` returns the value to show, and how long it holds. */
-export function addRead<
-  Params extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
->(
-  app: FastifyInstance,
-  ctx: AccountContext,
-  url: string,
-  facts: RouteFacts<Params, Query, Body>,
-  read: (request: RequestOf<Params, Query, Body>) => Promise<Freshness & { value: unknown }>,
-): void {
-  app.get(url, optionsOf(facts), async (request, reply) => {
-    const { value, ...freshness } = await read(request as RequestOf<Params, Query, Body>);
-    requireValid(request);
-    return respond(ctx, request, reply, value, freshness);
-  });
-}
+export class Routes {
+  readonly #app: FastifyInstance;
+  readonly #ctx: AccountContext;
 
-/** Adds a POST, PATCH or DELETE. `act` runs in the transaction, and may run twice. */
-export function addChange<
-  Params extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
->(
-  app: FastifyInstance,
-  ctx: AccountContext,
-  method: 'POST' | 'PATCH' | 'DELETE',
-  url: string,
-  facts: RouteFacts<Params, Query, Body>,
-  act: (tx: Transaction, request: RequestOf<Params, Query, Body>) => Promise<Changed>,
-): void {
-  app.route({
-    method,
-    url,
-    ...optionsOf(facts),
-    handler: (request, reply) =>
-      change(ctx, request, reply, (tx) => act(tx, request as RequestOf<Params, Query, Body>)),
-  });
+  constructor(app: FastifyInstance, ctx: AccountContext) {
+    this.#app = app;
+    this.#ctx = ctx;
+  }
+
+  /** Adds a GET. `read` returns the value to show, and how long it holds. */
+  read<P extends TSchema = TSchema, Q extends TSchema = TSchema, B extends TSchema = TSchema>(
+    url: string,
+    facts: RouteFacts<P, Q, B>,
+    read: (request: RequestOf<P, Q, B>) => Promise<Freshness & { value: unknown }>,
+  ): void {
+    this.#app.get(url, optionsOf(facts), async (request, reply) => {
+      const { value, ...freshness } = await read(request as RequestOf<P, Q, B>);
+      requireValid(request);
+      return respond(this.#ctx, request, reply, value, freshness);
+    });
+  }
+
+  /** Adds a POST, PATCH or DELETE. `act` runs in the transaction, and may run twice. */
+  change<P extends TSchema = TSchema, Q extends TSchema = TSchema, B extends TSchema = TSchema>(
+    method: 'POST' | 'PATCH' | 'DELETE',
+    url: string,
+    facts: RouteFacts<P, Q, B>,
+    act: (tx: Transaction, request: RequestOf<P, Q, B>) => Promise<Changed>,
+  ): void {
+    const handler = (request: FastifyRequest, reply: FastifyReply) =>
+      change(this.#ctx, request, reply, (tx) => act(tx, request as RequestOf<P, Q, B>));
+    this.#app.route({ method, url, ...optionsOf(facts), handler });
+  }
 }

@@ -14,7 +14,7 @@ import { type ExitIpRow, listServers, type Server, type Service } from '../../se
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest, never } from './response_cache.ts';
-import { addRead } from './route.ts';
+import { accountOf, Routes } from './route.ts';
 
 const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
 const Title = Type.Optional(
@@ -203,6 +203,7 @@ function firstStale(servers: ContractServer[], stale_seconds: number, now: numbe
 }
 
 export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  const routes = new Routes(app, ctx);
   const stale_seconds = ctx.config.health_stale_seconds;
 
   async function contractServers(
@@ -231,9 +232,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     };
   }
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/servers',
     {
       summary: 'Every server of the network',
@@ -253,9 +252,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/contract/servers',
     {
       summary: 'The servers added to the contract',
@@ -272,14 +269,12 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     },
   );
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/contract/servers/:server',
     {
       find: (request) => {
         const { server } = request.params as ServerPath;
-        return requireContractServer(ctx.db, request.session.principal.account_id, server);
+        return requireContractServer(ctx.db, accountOf(request), server);
       },
       summary: 'One server of the contract',
       tags: ['Contract servers'],

@@ -5,7 +5,7 @@ import { requireWritable } from '../../accounts/accounts.ts';
 import { Integer, Strict } from '../../http/fields.ts';
 import { createProxyToken, listActiveUsers, type User } from '../../users/users.ts';
 import type { AccountContext } from './context.ts';
-import { addChange, addRead } from './route.ts';
+import { accountOf, Routes } from './route.ts';
 
 export const UserRecord = Type.Object(
   {
@@ -54,11 +54,10 @@ export function presentUser({
 }
 
 export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
+  const routes = new Routes(app, ctx);
   const ofUsers = { variant: 'current', tags: ['Users and tokens'] } as const;
 
-  addRead(
-    app,
-    ctx,
+  routes.read(
     '/v0/users',
     {
       ...ofUsers,
@@ -67,14 +66,12 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
       errors: [400, 401, 404],
     },
     async (request) => {
-      const users = await listActiveUsers(ctx.db, request.session.principal.account_id);
+      const users = await listActiveUsers(ctx.db, accountOf(request));
       return { value: users.map(presentUser) };
     },
   );
 
-  addChange(
-    app,
-    ctx,
+  routes.change(
     'POST',
     '/v0/users/token',
     {
@@ -90,7 +87,7 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
       errors: [400, 401, 403, 404, 409],
     },
     async (tx, request) => {
-      const account = await requireWritable(tx, request.session.principal.account_id);
+      const account = await requireWritable(tx, accountOf(request));
       const { user, expire } = request.body;
       const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
       return { status: 200, value: { token } };
