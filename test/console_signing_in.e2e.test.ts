@@ -156,6 +156,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
       .fill(app.generate({ timestamp: now - 30_000 }));
     await visit.button('Turn it on').click();
     const third = visit.dialog('Keep your recovery codes');
+    await third.waitFor();
     const codes = await third
       .getByRole('list', { name: 'Recovery codes' })
       .locator('li')

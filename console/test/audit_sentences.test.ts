@@ -14,12 +14,18 @@ import {
 } from '../src/activity/sentences.ts';
 
 const source = join(import.meta.dirname, '../../server/src');
-const actions = globSync('**/*.ts', { cwd: source }).flatMap((file) =>
-  // Also those of `action: isNew ? 'a.create' : 'a.change'`.
-  [...readFileSync(join(source, file), 'utf8').matchAll(/^.*\baction: .*'.*$/gm)].flatMap(
-    ([line]) => [...line.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map((match) => match[1] as string),
-  ),
-);
+const lists = ['authlist', 'override'];
+const actions = globSync('**/*.ts', { cwd: source }).flatMap((file) => {
+  const text = readFileSync(join(source, file), 'utf8');
+  // Also those of `action: isNew ? 'a.create' : 'a.change'`, and of both lists by `${entry}.restore`.
+  const lines = text.match(/^.*\b(action: |recordServerChange\().*['`].*$/gm) ?? [];
+  return lines.flatMap((line) => [
+    ...[...line.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map((match) => match[1] as string),
+    ...[...line.matchAll(/entry\}\.([a-z_]+)`/g)].flatMap(([, verb]) =>
+      lists.map((list) => `${list}.${verb}`),
+    ),
+  ]);
+});
 
 const record = (rest: Partial<AuditRecord>): AuditRecord => ({
   actor_kind: 'user',

@@ -21,6 +21,7 @@ export function ServersPage() {
   const [filters, setFilters] = useState<Filters>(noFilters);
   const own = useReadIn(scope, 'list_servers', {});
   const network = useReadIn(scope, 'list_network', {});
+  const contract = useReadIn(scope, 'get_contract', {}, { enabled: scope.isOperator }).data;
   const rows = useMemo(
     () => rowsOf(network.data ?? none, own.data ?? none),
     [network.data, own.data],
@@ -37,7 +38,7 @@ export function ServersPage() {
       title="Servers"
       note={
         scope.isOperator
-          ? 'Each may have a limit of its own, which counts where the contract has detailed billing.'
+          ? contract && onOwnLimits(contract.detailed_billing)
           : 'Open a server for its exit IPs and ports, and for settings to copy.'
       }
     >
@@ -52,3 +53,8 @@ export function ServersPage() {
     </Page>
   );
 }
+
+const onOwnLimits = (areCounted: boolean) =>
+  areCounted
+    ? 'Own limits count: the contract has detailed server billing.'
+    : 'Own limits do not count: the contract has no detailed server billing.';
