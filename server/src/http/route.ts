@@ -1,17 +1,14 @@
 // A route in few words: its schema from what it takes and answers, its response from what its handler returns.
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  HTTPMethods,
-} from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { errors, NoContent } from './fields.ts';
 import { sendCreated, sendJson, sendNothing } from './responses.ts';
 
-/** The schemas of what a route takes and answers, and its words in the API document. */
-export interface RouteFacts<
+/** The method of a route and its path. */
+export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
+
+/** A route: the schemas of what it takes and answers, its words in the API document, and its handler. */
+export interface Route<
   Params extends TSchema = TSchema,
   Body extends TSchema = TSchema,
   Query extends TSchema = TSchema,
@@ -27,19 +24,15 @@ export interface RouteFacts<
   created?: TSchema;
   /** Statuses of errors, beyond those that every route of its audience may answer. */
   errors?: readonly number[];
+  /** Returns what is sent: `undefined` 204, a `Created` 201, anything else 200. */
+  handle: (request: RouteRequest<Params, Body, Query>, reply: FastifyReply) => Promise<unknown>;
 }
 
-export type RouteRequest<
+type RouteRequest<
   Params extends TSchema,
   Body extends TSchema,
   Query extends TSchema,
 > = FastifyRequest<{ Params: Static<Params>; Body: Static<Body>; Querystring: Static<Query> }>;
-
-/** Returns what is sent: `undefined` 204, a `Created` 201, anything else 200. */
-export type RouteHandler<Params extends TSchema, Body extends TSchema, Query extends TSchema> = (
-  request: RouteRequest<Params, Body, Query>,
-  reply: FastifyReply,
-) => Promise<unknown>;
 
 class Created {
   readonly location: string;
@@ -54,26 +47,25 @@ class Created {
 /** The response 201 of a handler: a new record, and where it is from now on. */
 export const created = (location: string, value: unknown) => new Created(location, value);
 
-/** Adds a route. `usual`: what holds for every route of its audience. */
-export function addRoute<
-  Params extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
->(
+/** The facts of every route of an audience. */
+interface Usual {
+  tags: readonly string[];
+  config?: FastifyContextConfig;
+  errors: readonly number[];
+  /** Whether it takes no credentials. */
+  open?: true;
+}
+
+/** Adds a route. */
+export function addRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
   app: FastifyInstance,
-  method: HTTPMethods,
-  url: string,
-  usual: {
-    tags: readonly string[];
-    config?: FastifyContextConfig;
-    errors: readonly number[];
-    open?: true;
-  },
-  facts: RouteFacts<Params, Body, Query>,
-  handle: RouteHandler<Params, Body, Query>,
+  endpoint: Endpoint,
+  usual: Usual,
+  route: Route<Params, Body, Query>,
 ): void {
-  const { summary, description, params, body, query, answer } = facts;
-  const statuses = new Set([...usual.errors, ...(facts.errors ?? [])]);
+  const { summary, description, params, body, query, answer, created, handle } = route;
+  const [method = '', url = ''] = endpoint.split(' ');
+  const statuses = new Set([...usual.errors, ...(route.errors ?? [])]);
   app.route({
     method,
     url,
@@ -88,8 +80,8 @@ export function addRoute<
       ...(query ? { querystring: query } : {}),
       response: {
         ...(answer ? { 200: answer } : {}),
-        ...(facts.created ? { 201: facts.created } : {}),
-        ...(answer || facts.created ? {} : { 204: NoContent }),
+        ...(created ? { 201: created } : {}),
+        ...(answer || created ? {} : { 204: NoContent }),
         ...errors(...Array.from(statuses).sort()),
       },
     },

@@ -13,23 +13,19 @@ function withoutAddress(record: NamedAuditRecord): NamedAuditRecord {
   return isOwn ? record : { ...record, address: '' };
 }
 
-export function auditRoutes({ ctx, audience, route }: Mount): void {
-  route(
-    'GET',
-    '/audit',
-    {
-      noun: 'account',
-      may: ['admin'],
-      summary: 'The audit log of the account, newest first',
-      query: Strict({ before, limit }),
-      answer: Type.Array(AuditEntry),
-    },
-    ({ scope, query }, reply) =>
+export function auditRoutes({ ctx, audience, routesOf }: Mount): void {
+  const route = routesOf('account');
+  route('GET /audit', {
+    may: ['admin'],
+    summary: 'The audit log of the account, newest first',
+    query: Strict({ before, limit }),
+    answer: Type.Array(AuditEntry),
+    handle: ({ scope, query }, reply) =>
       auditPage(
         ctx.db,
         reply,
         { ...query, account: scope.account_name },
         audience.sees_all_addresses ? undefined : withoutAddress,
       ),
-  );
+  });
 }

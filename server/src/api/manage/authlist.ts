@@ -61,9 +61,9 @@ function requireOwn({ only_user }: Scope, entry: AuthlistEntry): void {
   if (only_user && entry.user_id !== only_user.id) throw noSuchEntry();
 }
 
-export function authlistRoutes({ ctx, audience, route, write }: Mount): void {
+export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  const route = routesOf('lists');
   const { rules } = audience;
-  const noun = 'lists';
   const own = ['admin', 'proxy'] as const;
   const admins = ['admin'] as const;
   const find = async (scope: Scope, { id }: IdPath) =>
@@ -73,36 +73,26 @@ export function authlistRoutes({ ctx, audience, route, write }: Mount): void {
     return entries.map((entry) => presentEntry(entry, uses.get(entry.id) ?? null));
   };
 
-  route(
-    'GET',
-    '/authlist',
-    {
-      noun,
-      may: own,
-      summary: 'The entries of the IP authlist that hold',
-      description: 'For a person without the admin flag: those of oneself alone.',
-      answer: Type.Array(Entry),
-    },
-    async ({ scope: { account_id, only_user } }) => {
+  route('GET /authlist', {
+    may: own,
+    summary: 'The entries of the IP authlist that hold',
+    description: 'For a person without the admin flag: those of oneself alone.',
+    answer: Type.Array(Entry),
+    handle: async ({ scope: { account_id, only_user } }) => {
       const filter = only_user ? { users: [only_user.name] } : {};
       const entries = await listEntries(ctx.db, account_id, filter, ctx.clock.now());
       return shown(entries, account_id);
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/authlist',
-    {
-      noun,
-      may: own,
-      record: true,
-      summary: 'Add an entry',
-      body: NewEntry,
-      created: Entry,
-      errors: [409, 429],
-    },
-    async (request) => {
+  route('POST /authlist', {
+    may: own,
+    record: true,
+    summary: 'Add an entry',
+    body: NewEntry,
+    created: Entry,
+    errors: [409, 429],
+    handle: async (request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
@@ -111,59 +101,44 @@ export function authlistRoutes({ ctx, audience, route, write }: Mount): void {
       });
       return created(`${request.scope.path}/authlist/${entry.id}`, presentEntry(entry, null));
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/authlist',
-    {
-      noun,
-      may: admins,
-      record: true,
-      summary: 'Remove all entries; it can be undone for seven days',
-      answer: Removed,
-    },
-    (request) =>
+  route('DELETE /authlist', {
+    may: admins,
+    record: true,
+    summary: 'Remove all entries; it can be undone for seven days',
+    answer: Removed,
+    handle: (request) =>
       write(request, (tx, { account_id }) =>
         removeAllEntries(tx, account_id, () => {}, rules.any_contract),
       ),
-  );
+  });
 
-  route(
-    'POST',
-    '/authlist/restore',
-    {
-      noun,
-      may: admins,
-      record: true,
-      summary: 'Undo a removal of all entries',
-      description: 'All or nothing where the list has no room for all that would come back.',
-      body: Undo,
-      answer: Restored,
-      errors: [409],
-    },
-    (request) =>
+  route('POST /authlist/restore', {
+    may: admins,
+    record: true,
+    summary: 'Undo a removal of all entries',
+    description: 'All or nothing where the list has no room for all that would come back.',
+    body: Undo,
+    answer: Restored,
+    errors: [409],
+    handle: (request) =>
       write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);
         return restoreEntries(tx, account, request.body.removal_id, rules);
       }),
-  );
+  });
 
-  route(
-    'PATCH',
-    '/authlist/:id',
-    {
-      noun,
-      may: own,
-      record: true,
-      find,
-      summary: 'Change an entry',
-      params: IdPath,
-      body: Changes,
-      answer: Entry,
-      errors: [409, 429],
-    },
-    async (request) => {
+  route('PATCH /authlist/:id', {
+    may: own,
+    record: true,
+    find,
+    summary: 'Change an entry',
+    params: IdPath,
+    body: Changes,
+    answer: Entry,
+    errors: [409, 429],
+    handle: async (request) => {
       const { body, params } = request;
       requireChange(body);
       const entry = await write(request, async (tx, scope) => {
@@ -175,13 +150,15 @@ export function authlistRoutes({ ctx, audience, route, write }: Mount): void {
       });
       return (await shown([entry], entry.account_id))[0];
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/authlist/:id',
-    { noun, may: own, record: true, find, summary: 'Remove an entry', params: IdPath },
-    (request) =>
+  route('DELETE /authlist/:id', {
+    may: own,
+    record: true,
+    find,
+    summary: 'Remove an entry',
+    params: IdPath,
+    handle: (request) =>
       write(request, (tx, scope) =>
         removeEntry(
           tx,
@@ -191,5 +168,5 @@ export function authlistRoutes({ ctx, audience, route, write }: Mount): void {
           rules.any_contract,
         ),
       ),
-  );
+  });
 }

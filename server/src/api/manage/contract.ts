@@ -61,16 +61,12 @@ async function contractOf(db: Reader, account_id: number, now: number) {
   };
 }
 
-export function contractRoutes({ ctx, route }: Mount): void {
-  route(
-    'GET',
-    '/contract',
-    {
-      noun: 'account',
-      may: ['admin', 'billing', 'proxy'],
-      summary: 'The contract, with usage in the running billing period',
-      answer: Contract,
-    },
-    ({ scope }) => contractOf(ctx.db, scope.account_id, ctx.clock.now()),
-  );
+export function contractRoutes({ ctx, routesOf }: Mount): void {
+  const route = routesOf('account');
+  route('GET /contract', {
+    may: ['admin', 'billing', 'proxy'],
+    summary: 'The contract, with usage in the running billing period',
+    answer: Contract,
+    handle: ({ scope }) => contractOf(ctx.db, scope.account_id, ctx.clock.now()),
+  });
 }

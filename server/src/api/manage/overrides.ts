@@ -115,25 +115,20 @@ function presentListed(entry: Override, nodes: ServerNode[], now: number) {
   });
 }
 
-export function overrideRoutes({ ctx, audience, route, write }: Mount): void {
+export function overrideRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  const route = routesOf('lists');
   const { rules } = audience;
-  const noun = 'lists';
   const may = ['admin'] as const;
   const find = ({ account_id }: Scope, { id }: IdPath) =>
     requireOverride(ctx.db, account_id, idOf(id), ctx.clock.now());
   const shown = async (entry: Override) =>
     presentListed(entry, await nodesOfOverride(ctx.db, entry.server_id), ctx.clock.now());
 
-  route(
-    'GET',
-    '/overrides',
-    {
-      noun,
-      may,
-      summary: 'The custom DNS entries, including expired and expiring ones',
-      answer: Type.Array(Entry),
-    },
-    async ({ scope: { account_id } }) => {
+  route('GET /overrides', {
+    may,
+    summary: 'The custom DNS entries, including expired and expiring ones',
+    answer: Type.Array(Entry),
+    handle: async ({ scope: { account_id } }) => {
       const now = ctx.clock.now();
       // Nodes first: one that applies an entry meanwhile is shown behind it, never ahead.
       const nodes = Map.groupBy(
@@ -143,76 +138,56 @@ export function overrideRoutes({ ctx, audience, route, write }: Mount): void {
       const entries = await listOverrides(ctx.db, account_id, {}, now);
       return entries.map((entry) => presentListed(entry, nodes.get(entry.server_id) ?? [], now));
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/overrides',
-    {
-      noun,
-      may,
-      record: true,
-      summary: 'Add an entry',
-      body: NewOverride,
-      created: Entry,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /overrides', {
+    may,
+    record: true,
+    summary: 'Add an entry',
+    body: NewOverride,
+    created: Entry,
+    errors: [409],
+    handle: async (request) => {
       const entry = await write(request, async (tx, { account_id }) => {
         checkExpiry(request.body.expiry, tx.now);
         return createOverride(tx, account_id, request.body, rules);
       });
       return created(`${request.scope.path}/overrides/${entry.id}`, await shown(entry));
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/overrides',
-    {
-      noun,
-      may,
-      record: true,
-      summary: 'Remove all entries; it can be undone for seven days',
-      answer: Removed,
-    },
-    (request) =>
+  route('DELETE /overrides', {
+    may,
+    record: true,
+    summary: 'Remove all entries; it can be undone for seven days',
+    answer: Removed,
+    handle: (request) =>
       write(request, (tx, { account_id }) =>
         removeAllOverrides(tx, account_id, () => {}, rules.any_contract),
       ),
-  );
+  });
 
-  route(
-    'POST',
-    '/overrides/restore',
-    {
-      noun,
-      may,
-      record: true,
-      summary: 'Undo a removal of all entries',
-      description: 'All or nothing where the list has no room for all that would come back.',
-      body: Undo,
-      answer: Restored,
-      errors: [409],
-    },
-    (request) =>
+  route('POST /overrides/restore', {
+    may,
+    record: true,
+    summary: 'Undo a removal of all entries',
+    description: 'All or nothing where the list has no room for all that would come back.',
+    body: Undo,
+    answer: Restored,
+    errors: [409],
+    handle: (request) =>
       write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);
         return restoreOverrides(tx, account, request.body.removal_id, rules);
       }),
-  );
+  });
 
-  route(
-    'GET',
-    '/overrides/:id',
-    {
-      noun,
-      may,
-      summary: 'One custom DNS entry, and which nodes have applied it',
-      params: IdPath,
-      answer: EntryOnNodes,
-    },
-    async ({ scope, params }) => {
+  route('GET /overrides/:id', {
+    may,
+    summary: 'One custom DNS entry, and which nodes have applied it',
+    params: IdPath,
+    answer: EntryOnNodes,
+    handle: async ({ scope, params }) => {
       const now = ctx.clock.now();
       const entry = await find(scope, params);
       const nodes = await nodesOfServer(ctx.db, entry.server_id);
@@ -224,23 +199,18 @@ export function overrideRoutes({ ctx, audience, route, write }: Mount): void {
         })),
       );
     },
-  );
+  });
 
-  route(
-    'PATCH',
-    '/overrides/:id',
-    {
-      noun,
-      may,
-      record: true,
-      find,
-      summary: 'Change an entry: it is pending again, and an expired one revives with a new expiry',
-      params: IdPath,
-      body: Changes,
-      answer: Entry,
-      errors: [409],
-    },
-    async (request) => {
+  route('PATCH /overrides/:id', {
+    may,
+    record: true,
+    find,
+    summary: 'Change an entry: it is pending again, and an expired one revives with a new expiry',
+    params: IdPath,
+    body: Changes,
+    answer: Entry,
+    errors: [409],
+    handle: async (request) => {
       const { body, params } = request;
       requireChange(body);
       const entry = await write(request, async (tx, { account_id }) => {
@@ -249,15 +219,17 @@ export function overrideRoutes({ ctx, audience, route, write }: Mount): void {
       });
       return shown(entry);
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/overrides/:id',
-    { noun, may, record: true, find, summary: 'Remove an entry', params: IdPath },
-    (request) =>
+  route('DELETE /overrides/:id', {
+    may,
+    record: true,
+    find,
+    summary: 'Remove an entry',
+    params: IdPath,
+    handle: (request) =>
       write(request, (tx, { account_id }) =>
         removeOverride(tx, account_id, idOf(request.params.id), () => {}, rules.any_contract),
       ),
-  );
+  });
 }

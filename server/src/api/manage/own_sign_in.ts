@@ -43,7 +43,6 @@ const RecoveryCodes = Strict({
   }),
 });
 
-const noun = 'sign_in';
 const may = [] as const;
 
 export function ownSignInRoutes(mount: Mount): void {
@@ -53,135 +52,104 @@ export function ownSignInRoutes(mount: Mount): void {
   secondFactorRoutes(mount);
 }
 
-function addressRoute({ route }: Mount): void {
-  route(
-    'GET',
-    '/address',
-    {
-      noun,
-      may,
-      summary: "The caller's address as the server sees it",
-      answer: Strict({ ip: Type.String({ description: 'IP address.' }) }),
-    },
-    async (request) => ({ ip: ownAddress(request) }),
-  );
+function addressRoute({ routesOf }: Mount): void {
+  const route = routesOf('sign_in');
+  route('GET /address', {
+    may,
+    summary: "The caller's address as the server sees it",
+    answer: Strict({ ip: Type.String({ description: 'IP address.' }) }),
+    handle: async (request) => ({ ip: ownAddress(request) }),
+  });
 }
 
-function sessionsRoutes({ ctx, route, write }: Mount): void {
-  route(
-    'GET',
-    '/sessions',
-    {
-      noun,
-      may,
-      summary: "One's own sessions, the newest first",
-      answer: Type.Array(OwnSession),
-    },
-    async ({ person }) => {
+function sessionsRoutes({ ctx, routesOf, write }: Mount): void {
+  const route = routesOf('sign_in');
+  route('GET /sessions', {
+    may,
+    summary: "One's own sessions, the newest first",
+    answer: Type.Array(OwnSession),
+    handle: async ({ person }) => {
       const rows = await listSessions(ctx.db, person, ctx.clock.now());
       return rows.map(({ id, created_at, seen_at, expiry, address, browser }) => {
         const current = id === person.session_id;
         return { id, current, created_at, seen_at, expiry, address, browser };
       });
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/sessions',
-    { noun, may, summary: 'End all other sessions of oneself' },
-    async (request) => {
+  route('DELETE /sessions', {
+    may,
+    summary: 'End all other sessions of oneself',
+    handle: async (request) => {
       const { person } = request;
       await write(request, (tx) => endSessions(tx, person, person.session_id));
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/sessions/:id',
-    {
-      noun,
-      may,
-      find: (_, { id }, { person }) => requireOwnSession(ctx.db, person, idOf(id)),
-      summary: 'End a session of oneself',
-      params: IdPath,
-    },
-    (request) => write(request, (tx) => endSession(tx, request.person, idOf(request.params.id))),
-  );
+  route('DELETE /sessions/:id', {
+    may,
+    find: (_, { id }, { person }) => requireOwnSession(ctx.db, person, idOf(id)),
+    summary: 'End a session of oneself',
+    params: IdPath,
+    handle: (request) =>
+      write(request, (tx) => endSession(tx, request.person, idOf(request.params.id))),
+  });
 }
 
-function passwordRoute({ ctx, route }: Mount): void {
-  route(
-    'PUT',
-    '/password',
-    {
-      noun,
-      may,
-      summary: 'Set the password; other sessions end',
-      body: PasswordChange,
-      errors: [409, 429],
-    },
-    (request) => changePassword(ctx, visitorOf(ctx, request), request.person, request.body),
-  );
+function passwordRoute({ ctx, routesOf }: Mount): void {
+  const route = routesOf('sign_in');
+  route('PUT /password', {
+    may,
+    summary: 'Set the password; other sessions end',
+    body: PasswordChange,
+    errors: [409, 429],
+    handle: (request) => changePassword(ctx, visitorOf(ctx, request), request.person, request.body),
+  });
 }
 
-function secondFactorRoutes({ ctx, route, write }: Mount): void {
-  route(
-    'POST',
-    '/second-factor',
-    {
-      noun,
-      may,
-      summary: 'Begin to set up a second factor',
-      description: 'It is in force when a code of it was sent back.',
-      body: Confirmation,
-      created: PendingFactor,
-      errors: [409, 429],
-    },
-    async (request) => {
+function secondFactorRoutes({ ctx, routesOf, write }: Mount): void {
+  const route = routesOf('sign_in');
+  route('POST /second-factor', {
+    may,
+    summary: 'Begin to set up a second factor',
+    description: 'It is in force when a code of it was sent back.',
+    body: Confirmation,
+    created: PendingFactor,
+    errors: [409, 429],
+    handle: async (request) => {
       await requirePassword(ctx, request, request.body.password);
       const pending = await write(request, async (tx) =>
         beginSecondFactor(tx, ctx.secrets, await signInOfPerson(tx, request.person, tx.now)),
       );
       return created('/console/second-factor', pending);
     },
-  );
+  });
 
-  route(
-    'PUT',
-    '/second-factor',
-    {
-      noun,
-      may,
-      summary: 'Put the second factor into force',
-      description:
-        'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
-      body: FirstCode,
-      answer: RecoveryCodes,
-      errors: [409, 429],
-    },
-    async (request) => {
+  route('PUT /second-factor', {
+    may,
+    summary: 'Put the second factor into force',
+    description:
+      'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
+    body: FirstCode,
+    answer: RecoveryCodes,
+    errors: [409, 429],
+    handle: async (request) => {
       const { body, person } = request;
       const visitor = visitorOf(ctx, request);
       return { recovery_codes: await putSecondFactorInForce(ctx, visitor, person, body.code) };
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/second-factor/remove',
-    {
-      noun,
-      may,
-      summary: 'Take the second factor away',
-      body: Confirmation,
-      errors: [409, 429],
-    },
-    async (request) => {
+  route('POST /second-factor/remove', {
+    may,
+    summary: 'Take the second factor away',
+    body: Confirmation,
+    errors: [409, 429],
+    handle: async (request) => {
       await requirePassword(ctx, request, request.body.password);
       await write(request, async (tx) =>
         removeSecondFactor(tx, await signInOfPerson(tx, request.person, tx.now)),
       );
     },
-  );
+  });
 }

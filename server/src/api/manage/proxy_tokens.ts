@@ -20,21 +20,17 @@ const ProxyToken = Strict({
   expiry: Timestamp('When it ends.'),
 });
 
-export function proxyTokenRoutes({ ctx, route, write }: Mount): void {
-  route(
-    'POST',
-    '/proxy-tokens',
-    {
-      noun: 'users',
-      may: ['admin', 'proxy'],
-      record: true,
-      summary: 'Create a proxy access token',
-      description: 'Without the admin flag: for oneself alone.',
-      body: NewProxyToken,
-      created: ProxyToken,
-      errors: [409],
-    },
-    async (request) => {
+export function proxyTokenRoutes({ ctx, routesOf, write }: Mount): void {
+  const route = routesOf('users');
+  route('POST /proxy-tokens', {
+    may: ['admin', 'proxy'],
+    record: true,
+    summary: 'Create a proxy access token',
+    description: 'Without the admin flag: for oneself alone.',
+    body: NewProxyToken,
+    created: ProxyToken,
+    errors: [409],
+    handle: async (request) => {
       const { user, lifetime_seconds } = request.body;
       const token = await write(request, async (tx, scope) => {
         requireSelf(scope, user, 'name');
@@ -43,5 +39,5 @@ export function proxyTokenRoutes({ ctx, route, write }: Mount): void {
       });
       return created(`${request.scope.path}/users/${token.user}`, token);
     },
-  );
+  });
 }

@@ -16,16 +16,12 @@ export const Undo = Strict({
   removal_id: Integer('Which removal, from the list of removals.', 1),
 });
 
-export function removalRoutes({ ctx, route }: Mount): void {
-  route(
-    'GET',
-    '/removals',
-    {
-      noun: 'account',
-      may: ['admin'],
-      summary: 'What "remove all" took away and can be undone, newest first',
-      answer: Type.Array(Removal),
-    },
-    ({ scope }) => listRemovals(ctx.db, scope.account_id, ctx.clock.now()),
-  );
+export function removalRoutes({ ctx, routesOf }: Mount): void {
+  const route = routesOf('account');
+  route('GET /removals', {
+    may: ['admin'],
+    summary: 'What "remove all" took away and can be undone, newest first',
+    answer: Type.Array(Removal),
+    handle: ({ scope }) => listRemovals(ctx.db, scope.account_id, ctx.clock.now()),
+  });
 }

@@ -141,11 +141,11 @@ async function allServers(db: Reader, account_id: number, chooses_servers: boole
   }));
 }
 
-export function contractServerRoutes({ ctx, audience, route, write }: Mount): void {
+export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  const route = routesOf('servers');
   const { chooses_servers, sets_limits } = audience;
   const { any_contract } = audience.rules;
   const { health_stale_seconds } = ctx.config;
-  const noun = 'servers';
   const readers = ['admin', 'proxy', 'billing'] as const;
   const admins = ['admin'] as const;
   const find = (_: Scope, { server }: ServerPath) => requireServer(ctx.db, server);
@@ -156,41 +156,37 @@ export function contractServerRoutes({ ctx, audience, route, write }: Mount): vo
     throw forbidden('Which servers are on the contract is set by your provider; ask there.');
   }
 
-  route(
-    'GET',
-    '/servers',
-    { noun, may: readers, summary: 'The servers on the contract', answer: Type.Array(OwnServer) },
-    ({ scope }) => ownServers(ctx.db, scope.account_id, health_stale_seconds, ctx.clock.now()),
-  );
+  route('GET /servers', {
+    may: readers,
+    summary: 'The servers on the contract',
+    answer: Type.Array(OwnServer),
+    handle: ({ scope }) =>
+      ownServers(ctx.db, scope.account_id, health_stale_seconds, ctx.clock.now()),
+  });
 
-  route(
-    'GET',
-    '/network',
-    { noun, may: readers, summary: 'Every server of the network', answer: Type.Array(AnyServer) },
-    ({ scope }) => allServers(ctx.db, scope.account_id, chooses_servers),
-  );
+  route('GET /network', {
+    may: readers,
+    summary: 'Every server of the network',
+    answer: Type.Array(AnyServer),
+    handle: ({ scope }) => allServers(ctx.db, scope.account_id, chooses_servers),
+  });
 
-  route(
-    'PUT',
-    '/servers/:server',
-    {
-      noun,
-      may: admins,
-      record: true,
-      find,
-      summary: sets_limits
-        ? 'Add a server to the contract, or change its own limit there'
-        : 'Add a server of the network to the contract',
-      description: sets_limits
-        ? 'Own limits count on contracts with detailed server billing. Left out, the limit stays; a new server has none.'
-        : 'One that is on it already stays as it is.',
-      params: ServerPath,
-      ...(sets_limits ? { body: Settings } : {}),
-      answer: OwnServer,
-      created: OwnServer,
-      errors: [409],
-    },
-    async (request) => {
+  route('PUT /servers/:server', {
+    may: admins,
+    record: true,
+    find,
+    summary: sets_limits
+      ? 'Add a server to the contract, or change its own limit there'
+      : 'Add a server of the network to the contract',
+    description: sets_limits
+      ? 'Own limits count on contracts with detailed server billing. Left out, the limit stays; a new server has none.'
+      : 'One that is on it already stays as it is.',
+    params: ServerPath,
+    ...(sets_limits ? { body: Settings } : {}),
+    answer: OwnServer,
+    created: OwnServer,
+    errors: [409],
+    handle: async (request) => {
       requireChoice();
       const { server: name } = request.params;
       const settings = (sets_limits ? request.body : {}) as Static<typeof Settings>;
@@ -205,25 +201,20 @@ export function contractServerRoutes({ ctx, audience, route, write }: Mount): vo
       });
       return isNew ? created(`${request.scope.path}/servers/${name}`, value) : value;
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/servers/:server',
-    {
-      noun,
-      may: admins,
-      record: true,
-      find,
-      summary: 'Take a server off the contract',
-      params: ServerPath,
-    },
-    async (request) => {
+  route('DELETE /servers/:server', {
+    may: admins,
+    record: true,
+    find,
+    summary: 'Take a server off the contract',
+    params: ServerPath,
+    handle: async (request) => {
       requireChoice();
       await write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, any_contract);
         await removeContractServer(tx, account, await requireServer(tx, request.params.server));
       });
     },
-  );
+  });
 }

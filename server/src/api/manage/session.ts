@@ -1,9 +1,9 @@
 // /console and /console/session: what this server is, signing in and out.
-import type { FastifyInstance, FastifyReply, HTTPMethods } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
-import { addRoute, created, type RouteFacts, type RouteHandler } from '../../http/route.ts';
+import { addRoute, created, type Endpoint, type Route } from '../../http/route.ts';
 import {
   acceptInvite,
   describeSession,
@@ -67,18 +67,16 @@ const Acceptance = Strict({
 /** Adds a route that anybody may call. */
 function openRoute<Body extends TSchema = TSchema>(
   app: FastifyInstance,
-  method: HTTPMethods,
-  path: string,
-  facts: RouteFacts<TSchema, Body>,
-  handle: RouteHandler<TSchema, Body, TSchema>,
+  endpoint: Endpoint,
+  route: Route<TSchema, Body>,
 ): void {
   const usual = {
+    open: true,
     tags: ['Console: sign-in'],
     config: { console: { open: true } },
-    errors: method === 'GET' ? [400] : [400, 401, 403],
-    open: true,
+    errors: endpoint.startsWith('GET ') ? [400] : [400, 401, 403],
   } as const;
-  addRoute(app, method, path, usual, facts, handle);
+  addRoute(app, endpoint, usual, route);
 }
 
 /** The route that the console asks first, on each listener that serves it. */
@@ -86,16 +84,14 @@ export function consoleFactsRoute(
   app: FastifyInstance,
   audiences: { account: boolean; operator: boolean },
 ): void {
-  openRoute(
-    app,
-    'GET',
-    '/console',
-    { summary: 'What this server is, and whom it serves here', answer: Facts },
-    async (_request, reply) => {
+  openRoute(app, 'GET /console', {
+    summary: 'What this server is, and whom it serves here',
+    answer: Facts,
+    handle: async (_request, reply) => {
       reply.header('cache-control', 'no-store');
       return { version, audiences, min_password_length };
     },
-  );
+  });
 }
 
 export function sessionRoutes(app: FastifyInstance, mount: Mount): void {
@@ -116,45 +112,38 @@ async function startedSession({ ctx }: Mount, reply: FastifyReply, session: NewS
 
 function signingInRoutes(app: FastifyInstance, mount: Mount): void {
   const { ctx } = mount;
-  openRoute(
-    app,
-    'POST',
-    '/console/session',
-    {
-      summary: 'Sign in with a password and, where there is one, the second factor',
-      body: Credentials,
-      answer: FactorWanted,
-      created: SessionRecord,
-      errors: [429],
-    },
-    async (request, reply) => {
+  openRoute(app, 'POST /console/session', {
+    summary: 'Sign in with a password and, where there is one, the second factor',
+    body: Credentials,
+    answer: FactorWanted,
+    created: SessionRecord,
+    errors: [429],
+    handle: async (request, reply) => {
       const session = await signIn(ctx, visitorOf(ctx, request), request.body);
       return session === 'totp'
         ? { second_factor: session }
         : startedSession(mount, reply, session);
     },
-  );
+  });
 
-  openRoute(
-    app,
-    'POST',
-    '/console/session/link',
-    { summary: 'Sign in with a one-time link', body: Code, created: SessionRecord },
-    async (request, reply) => {
+  openRoute(app, 'POST /console/session/link', {
+    summary: 'Sign in with a one-time link',
+    body: Code,
+    created: SessionRecord,
+    handle: async (request, reply) => {
       const session = await enterByLink(ctx, visitorOf(ctx, request), request.body.code);
       return startedSession(mount, reply, session);
     },
-  );
+  });
 }
 
 function inviteRoutes(app: FastifyInstance, mount: Mount): void {
   const { ctx } = mount;
-  openRoute(
-    app,
-    'POST',
-    '/console/invite',
-    { summary: 'Look at an invitation without using it up', body: Code, answer: Invite },
-    async (request) => {
+  openRoute(app, 'POST /console/invite', {
+    summary: 'Look at an invitation without using it up',
+    body: Code,
+    answer: Invite,
+    handle: async (request) => {
       const now = ctx.clock.now();
       const row = await requireCode(ctx.db, ctx.secrets, 'invite', request.body.code, now);
       return {
@@ -165,42 +154,37 @@ function inviteRoutes(app: FastifyInstance, mount: Mount): void {
         second_factor: row.totp_sealed !== null,
       };
     },
-  );
+  });
 
-  openRoute(
-    app,
-    'POST',
-    '/console/invite/accept',
-    {
-      summary: 'Accept an invitation: sets the password and signs in',
-      description: "The user's other sessions end.",
-      body: Acceptance,
-      created: SessionRecord,
-      errors: [429],
-    },
-    async (request, reply) => {
+  openRoute(app, 'POST /console/invite/accept', {
+    summary: 'Accept an invitation: sets the password and signs in',
+    description: "The user's other sessions end.",
+    body: Acceptance,
+    created: SessionRecord,
+    errors: [429],
+    handle: async (request, reply) => {
       const session = await acceptInvite(ctx, visitorOf(ctx, request), request.body);
       return startedSession(mount, reply, session);
     },
-  );
+  });
 }
 
-function ownSessionRoutes({ ctx, route, write }: Mount): void {
-  route(
-    'GET',
-    '/session',
-    { noun: 'sign_in', may: [], summary: 'Who is signed in', answer: SessionRecord },
-    ({ person }) => describeSession(ctx.db, person, ctx.clock.now()),
-  );
+function ownSessionRoutes({ ctx, routesOf, write }: Mount): void {
+  const route = routesOf('sign_in');
+  route('GET /session', {
+    may: [],
+    summary: 'Who is signed in',
+    answer: SessionRecord,
+    handle: ({ person }) => describeSession(ctx.db, person, ctx.clock.now()),
+  });
 
-  route(
-    'DELETE',
-    '/session',
-    { noun: 'sign_in', may: [], summary: 'Sign out' },
-    async (request, reply) => {
+  route('DELETE /session', {
+    may: [],
+    summary: 'Sign out',
+    handle: async (request, reply) => {
       const { person } = request;
       await write(request, (tx) => endSession(tx, person, person.session_id));
       reply.header('set-cookie', setCookie('', 0, isSecure(ctx.config)));
     },
-  );
+  });
 }

@@ -19,9 +19,9 @@ const NewLink = Strict({
   ),
 });
 
-export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
+export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  const route = routesOf('users');
   const facts = {
-    noun: 'users',
     may: ['admin'],
     params: UserPath,
     /** A person who is no admin hears the same of users that are there and of others. */
@@ -32,16 +32,12 @@ export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
   } as const;
   const locationOf = ({ path }: Scope, { user }: UserPath) => `${path}/users/${user}`;
 
-  route(
-    'POST',
-    '/users/:user/invite',
-    {
-      ...facts,
-      summary: 'Invite a user to set a password; the invitation before it ends',
-      created: OneTimeCodeRecord,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /users/:user/invite', {
+    ...facts,
+    summary: 'Invite a user to set a password; the invitation before it ends',
+    created: OneTimeCodeRecord,
+    errors: [409],
+    handle: async (request) => {
       const invite = await write(request, async (tx, scope) =>
         createInvite(tx, ctx.secrets, await userOf(tx, scope, request.params)),
       );
@@ -50,20 +46,16 @@ export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
         presentCode(invite, ctx.config.public_url),
       );
     },
-  );
+  });
 
   if (audience.makes_sign_in_links) {
-    route(
-      'POST',
-      '/users/:user/sign-in-link',
-      {
-        ...facts,
-        summary: 'Make a link that signs in to the console as the user, once',
-        body: NewLink,
-        created: OneTimeCodeRecord,
-        errors: [409],
-      },
-      async (request) => {
+    route('POST /users/:user/sign-in-link', {
+      ...facts,
+      summary: 'Make a link that signs in to the console as the user, once',
+      body: NewLink,
+      created: OneTimeCodeRecord,
+      errors: [409],
+      handle: async (request) => {
         const { lifetime_seconds } = request.body;
         const link = await write(request, async (tx, scope) =>
           createSignInLink(
@@ -78,24 +70,22 @@ export function userSignInRoutes({ ctx, audience, route, write }: Mount): void {
           presentCode(link, ctx.config.public_url),
         );
       },
-    );
+    });
   }
 
-  route(
-    'DELETE',
-    '/users/:user/sign-in',
-    { ...facts, summary: 'Take password, second factor and codes of a user, and end the sessions' },
-    (request) =>
+  route('DELETE /users/:user/sign-in', {
+    ...facts,
+    summary: 'Take password, second factor and codes of a user, and end the sessions',
+    handle: (request) =>
       write(request, async (tx, scope) => resetSignIn(tx, await userOf(tx, scope, request.params))),
-  );
+  });
 
-  route(
-    'DELETE',
-    '/users/:user/sessions',
-    { ...facts, summary: 'End all sessions of a user' },
-    (request) =>
+  route('DELETE /users/:user/sessions', {
+    ...facts,
+    summary: 'End all sessions of a user',
+    handle: (request) =>
       write(request, async (tx, scope) =>
         endSessionsOf(tx, await userOf(tx, scope, request.params)),
       ),
-  );
+  });
 }

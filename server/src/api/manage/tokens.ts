@@ -45,32 +45,27 @@ function presentToken(token: ApiToken) {
   return { ...shown, read_only: read_only === 1 };
 }
 
-export function tokenRoutes({ ctx, audience, route, write }: Mount): void {
-  const noun = 'tokens';
+export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  const route = routesOf('tokens');
   const may = ['admin'] as const;
   const viewable = ctx.config.api_tokens === 'viewable';
   const find = ({ account_id }: Scope, { id }: { id: string }) =>
     requireApiToken(ctx.db, account_id, idOf(id));
 
-  route(
-    'GET',
-    '/tokens',
-    { noun, may, summary: 'The API tokens of the account', answer: Type.Array(Token) },
-    async ({ scope }) => (await listApiTokens(ctx.db, scope.account_id)).map(presentToken),
-  );
+  route('GET /tokens', {
+    may,
+    summary: 'The API tokens of the account',
+    answer: Type.Array(Token),
+    handle: async ({ scope }) => (await listApiTokens(ctx.db, scope.account_id)).map(presentToken),
+  });
 
-  route(
-    'POST',
-    '/tokens',
-    {
-      noun,
-      may,
-      summary: 'Create an API token',
-      body: NewToken,
-      created: CreatedToken,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /tokens', {
+    may,
+    summary: 'Create an API token',
+    body: NewToken,
+    created: CreatedToken,
+    errors: [409],
+    handle: async (request) => {
       const { token, text } = await write(request, async (tx, { account_id }) => {
         if (request.body.expiry !== undefined) checkExpiry(request.body.expiry, tx.now);
         const account = await requireAccount(tx, account_id);
@@ -79,36 +74,32 @@ export function tokenRoutes({ ctx, audience, route, write }: Mount): void {
       const value = { ...presentToken(token), api_token: text };
       return created(`${request.scope.path}/tokens/${token.id}`, value);
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/tokens/:id',
-    { noun, may, find, summary: 'Revoke an API token', params: TokenPath },
-    (request) =>
+  route('DELETE /tokens/:id', {
+    may,
+    find,
+    summary: 'Revoke an API token',
+    params: TokenPath,
+    handle: (request) =>
       write(request, async (tx, { account_id }) =>
         removeApiToken(tx, await requireAccount(tx, account_id), idOf(request.params.id)),
       ),
-  );
+  });
 
   const { confirmPassword } = audience;
-  route(
-    'POST',
-    '/tokens/:id/view',
-    {
-      noun,
-      may,
-      find,
-      summary: 'View the text of an API token',
-      description: confirmPassword
-        ? 'Asks for your password anew; the audit log keeps who looked.'
-        : 'The audit log keeps who looked. 409 where tokens are shown only once.',
-      params: TokenPath,
-      ...(confirmPassword ? { body: Confirmation } : {}),
-      answer: ViewedToken,
-      errors: confirmPassword ? [409, 429] : [409],
-    },
-    async (request) => {
+  route('POST /tokens/:id/view', {
+    may,
+    find,
+    summary: 'View the text of an API token',
+    description: confirmPassword
+      ? 'Asks for your password anew; the audit log keeps who looked.'
+      : 'The audit log keeps who looked. 409 where tokens are shown only once.',
+    params: TokenPath,
+    ...(confirmPassword ? { body: Confirmation } : {}),
+    answer: ViewedToken,
+    errors: confirmPassword ? [409, 429] : [409],
+    handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const api_token = await write(request, async (tx, { account_id }) =>
         viewApiToken(
@@ -120,5 +111,5 @@ export function tokenRoutes({ ctx, audience, route, write }: Mount): void {
       );
       return { api_token };
     },
-  );
+  });
 }

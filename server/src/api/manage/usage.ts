@@ -46,22 +46,18 @@ const ReportQuery = Strict({
 });
 type ReportQuery = Static<typeof ReportQuery>;
 
-export function usageRoutes({ ctx, route }: Mount): void {
-  route(
-    'GET',
-    '/usage',
-    {
-      noun: 'usage',
-      may: ['admin', 'billing'],
-      summary: 'Usage by hour, day, server or user',
-      query: ReportQuery,
-      answer: Report,
-    },
-    async ({ scope, query }) => {
+export function usageRoutes({ ctx, routesOf }: Mount): void {
+  const route = routesOf('usage');
+  route('GET /usage', {
+    may: ['admin', 'billing'],
+    summary: 'Usage by hour, day, server or user',
+    query: ReportQuery,
+    answer: Report,
+    handle: async ({ scope, query }) => {
       const account = await requireAccount(ctx.db, scope.account_id);
       return usageReport(ctx.db, account, query, ctx.clock.now());
     },
-  );
+  });
 }
 
 /** The report of an account's usage, as it was asked for. Errors: 400 for a span that holds no time. */

@@ -69,8 +69,8 @@ const never: SignInFacts = {
   sessions: 0,
 };
 
-export function userRoutes({ ctx, audience, route, write }: Mount): void {
-  const noun = 'users';
+export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  const route = routesOf('users');
   const adminsAndSelf = ['admin', 'proxy'] as const;
   /** A person who is no admin hears the same of users that are there and of others. */
   const find = (scope: Scope, names: UserPath) => {
@@ -83,17 +83,12 @@ export function userRoutes({ ctx, audience, route, write }: Mount): void {
   };
   const presentOne = async (user: User, scope: Scope) => (await present([user], scope))[0];
 
-  route(
-    'GET',
-    '/users',
-    {
-      noun,
-      may: adminsAndSelf,
-      summary: 'The users of the account, inactive ones too',
-      description: 'For a person without the admin flag: oneself alone.',
-      answer: Type.Array(UserSigningIn),
-    },
-    async ({ scope }) => {
+  route('GET /users', {
+    may: adminsAndSelf,
+    summary: 'The users of the account, inactive ones too',
+    description: 'For a person without the admin flag: oneself alone.',
+    answer: Type.Array(UserSigningIn),
+    handle: async ({ scope }) => {
       const users = await listUsers(ctx.db, scope.account_id);
       const { only_user } = scope;
       return present(
@@ -101,62 +96,47 @@ export function userRoutes({ ctx, audience, route, write }: Mount): void {
         scope,
       );
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/users',
-    {
-      noun,
-      may: ['admin'],
-      summary: 'Add an active user',
-      body: NewUser,
-      created: UserSigningIn,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /users', {
+    may: ['admin'],
+    summary: 'Add an active user',
+    body: NewUser,
+    created: UserSigningIn,
+    errors: [409],
+    handle: async (request) => {
       const user = await write(request, async (tx, { account_id }) =>
         createUser(tx, await requireAccount(tx, account_id), request.body),
       );
       const location = `${request.scope.path}/users/${user.name}`;
       return created(location, await presentOne(user, request.scope));
     },
-  );
+  });
 
-  route(
-    'GET',
-    '/users/:user',
-    {
-      noun,
-      may: adminsAndSelf,
-      find,
-      summary: 'One user',
-      params: UserPath,
-      answer: UserSigningIn,
-    },
-    async ({ scope, params }) => presentOne(await userOf(ctx.db, scope, params), scope),
-  );
+  route('GET /users/:user', {
+    may: adminsAndSelf,
+    find,
+    summary: 'One user',
+    params: UserPath,
+    answer: UserSigningIn,
+    handle: async ({ scope, params }) => presentOne(await userOf(ctx.db, scope, params), scope),
+  });
 
-  route(
-    'PATCH',
-    '/users/:user',
-    {
-      noun,
-      may: ['admin'],
-      find: (scope, names) => {
-        requireAdmin(scope);
-        return userOf(ctx.db, scope, names);
-      },
-      summary: 'Change a user',
-      description: audience.keeps_an_admin
-        ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left.'
-        : 'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
-      params: UserPath,
-      body: UserChanges,
-      answer: UserSigningIn,
-      errors: audience.keeps_an_admin ? [409] : [],
+  route('PATCH /users/:user', {
+    may: ['admin'],
+    find: (scope, names) => {
+      requireAdmin(scope);
+      return userOf(ctx.db, scope, names);
     },
-    async (request) => {
+    summary: 'Change a user',
+    description: audience.keeps_an_admin
+      ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left.'
+      : 'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
+    params: UserPath,
+    body: UserChanges,
+    answer: UserSigningIn,
+    errors: audience.keeps_an_admin ? [409] : [],
+    handle: async (request) => {
       const { body, params, scope } = request;
       requireChange(body);
       const user = await write(request, async (tx, now) => {
@@ -166,26 +146,21 @@ export function userRoutes({ ctx, audience, route, write }: Mount): void {
       });
       return presentOne(user, scope);
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/users/:user/token_version',
-    {
-      noun,
-      may: adminsAndSelf,
-      find,
-      summary: 'Raise token_version: ends all proxy access tokens of the user',
-      description: 'For a person without the admin flag: of oneself alone.',
-      params: UserPath,
-      answer: UserSigningIn,
-    },
-    async (request) => {
+  route('POST /users/:user/token_version', {
+    may: adminsAndSelf,
+    find,
+    summary: 'Raise token_version: ends all proxy access tokens of the user',
+    description: 'For a person without the admin flag: of oneself alone.',
+    params: UserPath,
+    answer: UserSigningIn,
+    handle: async (request) => {
       const user = await write(request, async (tx, scope) => {
         requireSelf(scope, request.params.user, 'name');
         return raiseTokenVersion(tx, await userOf(tx, scope, request.params));
       });
       return presentOne(user, request.scope);
     },
-  );
+  });
 }

@@ -135,32 +135,24 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: accounts');
   const viewable = ctx.config.api_tokens === 'viewable';
 
-  route(
-    'GET',
-    '/admin/accounts',
-    {
-      summary: 'List accounts by name',
-      query: Strict(PageQuery),
-      answer: Type.Array(AccountRecord),
-    },
-    async ({ query }, reply) => {
+  route('GET /admin/accounts', {
+    summary: 'List accounts by name',
+    query: Strict(PageQuery),
+    answer: Type.Array(AccountRecord),
+    handle: async ({ query }, reply) => {
       const limit = limitIn(query.limit);
       const found = await pageOfAccounts(ctx.db, query.after ?? '', limit + 1);
       const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
       return presentAccounts(ctx.db, page, ctx.clock.now());
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/admin/accounts',
-    {
-      summary: 'Create an account with its first API token',
-      body: NewAccount,
-      created: CreatedAccount,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /admin/accounts', {
+    summary: 'Create an account with its first API token',
+    body: NewAccount,
+    created: CreatedAccount,
+    errors: [409],
+    handle: async (request) => {
       checkMoments(request.body);
       const value = await operatorWrite(ctx, request, async (tx) => {
         const { account, api_token } = await createAccount(tx, ctx.secrets, viewable, request.body);
@@ -168,32 +160,28 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
       });
       return created(`/admin/accounts/${request.body.name}`, value);
     },
-  );
+  });
 
-  route(
-    'GET',
-    '/admin/accounts/:account',
-    { summary: 'One account', params: AccountPath, answer: AccountRecord },
-    async ({ params }) => {
+  route('GET /admin/accounts/:account', {
+    summary: 'One account',
+    params: AccountPath,
+    answer: AccountRecord,
+    handle: async ({ params }) => {
       const account = await requireAccountNamed(ctx.db, params.account);
       return presentAccount(ctx.db, account, ctx.clock.now());
     },
-  );
+  });
 
-  route(
-    'PATCH',
-    '/admin/accounts/:account',
-    {
-      find: ({ account }) => requireAccountNamed(ctx.db, account),
-      summary: 'Change the contract of an account',
-      description:
-        'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
-      params: AccountPath,
-      body: AccountChanges,
-      answer: AccountRecord,
-      errors: [409],
-    },
-    async (request) => {
+  route('PATCH /admin/accounts/:account', {
+    find: ({ account }) => requireAccountNamed(ctx.db, account),
+    summary: 'Change the contract of an account',
+    description:
+      'Nodes apply it at once: over a lowered limit, suspended or ended, they refuse connections.',
+    params: AccountPath,
+    body: AccountChanges,
+    answer: AccountRecord,
+    errors: [409],
+    handle: async (request) => {
       requireChange(request.body);
       checkMoments(request.body);
       return operatorWrite(ctx, request, async (tx) => {
@@ -202,5 +190,5 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
         return presentAccount(tx, account, tx.now);
       });
     },
-  );
+  });
 }

@@ -53,10 +53,10 @@ export async function auditPage(
 }
 
 export function auditLogRoutes(app: FastifyInstance, ctx: Context): void {
-  operatorRoute(app, 'Operator: network')(
-    'GET',
-    '/admin/audit',
-    { summary: 'The audit log, newest first', query: AuditQuery, answer: Type.Array(AuditEntry) },
-    ({ query }, reply) => auditPage(ctx.db, reply, query),
-  );
+  operatorRoute(app, 'Operator: network')('GET /admin/audit', {
+    summary: 'The audit log, newest first',
+    query: AuditQuery,
+    answer: Type.Array(AuditEntry),
+    handle: ({ query }, reply) => auditPage(ctx.db, reply, query),
+  });
 }

@@ -17,15 +17,11 @@ const Claim = Strict({
 const ClaimQuery = Strict({ ip: Text('One IP address, in any spelling.', 64) });
 
 export function claimRoutes(app: FastifyInstance, ctx: Context): void {
-  operatorRoute(app, 'Operator: authlist and custom DNS')(
-    'GET',
-    '/admin/authlist',
-    {
-      summary: 'Who holds an address: one entry at most for each port scheme',
-      query: ClaimQuery,
-      answer: Type.Array(Claim),
-    },
-    async ({ query }) => {
+  operatorRoute(app, 'Operator: authlist and custom DNS')('GET /admin/authlist', {
+    summary: 'Who holds an address: one entry at most for each port scheme',
+    query: ClaimQuery,
+    answer: Type.Array(Claim),
+    handle: async ({ query }) => {
       const claims = await findClaims(ctx.db, query.ip, ctx.clock.now());
       return claims.map(({ ip, port_scheme, account, id, user, expiry }) => ({
         ip,
@@ -36,5 +32,5 @@ export function claimRoutes(app: FastifyInstance, ctx: Context): void {
         expiry,
       }));
     },
-  );
+  });
 }

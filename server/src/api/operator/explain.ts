@@ -62,19 +62,15 @@ function questionOf({ from, method = 'CONNECT', ...rest }: Static<typeof Connect
 }
 
 export function explainRoutes(app: FastifyInstance, ctx: Context): void {
-  operatorRoute(app, 'Operator: nodes')(
-    'POST',
-    '/admin/servers/:server/explain',
-    {
-      find: ({ server }) => requireServer(ctx.db, server),
-      summary: 'What a node of the server would do with a connection, and by which rule',
-      description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
-      params: ServerPath,
-      body: Connection,
-      answer: Verdict,
-      errors: [503],
-    },
-    async (request) => {
+  operatorRoute(app, 'Operator: nodes')('POST /admin/servers/:server/explain', {
+    find: ({ server }) => requireServer(ctx.db, server),
+    summary: 'What a node of the server would do with a connection, and by which rule',
+    description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
+    params: ServerPath,
+    body: Connection,
+    answer: Verdict,
+    errors: [503],
+    handle: async (request) => {
       const { server } = request.params;
       const question = questionOf(request.body);
       const id = await operatorWrite(ctx, request, async (tx) =>
@@ -89,5 +85,5 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
       }
       return { node: answered.node, ...answered.answer };
     },
-  );
+  });
 }

@@ -52,16 +52,12 @@ const Outcome = Strict({
 export function geoRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: geo-IP');
 
-  route(
-    'GET',
-    '/admin/geo',
-    {
-      summary: 'Where geo-IP providers see the exit IPs',
-      query: ListQuery,
-      answer: Type.Array(GeoStatus),
-      errors: [404],
-    },
-    async ({ query }, reply) => {
+  route('GET /admin/geo', {
+    summary: 'Where geo-IP providers see the exit IPs',
+    query: ListQuery,
+    answer: Type.Array(GeoStatus),
+    errors: [404],
+    handle: async ({ query }, reply) => {
       const { server, status, after = '' } = query;
       const limit = limitIn(query.limit);
       if (server !== undefined) await requireServer(ctx.db, server);
@@ -69,26 +65,22 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
       const found = await listGeoStatuses(ctx.db, { server, status }, { ip, provider }, limit + 1);
       return pageOf(reply, found, limit, (last) => ({ after: `${last.ip} ${last.provider}` }));
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/admin/geo/check',
-    {
-      summary: 'Look all exit IPs up now',
-      description:
-        'This happens by itself when a file or the inventory changes. A file that has changed is taken first.',
-      answer: Outcome,
-      errors: [409],
-    },
-    async () => {
+  route('POST /admin/geo/check', {
+    summary: 'Look all exit IPs up now',
+    description:
+      'This happens by itself when a file or the inventory changes. A file that has changed is taken first.',
+    answer: Outcome,
+    errors: [409],
+    handle: async () => {
       if (ctx.geoip.providers.length === 0) {
         throw conflict('There is no geo-IP database to look them up in; set EXITWARD_GEOIP.');
       }
       await ctx.geoip.refresh({ at_once: true });
       return checkGeo(ctx.db, ctx.geoip, ctx.clock.now());
     },
-  );
+  });
 
   app.get(
     '/admin/geofeed.csv',

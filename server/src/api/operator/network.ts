@@ -54,38 +54,32 @@ const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answer
 export function networkRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: network');
 
-  route(
-    'GET',
-    '/admin/status',
-    { summary: 'How the network and this server stand', answer: Status },
-    async () => {
+  route('GET /admin/status', {
+    summary: 'How the network and this server stand',
+    answer: Status,
+    handle: async () => {
       const status = await networkStatus(ctx.db, ctx.clock.now());
       return { ...status, geoip: ctx.geoip.files() };
     },
-  );
+  });
 
-  route(
-    'GET',
-    '/admin/maintenance',
-    { summary: 'Whether the service is down for maintenance', answer: Maintenance },
-    async () => ({ on: await isInMaintenance(ctx.db) }),
-  );
+  route('GET /admin/maintenance', {
+    summary: 'Whether the service is down for maintenance',
+    answer: Maintenance,
+    handle: async () => ({ on: await isInMaintenance(ctx.db) }),
+  });
 
-  route(
-    'PUT',
-    '/admin/maintenance',
-    {
-      summary: 'Turn maintenance on or off',
-      description: 'While it is on, every path under /v0 answers 503; nodes go on serving.',
-      body: Maintenance,
-      answer: Maintenance,
-    },
-    async (request) => {
+  route('PUT /admin/maintenance', {
+    summary: 'Turn maintenance on or off',
+    description: 'While it is on, every path under /v0 answers 503; nodes go on serving.',
+    body: Maintenance,
+    answer: Maintenance,
+    handle: async (request) => {
       const { on } = request.body;
       await operatorWrite(ctx, request, (tx) => setMaintenance(tx, on));
       return { on };
     },
-  );
+  });
 
   eventRoutes(app, ctx);
 }

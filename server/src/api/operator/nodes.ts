@@ -57,11 +57,10 @@ const InvitePath = Type.Object({ invite: Type.String({ description: 'Id of the i
 export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
 
-  route(
-    'GET',
-    '/admin/nodes',
-    { summary: 'List nodes with how far behind they are', answer: Type.Array(NodeRecord) },
-    async () => {
+  route('GET /admin/nodes', {
+    summary: 'List nodes with how far behind they are',
+    answer: Type.Array(NodeRecord),
+    handle: async () => {
       const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
       const records = nodes.map(async ({ server_id, hash: _, revoked_at: __, live, ...node }) => ({
         ...node,
@@ -70,48 +69,42 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       }));
       return Promise.all(records);
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/admin/nodes/:id',
-    { summary: 'Revoke a node: its token stops working and its stream closes', params: NodePath },
-    async (request) => {
+  route('DELETE /admin/nodes/:id', {
+    summary: 'Revoke a node: its token stops working and its stream closes',
+    params: NodePath,
+    handle: async (request) => {
       const id = idOf(request.params.id);
       if (id === undefined) throw notFound(`There is no node ${request.params.id}.`);
       await operatorWrite(ctx, request, (tx) => revokeNode(tx, id));
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/admin/invites',
-    {
-      summary: 'Invite a node: a code with which one machine may join, once',
-      body: NewInvite,
-      created: Invite,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /admin/invites', {
+    summary: 'Invite a node: a code with which one machine may join, once',
+    body: NewInvite,
+    created: Invite,
+    errors: [409],
+    handle: async (request) => {
       const { server, lifetime_seconds } = request.body;
       const invite = await operatorWrite(ctx, request, async (tx) =>
         createInvite(tx, ctx.secrets, await requireServerOfBody(tx, server), lifetime_seconds),
       );
       return created('/admin/nodes', invite);
     },
-  );
+  });
 
-  route(
-    'GET',
-    '/admin/invites',
-    { summary: 'List the invitations that can still be used', answer: Type.Array(OpenInvite) },
-    () => listInvites(ctx.db, ctx.clock.now()),
-  );
+  route('GET /admin/invites', {
+    summary: 'List the invitations that can still be used',
+    answer: Type.Array(OpenInvite),
+    handle: () => listInvites(ctx.db, ctx.clock.now()),
+  });
 
-  route(
-    'DELETE',
-    '/admin/invites/:invite',
-    { summary: 'Take an invitation back', params: InvitePath },
-    (request) => operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite)),
-  );
+  route('DELETE /admin/invites/:invite', {
+    summary: 'Take an invitation back',
+    params: InvitePath,
+    handle: (request) =>
+      operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite)),
+  });
 }

@@ -33,35 +33,31 @@ const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the operat
 export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: operator tokens');
 
-  route(
-    'GET',
-    '/admin/tokens',
-    { summary: 'List operator tokens', answer: Type.Array(Token) },
-    async () => (await listOperatorTokens(ctx.db)).map(withoutHash),
-  );
+  route('GET /admin/tokens', {
+    summary: 'List operator tokens',
+    answer: Type.Array(Token),
+    handle: async () => (await listOperatorTokens(ctx.db)).map(withoutHash),
+  });
 
-  route(
-    'POST',
-    '/admin/tokens',
-    { summary: 'Create an operator token', body: NewToken, created: CreatedToken, errors: [409] },
-    async (request) => {
+  route('POST /admin/tokens', {
+    summary: 'Create an operator token',
+    body: NewToken,
+    created: CreatedToken,
+    errors: [409],
+    handle: async (request) => {
       const { token, text } = await operatorWrite(ctx, request, (tx) =>
         createOperatorToken(tx, ctx.secrets, request.body.name),
       );
       return created(`/admin/tokens/${token.id}`, { ...withoutHash(token), admin_token: text });
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/admin/tokens/:id',
-    {
-      summary: 'Revoke an operator token',
-      description: 'The last one cannot be revoked.',
-      params: TokenPath,
-      errors: [409],
-    },
-    (request) =>
+  route('DELETE /admin/tokens/:id', {
+    summary: 'Revoke an operator token',
+    description: 'The last one cannot be revoked.',
+    params: TokenPath,
+    errors: [409],
+    handle: (request) =>
       operatorWrite(ctx, request, (tx) => removeOperatorToken(tx, idOf(request.params.id))),
-  );
+  });
 }

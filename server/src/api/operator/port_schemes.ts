@@ -35,20 +35,20 @@ function presentScheme({ name, bases }: PortScheme) {
 export function portSchemeRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: port schemes');
 
-  route(
-    'GET',
-    '/admin/port_schemes',
-    { summary: 'List port schemes', answer: Type.Array(Scheme) },
-    async () => (await listPortSchemes(ctx.db)).map(presentScheme),
-  );
+  route('GET /admin/port_schemes', {
+    summary: 'List port schemes',
+    answer: Type.Array(Scheme),
+    handle: async () => (await listPortSchemes(ctx.db)).map(presentScheme),
+  });
 
-  route(
-    'POST',
-    '/admin/port_schemes',
-    { summary: 'Create a port scheme', body: Scheme, created: Scheme, errors: [409] },
-    async (request) => {
+  route('POST /admin/port_schemes', {
+    summary: 'Create a port scheme',
+    body: Scheme,
+    created: Scheme,
+    errors: [409],
+    handle: async (request) => {
       const scheme = await operatorWrite(ctx, request, (tx) => createPortScheme(tx, request.body));
       return created('/admin/port_schemes', presentScheme(scheme));
     },
-  );
+  });
 }

@@ -159,11 +159,10 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: servers');
   const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
 
-  route(
-    'GET',
-    '/admin/servers',
-    { summary: 'List the servers of the network', answer: Type.Array(ListedServer) },
-    async () => {
+  route('GET /admin/servers', {
+    summary: 'List the servers of the network',
+    answer: Type.Array(ListedServer),
+    handle: async () => {
       const [servers, schemes, standing] = await Promise.all([
         listServers(ctx.db),
         listServerPortSchemes(ctx.db),
@@ -175,50 +174,38 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
         return presentServer(server, names, ip_count, standing(server.id));
       });
     },
-  );
+  });
 
-  route(
-    'POST',
-    '/admin/servers',
-    {
-      summary: 'Add a server to the network',
-      body: NewServerBody,
-      created: OneServer,
-      errors: [409],
-    },
-    async (request) => {
+  route('POST /admin/servers', {
+    summary: 'Add a server to the network',
+    body: NewServerBody,
+    created: OneServer,
+    errors: [409],
+    handle: async (request) => {
       const body = canonical(request.body);
       const server = await operatorWrite(ctx, request, async (tx) =>
         presentWhole(ctx, tx, await createServer(tx, body), tx.now),
       );
       return created(`/admin/servers/${server.name}`, server);
     },
-  );
+  });
 
-  route(
-    'GET',
-    '/admin/servers/:server',
-    {
-      summary: 'One server with its exit IPs, their health and geo-IP status',
-      params: ServerPath,
-      answer: OneServer,
-    },
-    async ({ params }) =>
+  route('GET /admin/servers/:server', {
+    summary: 'One server with its exit IPs, their health and geo-IP status',
+    params: ServerPath,
+    answer: OneServer,
+    handle: async ({ params }) =>
       presentWhole(ctx, ctx.db, await requireServer(ctx.db, params.server), ctx.clock.now()),
-  );
+  });
 
-  route(
-    'PATCH',
-    '/admin/servers/:server',
-    {
-      find,
-      summary: 'Change what is known of a server',
-      params: ServerPath,
-      body: ServerChangesBody,
-      answer: OneServer,
-      errors: [409],
-    },
-    async (request) => {
+  route('PATCH /admin/servers/:server', {
+    find,
+    summary: 'Change what is known of a server',
+    params: ServerPath,
+    body: ServerChangesBody,
+    answer: OneServer,
+    errors: [409],
+    handle: async (request) => {
       requireChange(request.body);
       const body = canonical(request.body);
       return operatorWrite(ctx, request, async (tx) => {
@@ -226,22 +213,18 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
         return presentWhole(ctx, tx, await changeServer(tx, before, body), tx.now);
       });
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/admin/servers/:server',
-    {
-      summary: 'Take a server out of the network, with its exit IPs and nodes',
-      description: 'It must not be on a contract.',
-      params: ServerPath,
-      errors: [409],
-    },
-    (request) =>
+  route('DELETE /admin/servers/:server', {
+    summary: 'Take a server out of the network, with its exit IPs and nodes',
+    description: 'It must not be on a contract.',
+    params: ServerPath,
+    errors: [409],
+    handle: (request) =>
       operatorWrite(ctx, request, async (tx) =>
         removeServer(tx, await requireServer(tx, request.params.server)),
       ),
-  );
+  });
   exitRoutes(app, ctx);
 }
 
@@ -250,19 +233,15 @@ function exitRoutes(app: FastifyInstance, ctx: Context): void {
   const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
   const ipIn = (path: ExitPath) => parseAddress('ip', path.ip, { addresses: 'any' });
 
-  route(
-    'PUT',
-    '/admin/servers/:server/exits/:ip',
-    {
-      find,
-      summary: 'Add an exit IP to a server, or move it to another port base',
-      params: ExitPath,
-      body: ExitBody,
-      answer: OneServer,
-      created: OneServer,
-      errors: [409],
-    },
-    async (request) => {
+  route('PUT /admin/servers/:server/exits/:ip', {
+    find,
+    summary: 'Add an exit IP to a server, or move it to another port base',
+    params: ExitPath,
+    body: ExitBody,
+    answer: OneServer,
+    created: OneServer,
+    errors: [409],
+    handle: async (request) => {
       const exit = { ip: ipIn(request.params), port_base: request.body.port_base };
       const { added, value } = await operatorWrite(ctx, request, async (tx) => {
         const server = await requireServer(tx, request.params.server);
@@ -271,17 +250,16 @@ function exitRoutes(app: FastifyInstance, ctx: Context): void {
       });
       return added ? created(`/admin/servers/${value.name}/exits/${exit.ip}`, value) : value;
     },
-  );
+  });
 
-  route(
-    'DELETE',
-    '/admin/servers/:server/exits/:ip',
-    { summary: 'Remove an exit IP from a server', params: ExitPath },
-    async (request) => {
+  route('DELETE /admin/servers/:server/exits/:ip', {
+    summary: 'Remove an exit IP from a server',
+    params: ExitPath,
+    handle: async (request) => {
       const ip = ipIn(request.params);
       await operatorWrite(ctx, request, async (tx) =>
         removeExitIp(tx, await requireServer(tx, request.params.server), ip),
       );
     },
-  );
+  });
 }

@@ -20,15 +20,11 @@ const AccountUsage = Strict({
 });
 
 export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
-  operatorRoute(app, 'Operator: usage')(
-    'GET',
-    '/admin/usage',
-    {
-      summary: 'Usage of all accounts in their running billing periods',
-      query: Strict(PageQuery),
-      answer: Type.Array(AccountUsage),
-    },
-    async ({ query }, reply) => {
+  operatorRoute(app, 'Operator: usage')('GET /admin/usage', {
+    summary: 'Usage of all accounts in their running billing periods',
+    query: Strict(PageQuery),
+    answer: Type.Array(AccountUsage),
+    handle: async ({ query }, reply) => {
       const limit = limitIn(query.limit);
       const found = await pageOfAccounts(ctx.db, query.after ?? '', limit + 1);
       const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
@@ -46,5 +42,5 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
       });
       return Promise.all(rows);
     },
-  );
+  });
 }
