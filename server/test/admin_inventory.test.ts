@@ -119,7 +119,7 @@ eachDatabase((database) => {
       'changes',
       'audit',
       'network',
-      'stamps',
+      'versions',
     ];
     return Promise.all(tables.map((table) => db.all(`select * from ${table} order by 1, 2`)));
   }
