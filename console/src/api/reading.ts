@@ -45,7 +45,7 @@ export type AccountOperation = {
   [K in Operation]: K extends `console_${infer Name}` ? Name : never;
 }[Operation];
 export type AccountGiven<N extends AccountOperation> = Operations[`console_${N}`]['given'];
-export type AccountAnswer<N extends AccountOperation> = Operations[`console_${N}`]['answer'];
+export type AccountAnswer<N extends AccountOperation> = Operations[`console_${N}`]['response'];
 
 interface ReadOptions {
   /** False: not now. */
