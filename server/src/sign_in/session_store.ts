@@ -30,7 +30,8 @@ export interface PersonRow {
 const person = `select s.account_id, a.name as account_name, s.user_id, u.name as user_name, u.admin,
     u.billing, u.proxy, s.id as session_id, s.seen_at, a.suspended, a.expiry as contract_expiry
   from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
-  join accounts a on a.id = s.account_id`;
+  join accounts a on a.id = s.account_id
+  where u.active = 1 and s.expiry > $1 and s.seen_at > $2`;
 
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
 export function sessionByHash(
@@ -39,10 +40,7 @@ export function sessionByHash(
   now: number,
   used_after: number,
 ): Promise<PersonRow | undefined> {
-  return db.one(
-    `${person} where s.hash = $1 and u.active = 1 and s.expiry > $2 and s.seen_at > $3`,
-    [hash, now, used_after],
-  );
+  return db.one(`${person} and s.hash = $3`, [now, used_after, hash]);
 }
 
 /** The same by ids. */
@@ -53,10 +51,7 @@ export function sessionById(
   now: number,
   used_after: number,
 ): Promise<PersonRow | undefined> {
-  return db.one(
-    `${person} where s.account_id = $1 and s.id = $2 and u.active = 1 and s.expiry > $3 and s.seen_at > $4`,
-    [account_id, id, now, used_after],
-  );
+  return db.one(`${person} and s.account_id = $3 and s.id = $4`, [now, used_after, account_id, id]);
 }
 
 /** One session of a person, with facts of its user. */
