@@ -317,6 +317,7 @@ eachDatabase((database) => {
       expect(await statuses(off, acme)).toEqual(before);
       expect((await off.operator.post('/geo/check', undefined)).body).toMatchObject({
         message: 'There is no geo-IP database to look them up in; set EXITWARD_GEOIP.',
+        code: 'conflict',
       });
       await off.stop();
 

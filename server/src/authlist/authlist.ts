@@ -1,4 +1,8 @@
 // The IP authlist: a connection from a listed address needs no password and counts as the named user.
+//
+// An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the account's
+// port scheme: one entry at most in the whole network, whichever account it is of. Verbs: list, require,
+// create, change, remove, remove all, restore (undoes a "remove all"), find claims; sweep takes expired ones off.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';

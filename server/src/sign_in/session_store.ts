@@ -31,9 +31,8 @@ export interface PersonRow {
 const person = `select s.account_id, a.name as account_name, s.user_id, u.name as user_name, u.admin,
     u.billing, u.proxy, s.id as session_id, s.seen_at, a.suspended, a.expiry as contract_expiry
   from sessions s join users u on u.account_id = s.account_id and u.id = s.user_id
-  join accounts a on a.id = s.account_id`;
-
-const holds = 'u.active = 1 and s.expiry > $1 and s.seen_at > $2';
+  join accounts a on a.id = s.account_id
+  where u.active = 1 and s.expiry > $1 and s.seen_at > $2`;
 
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
 export function sessionByHash(
@@ -42,7 +41,7 @@ export function sessionByHash(
   now: number,
   used_after: number,
 ): Promise<PersonRow | undefined> {
-  return db.one(`${person} where ${holds} and s.hash = $3`, [now, used_after, hash]);
+  return db.one(`${person} and s.hash = $3`, [now, used_after, hash]);
 }
 
 /** The same by ids. */
@@ -53,8 +52,7 @@ export function sessionById(
   now: number,
   used_after: number,
 ): Promise<PersonRow | undefined> {
-  const values = [now, used_after, account_id, id];
-  return db.one(`${person} where ${holds} and s.account_id = $3 and s.id = $4`, values);
+  return db.one(`${person} and s.account_id = $3 and s.id = $4`, [now, used_after, account_id, id]);
 }
 
 /** One session of a person, with facts of its user. */

@@ -1,4 +1,8 @@
 // Signing in: people of an account with a browser, by password and second factor, by invitation, or by a link.
+//
+// A sign-in is a user's password hash and second factor; each success begins a session. Verbs here: sign in,
+// enter by link, accept an invitation, revoke sessions, reset a sign-in; those of a signed-in person are in
+// own_sign_in.ts, those of one session in sessions.ts. This file is the module's door: it exports them all.
 import { audit } from '../audit.ts';
 import { bumpVersion } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';

@@ -1,4 +1,8 @@
 // Users of a contract: their flags, their token_version, and the proxy access tokens made for them.
+//
+// A user is { id, name, display_name, active, proxy, billing, admin, token_version }, and is never deleted, only
+// made inactive. Verbs: list, find, require, create, change, raise token_version (ends all proxy tokens of
+// before), create proxy token.
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { nextId, recordChange } from '../changes.ts';
