@@ -1269,6 +1269,7 @@ export type ErrorCode =
   | 'token_read_only'
   | 'other_variant'
   | 'rate_limited'
+  | 'too_many_streams'
   | 'maintenance'
   | 'idempotency_mismatch';
 

@@ -4,7 +4,7 @@ import { operatorToken } from './operator_token.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
-export type Answer<K extends Operation> = Operations[K]['response'];
+export type ResponseOf<K extends Operation> = Operations[K]['response'];
 
 /** The body of an error response. */
 interface ErrorBody {
@@ -88,7 +88,7 @@ export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
   { signal, token, base = '/console' }: CallOptions = {},
-): Promise<Answer<K>> {
+): Promise<ResponseOf<K>> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
@@ -118,7 +118,7 @@ export async function call<K extends Operation>(
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
-  if (response.ok) return value as Answer<K>;
+  if (response.ok) return value as ResponseOf<K>;
   const { status, statusText, headers } = response;
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
