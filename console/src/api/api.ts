@@ -1,16 +1,19 @@
 // Requests to the server that this page came from, typed by its API document.
-import { type Operations, operations } from '../openapi.ts';
+import { type ErrorCode, type Operations, operations } from '../openapi.ts';
 import { operatorToken } from './operator_token.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
 export type ResponseOf<K extends Operation> = Operations[K]['response'];
 
+/** One of the server's, or of a request without a response; empty where a proxy on the way has answered. */
+type Code = ErrorCode | 'timeout' | 'unreachable' | '';
+
 /** The body of an error response. */
 interface ErrorBody {
   message: string;
   /** The program decides by it; the message is for people. */
-  code: string;
+  code: Code;
   /** The field of the request at fault; the message begins with it. */
   field?: string | undefined;
 }
@@ -27,7 +30,7 @@ interface FailedRequest {
 /** An error response, or the server was not reached (status 0). `sentences.ts` says it to people. */
 export class ApiError extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: Code;
   readonly field: string | undefined;
   /** Seconds after which another try makes sense, where the server said so. */
   readonly retry_after: number | undefined;
