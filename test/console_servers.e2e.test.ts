@@ -1,5 +1,5 @@
 // The console's overview, servers and usage: what they say is what the interface says, and what they offer works.
-import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
@@ -179,7 +179,7 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
       await visit.button(`Download CSV ${name}`).click();
       const file = await downloaded;
       expect(file.suggestedFilename()).toMatch(/^usage-acme-\d{4}-\d\d-\d\d-.*\.csv$/);
-      const [header, ...rows] = readFileSync(await file.path(), 'utf8')
+      const [header, ...rows] = (await text(await file.createReadStream()))
         .trimEnd()
         .split('\r\n')
         .map((line) => line.split(','));

@@ -493,7 +493,7 @@ const rules: Rule[] = [
         .flatMap((file) =>
           findLines(
             { ...file, text: withoutComments(file.text) },
-            /\bmessage\)?\s*[!=]==?\s*['"`]|\bmessage\)?\??\.(startsWith|endsWith|includes|indexOf|match|matchAll|search)\(|\/[a-z]*\.(test|exec)\((?:[^()]|\([^()]*\))*\bmessage\b/,
+            /(?<!typeof )\bmessage\)?\s*[!=]==?\s*['"`]|\bmessage\)?\??\.(startsWith|endsWith|includes|indexOf|match|matchAll|search)\(|\/[a-z]*\.(test|exec)\((?:[^()]|\([^()]*\))*\bmessage\b/,
             'compares a sentence; ask for the code',
           ),
         ),

@@ -15,7 +15,7 @@ import { Users } from './users.ts';
  * Every call takes a `signal`, `timeoutSeconds` and `retries` last, and fails with an ExitwardError.
  * Failures that may pass are tried again, after random, growing pauses, or when the server says:
  * reading and removing always, creating with an `Idempotency-Key`, changing only when the server
- * cannot have acted on it. Errors of the constructor: TypeError, naming the option.
+ * cannot have acted on it. Errors of the constructor: OptionError.
  *
  * @example
  * ```ts

@@ -85,6 +85,21 @@ export class ConflictError extends ExitwardError {
   override readonly name = 'ConflictError';
 }
 
+/** An option of the client, or of one call, that cannot be used. */
+export class OptionError extends TypeError {
+  override readonly name = 'OptionError';
+  /** The name of the option. */
+  readonly option: string;
+  /** The fault, without the name. */
+  readonly fault: string;
+
+  constructor(option: string, fault: string) {
+    super(`${option}: ${fault}`);
+    this.option = option;
+    this.fault = fault;
+  }
+}
+
 /** 412: `ifMatch` does not hold, the record has changed since. */
 export class PreconditionFailedError extends ExitwardError {
   override readonly name = 'PreconditionFailedError';

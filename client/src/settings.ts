@@ -1,4 +1,5 @@
 // The options of a client, checked.
+import { OptionError } from './errors.ts';
 
 export interface ExitwardOptions {
   /** Where the service is, such as `https://api.example.com`; `/v0` is added. */
@@ -36,12 +37,12 @@ export interface Settings {
   fetch: typeof globalThis.fetch;
 }
 
-/** Errors: TypeError, naming the option. */
+/** Errors: OptionError. */
 export function readSettings(options: ExitwardOptions): Settings {
   const { variant = 'current', timeoutSeconds = 30, retries = 3 } = options;
   const { longestPauseSeconds = 30, idempotencyKeys = true } = options;
   if (variant !== 'current' && variant !== 'earlier') {
-    throw new TypeError(`variant: expected current or earlier, got ${JSON.stringify(variant)}`);
+    throw new OptionError('variant', `expected current or earlier, got ${JSON.stringify(variant)}`);
   }
   requireSpan('timeoutSeconds', timeoutSeconds);
   requireSpan('longestPauseSeconds', longestPauseSeconds);
@@ -59,34 +60,36 @@ export function readSettings(options: ExitwardOptions): Settings {
   };
 }
 
-/** Errors: TypeError for what a timer would take for "at once". */
+/** Errors: OptionError for what a timer would take for "at once". */
 export function requireSpan(name: string, seconds: number): void {
   if (!(seconds >= 0 && seconds <= 86_400)) {
-    throw new TypeError(`${name}: expected seconds, 86400 at most, got ${seconds}`);
+    throw new OptionError(name, `expected seconds, 86400 at most, got ${seconds}`);
   }
 }
 
 export function requireRetries(retries: number): void {
   if (!Number.isInteger(retries) || retries < 0) {
-    throw new TypeError(`retries: expected how often, 0 for never, got ${retries}`);
+    throw new OptionError('retries', `expected how often, 0 for never, got ${retries}`);
   }
 }
 
 function readBaseUrl(baseUrl: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError(
-      `baseUrl: expected a URL such as https://api.example.com, got ${JSON.stringify(baseUrl)}`,
+    throw new OptionError(
+      'baseUrl',
+      `expected a URL such as https://api.example.com, got ${JSON.stringify(baseUrl)}`,
     );
   }
   if (url.username || url.password || url.search || url.hash) {
     // Not shown: it may hold a password.
-    throw new TypeError('baseUrl: expected no user, password, query or fragment');
+    throw new OptionError('baseUrl', 'expected no user, password, query or fragment');
   }
   const path = url.pathname.replace(/\/+$/, '');
   if (path.endsWith('/v0')) {
-    throw new TypeError(
-      `baseUrl: expected it without /v0, which is added, got ${JSON.stringify(baseUrl)}`,
+    throw new OptionError(
+      'baseUrl',
+      `expected it without /v0, which is added, got ${JSON.stringify(baseUrl)}`,
     );
   }
   return url.origin + path;
@@ -96,7 +99,10 @@ function readBaseUrl(baseUrl: string): string {
 function basic(token: string, variant: Settings['variant']): string {
   // A colon would end the username, and so the token of the earlier variant.
   if (typeof token !== 'string' || !/^[!-9;-~]+$/.test(token)) {
-    throw new TypeError('token: expected an API token, visible ASCII characters without a colon');
+    throw new OptionError(
+      'token',
+      'expected an API token, visible ASCII characters without a colon',
+    );
   }
   return `Basic ${btoa(variant === 'current' ? `:${token}` : `${token}:`)}`;
 }

@@ -10,7 +10,11 @@ const { explainListed } = await import('../src/authlist/listed_elsewhere.ts');
 
 const ip = '198.51.100.7';
 const said = `${ip} is already on the authlist.`;
-const taken = new ApiError(409, { message: `ip: ${said}`, code: 'address_taken', field: 'ip' });
+const taken = new ApiError(409, {
+  message: `ip: ${said}`,
+  code: 'address_taken' as const,
+  field: 'ip',
+});
 const wayOn = 'Ask an admin, or use a token.';
 
 describe('an address that is listed already', () => {
@@ -28,7 +32,7 @@ describe('an address that is listed already', () => {
   });
 
   test('any other error stays as it is', () => {
-    const body = { message: 'ip: "x" is no address.', code: 'invalid_field', field: 'ip' };
+    const body = { message: 'ip: "x" is no address.', code: 'invalid_field' as const, field: 'ip' };
     const other = new ApiError(400, body);
     expect(explainListed(other, ip, [], false)).toEqual({
       sentence: '"x" is no address.',

@@ -8,20 +8,23 @@ afterAll(() => vi.unstubAllGlobals());
 const { ApiError, call } = await import('../src/api/api.ts');
 const { explain } = await import('../src/api/sentences.ts');
 
-interface Body {
-  message: string;
-  code: string;
-  field?: string;
-}
+type Body = ConstructorParameters<typeof ApiError>[1];
 const explained = (status: number, body: Body, headers: Record<string, string> = {}) =>
   explain(new ApiError(status, body, { headers: new Headers(headers) }));
 
 test('what the server says of a field goes beside that field, as a sentence', () => {
-  const body = { message: 'password: is not right.', code: 'wrong_password', field: 'password' };
+  const body = {
+    message: 'password: is not right.',
+    code: 'wrong_password' as const,
+    field: 'password',
+  };
   expect(explained(403, body)).toEqual({ field: 'password', sentence: 'This is not right.' });
-  const used = { message: 'code: was used already', code: 'wrong_code', field: 'code' };
+  const used = { message: 'code: was used already', code: 'wrong_code' as const, field: 'code' };
   expect(explained(401, used)).toEqual({ field: 'code', sentence: 'This was used already.' });
-  const short = { message: 'password: expected 12 to 200 characters.', code: 'invalid_field' };
+  const short = {
+    message: 'password: expected 12 to 200 characters.',
+    code: 'invalid_field' as const,
+  };
   expect(explained(400, { ...short, field: 'password' })).toEqual({
     field: 'password',
     sentence: 'Expected 12 to 200 characters.',
@@ -30,7 +33,7 @@ test('what the server says of a field goes beside that field, as a sentence', ()
 
 test('a field is the one that the server names, whatever the sentence looks like', () => {
   const message = 'note: this names no field';
-  expect(explained(409, { message, code: 'conflict' })).toEqual({
+  expect(explained(409, { message, code: 'conflict' as const })).toEqual({
     field: undefined,
     sentence: 'Note: this names no field.',
   });
@@ -38,14 +41,17 @@ test('a field is the one that the server names, whatever the sentence looks like
 
 test('a sign-in that is not right names no field', () => {
   const message = 'account, user or password is not right.';
-  expect(explained(401, { message, code: 'wrong_password' })).toEqual({
+  expect(explained(401, { message, code: 'wrong_password' as const })).toEqual({
     field: undefined,
     sentence: 'Account, user or password is not right.',
   });
 });
 
 test('who must wait is told once for how long', () => {
-  const body = { message: 'Too many attempts; try again in 30 seconds.', code: 'throttled' };
+  const body = {
+    message: 'Too many attempts; try again in 30 seconds.',
+    code: 'throttled' as const,
+  };
   expect(explained(429, body, { 'retry-after': '30' }).sentence).toBe(
     'Too many attempts. Try again in 30 seconds.',
   );
@@ -55,13 +61,13 @@ test('who must wait is told once for how long', () => {
 });
 
 test('a fault of the server names the request in its log', () => {
-  const body = { message: 'Internal error', code: 'internal_error' };
+  const body = { message: 'Internal error', code: 'internal_error' as const };
   const { sentence } = explained(500, body, { 'x-request-id': 'r42' });
   expect(sentence).toContain('r42');
   expect(sentence).not.toContain('Internal error');
 });
 
-const unanswered = (code: string, isOfRead: boolean) =>
+const unanswered = (code: 'timeout' | 'unreachable', isOfRead: boolean) =>
   explain(new ApiError(0, { message: code, code }, { isOfRead })).sentence;
 
 test('what cannot be read is read again by itself, and that is said', () => {

@@ -17,7 +17,7 @@ afterAll(() => vi.unstubAllGlobals());
 
 /** The response to a request after the session, or the operator token, has ended. */
 const signedOut = (isOfOperator: boolean) => {
-  const code = isOfOperator ? 'unauthorized' : 'session_ended';
+  const code = isOfOperator ? ('unauthorized' as const) : ('session_ended' as const);
   handleAuthError(new ApiError(401, { message: 'Sign in first.', code }, { isOfOperator }));
 };
 
@@ -72,7 +72,7 @@ test('session and operator token end each for itself', () => {
 
 test('a wrong password or code is a 401, too, and ends no session', () => {
   setSession(alice);
-  const wrong = { message: 'code: is not right.', code: 'wrong_code', field: 'code' };
+  const wrong = { message: 'code: is not right.', code: 'wrong_code' as const, field: 'code' };
   handleAuthError(new ApiError(401, wrong));
   expect([session.value, sessionEnded.value]).toEqual([alice, false]);
 });

@@ -1,6 +1,7 @@
 // The account of a command: service, variant and token, from options, the environment and the stored login.
 import { readFileSync } from 'node:fs';
 import { Exitward } from '../client.ts';
+import { OptionError } from '../errors.ts';
 import { type everywhere, Failure, type OptionValues, UsageFault } from './command.ts';
 
 import { askToken } from './question.ts';
@@ -121,7 +122,7 @@ function requireSafe({ value, source }: Setting, isInsecure: boolean): void {
 
 /** The library names its own options; a person knows where the value came from. */
 function named(error: unknown, sources: Record<string, string>): unknown {
-  if (!(error instanceof TypeError)) return error;
-  const [, name = '', complaint = ''] = /^(\w+): (.*)$/s.exec(error.message) ?? [];
-  return sources[name] ? new UsageFault(`${sources[name]}: ${complaint}`) : error;
+  if (!(error instanceof OptionError)) return error;
+  const source = sources[error.option];
+  return source ? new UsageFault(`${source}: ${error.fault}`) : error;
 }

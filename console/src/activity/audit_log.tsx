@@ -1,7 +1,7 @@
 // The audit log, of an account or of the whole network: its records by kind, the newest first.
 import { useState } from 'preact/hooks';
 import type { Pages } from '../api/paging.ts';
-import type { AccountAnswer } from '../api/reading.ts';
+import type { AccountResponse } from '../api/reading.ts';
 import { count } from '../format.ts';
 import '../style/activity.css';
 import { Button, Card, Empty, Loaded, optionsOf, SelectField } from '../ui/ui.ts';
@@ -9,7 +9,7 @@ import { useLookBack } from './look_back.ts';
 import { OneRecord } from './record.tsx';
 import { kindOf } from './sentences.ts';
 
-export type AuditRecord = AccountAnswer<'list_audit'>[number];
+export type AuditRecord = AccountResponse<'list_audit'>[number];
 
 interface AuditLogProps<T extends AuditRecord> {
   pages: Pages<T>;

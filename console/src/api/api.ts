@@ -1,16 +1,19 @@
 // Requests to the server that this page came from, typed by its API document.
-import { type Operations, operations } from '../openapi.ts';
+import { type ErrorCode, type Operations, operations } from '../openapi.ts';
 import { operatorToken } from './operator_token.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
-export type Answer<K extends Operation> = Operations[K]['response'];
+export type ResponseOf<K extends Operation> = Operations[K]['response'];
+
+/** One of the server's, or of a request without a response; empty where a proxy on the way has answered. */
+type Code = ErrorCode | 'timeout' | 'unreachable' | '';
 
 /** The body of an error response. */
 interface ErrorBody {
   message: string;
   /** The program decides by it; the message is for people. */
-  code: string;
+  code: Code;
   /** The field of the request at fault; the message begins with it. */
   field?: string | undefined;
 }
@@ -27,7 +30,7 @@ interface FailedRequest {
 /** An error response, or the server was not reached (status 0). `sentences.ts` says it to people. */
 export class ApiError extends Error {
   readonly status: number;
-  readonly code: string;
+  readonly code: Code;
   readonly field: string | undefined;
   /** Seconds after which another try makes sense, where the server said so. */
   readonly retry_after: number | undefined;
@@ -88,7 +91,7 @@ export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
   { signal, token, base = '/console' }: CallOptions = {},
-): Promise<Answer<K>> {
+): Promise<ResponseOf<K>> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
@@ -118,7 +121,7 @@ export async function call<K extends Operation>(
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
-  if (response.ok) return value as Answer<K>;
+  if (response.ok) return value as ResponseOf<K>;
   const { status, statusText, headers } = response;
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });

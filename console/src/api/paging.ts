@@ -1,12 +1,12 @@
 // Lists that the server gives in pages: the pages read so far, kept up to date together.
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
-import type { Answer, Given } from './api.ts';
+import type { Given, ResponseOf } from './api.ts';
 import { callAsShown } from './reading.ts';
 
 type Paged = 'admin_list_accounts' | 'admin_list_usage' | 'admin_list_audit' | 'console_list_audit';
 type Query<K extends Paged> = Given<K>['query'];
-type Row<K extends Paged> = Answer<K>[number];
+type Row<K extends Paged> = ResponseOf<K>[number];
 
 export interface Pages<T> {
   /** As `Loaded` takes them: the rows of all pages that were read. */
@@ -33,9 +33,9 @@ export function usePages<K extends Paged>(
   { query, after, limit = 200, all = false, base }: PagesGiven<K>,
 ): Pages<Row<K>> {
   const pages = useInfiniteQuery<
-    Answer<K>,
+    ResponseOf<K>,
     unknown,
-    InfiniteData<Answer<K>>,
+    InfiniteData<ResponseOf<K>>,
     readonly unknown[],
     Query<K>
   >({

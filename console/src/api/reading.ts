@@ -7,7 +7,7 @@ import {
   useQuery,
 } from '@tanstack/preact-query';
 import type { Operations } from '../openapi.ts';
-import { type Answer, ApiError, call, type Given, type Operation } from './api.ts';
+import { ApiError, call, type Given, type Operation, type ResponseOf } from './api.ts';
 import type { Scope } from './scope.ts';
 import { handleAuthError, type Session, session } from './session.ts';
 
@@ -45,7 +45,7 @@ export type AccountOperation = {
   [K in Operation]: K extends `console_${infer Name}` ? Name : never;
 }[Operation];
 export type AccountGiven<N extends AccountOperation> = Operations[`console_${N}`]['given'];
-export type AccountAnswer<N extends AccountOperation> = Operations[`console_${N}`]['response'];
+export type AccountResponse<N extends AccountOperation> = Operations[`console_${N}`]['response'];
 
 interface ReadOptions {
   /** False: not now. */
@@ -57,7 +57,7 @@ export const useRead = <K extends Operation>(
   operation: K,
   given: Given<K>,
   options: ReadOptions = {},
-) => useQueryOf<Answer<K>>(operation, given, '/console', options);
+) => useQueryOf<ResponseOf<K>>(operation, given, '/console', options);
 
 /** The same of an account's operation, in the scope of its people or of an operator. */
 export const useReadIn = <N extends AccountOperation>(
@@ -65,7 +65,7 @@ export const useReadIn = <N extends AccountOperation>(
   name: N,
   given: AccountGiven<N>,
   options: ReadOptions = {},
-) => useQueryOf<AccountAnswer<N>>(`console_${name}`, given, base, options);
+) => useQueryOf<AccountResponse<N>>(`console_${name}`, given, base, options);
 
 function useQueryOf<T>(
   operation: Operation,
@@ -91,7 +91,7 @@ export async function callAsShown<K extends Operation>(
   given: Given<K>,
   base?: string,
   signal?: AbortSignal,
-): Promise<Answer<K>> {
+): Promise<ResponseOf<K>> {
   try {
     return await call(operation, given, { signal, ...(base === undefined ? {} : { base }) });
   } catch (error) {
@@ -108,7 +108,7 @@ export async function change<K extends Operation>(
   operation: K,
   given: Given<K>,
   base?: string,
-): Promise<Answer<K>> {
+): Promise<ResponseOf<K>> {
   try {
     return await callAsShown(operation, given, base);
   } finally {
@@ -122,5 +122,5 @@ export const changeIn = <N extends AccountOperation>(
   { base }: Scope,
   name: N,
   given: AccountGiven<N>,
-): Promise<AccountAnswer<N>> =>
-  change(`console_${name}` as Operation, given as never, base) as Promise<AccountAnswer<N>>;
+): Promise<AccountResponse<N>> =>
+  change(`console_${name}` as Operation, given as never, base) as Promise<AccountResponse<N>>;

@@ -1,11 +1,11 @@
 // The session of this page, and the audiences that it is served to: account holders, operators, or both.
 import { computed, effect, signal } from '@preact/signals';
 import { now, setServerTime } from '../now.ts';
-import { type Answer, ApiError, call, showSession } from './api.ts';
+import { ApiError, call, type ResponseOf, showSession } from './api.ts';
 import { loseOperatorToken } from './operator_token.ts';
 
-export type Session = Answer<'console_get_session'>;
-export type Facts = Answer<'console_get_facts'>;
+export type Session = ResponseOf<'console_get_session'>;
+export type Facts = ResponseOf<'console_get_facts'>;
 
 /** Undefined until the server has said it. */
 export const facts = signal<Facts | undefined>(undefined);

@@ -1,7 +1,7 @@
 // The dialog that adds an entry to the IP authlist, or changes one.
 import { useRef, useState } from 'preact/hooks';
 import { call } from '../api/api.ts';
-import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
@@ -13,7 +13,7 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, Field, notify, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
 import { explainListed } from './listed_elsewhere.ts';
 
-export type AuthlistEntry = AccountAnswer<'list_authlist'>[number];
+export type AuthlistEntry = AccountResponse<'list_authlist'>[number];
 
 interface AuthlistFormProps {
   /** The entry to change; none: a new one. */

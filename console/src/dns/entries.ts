@@ -1,7 +1,7 @@
 // Custom DNS entries in words: what keeps one back, which became active, and which fit a filter.
-import type { AccountAnswer } from '../api/reading.ts';
+import type { AccountResponse } from '../api/reading.ts';
 
-export type DnsEntry = AccountAnswer<'list_overrides'>[number];
+export type DnsEntry = AccountResponse<'list_overrides'>[number];
 /** The facts that the words rest on. */
 export type DnsState = Pick<
   DnsEntry,

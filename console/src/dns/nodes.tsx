@@ -1,5 +1,5 @@
 // The dialog that tells on which nodes a custom DNS entry is in force, for operators.
-import { type AccountAnswer, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { Badge, type Column, Dialog, Empty, Loaded, Status, Table } from '../ui/ui.ts';
 
@@ -37,7 +37,7 @@ export function EntryNodes({ id, onClose }: { id: number; onClose: () => void })
   );
 }
 
-const columns: Column<AccountAnswer<'get_override'>['nodes'][number]>[] = [
+const columns: Column<AccountResponse<'get_override'>['nodes'][number]>[] = [
   { heading: 'Node', names: true, cell: ({ name }) => name },
   {
     heading: 'Entry',

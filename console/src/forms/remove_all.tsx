@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
-import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { Since } from '../relative_time.tsx';
@@ -103,7 +103,7 @@ async function restoreRemoval(scope: Scope, list: List, removal_id: number): Pro
   return `${count(restored, one, many)} restored.${rest}`;
 }
 
-type Removal = AccountAnswer<'list_removals'>[number];
+type Removal = AccountResponse<'list_removals'>[number];
 
 /** Tells of the removals of all entries that can still be undone: people of the last one, operators of each. */
 export function LastRemovals({ list }: { list: List }) {

@@ -1,5 +1,5 @@
 // The things that need the operator's attention: each as a sentence, with the page that mends it.
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { type Item, named } from '../attention/items.ts';
 import { count, fromNow } from '../format.ts';
 import { paths } from '../paths.ts';
@@ -7,7 +7,7 @@ import { type Account, endsSoon_seconds, lagText, type Node, type Server } from 
 
 export interface Network {
   now: number;
-  status: Answer<'admin_get_status'>;
+  status: ResponseOf<'admin_get_status'>;
   accounts: readonly Account[];
   servers: ReadonlyArray<Pick<Server, 'name' | 'exits'>>;
   nodes: readonly Node[];

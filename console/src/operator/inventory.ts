@@ -1,8 +1,8 @@
 // An inventory as a file, JSON or CSV, sent to the server as it is.
-import { type Answer, type Given, invalidField } from '../api/api.ts';
+import { type Given, invalidField, type ResponseOf } from '../api/api.ts';
 import { change } from '../api/reading.ts';
 
-export type Outcome = Answer<'admin_import_inventory'>;
+export type Outcome = ResponseOf<'admin_import_inventory'>;
 type Query = Required<Given<'admin_import_inventory'>['query']>;
 type Body = Given<'admin_import_inventory'>['body'];
 

@@ -1,6 +1,6 @@
 // Every node: which server it serves, whether it is there, how far it is; and the codes that were not used yet.
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
@@ -52,7 +52,7 @@ export function NodesPage() {
   );
 }
 
-type Invite = Answer<'admin_list_invites'>[number];
+type Invite = ResponseOf<'admin_list_invites'>[number];
 
 function Invites() {
   const invites = useRead('admin_list_invites', {});

@@ -1,5 +1,5 @@
 // How the whole network stands: what it is, what needs attention, where its servers are.
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { count, dateTime } from '../format.ts';
@@ -11,7 +11,7 @@ import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention } from './attention.ts';
 import { NetworkMap } from './network_map.tsx';
 
-type Status = Answer<'admin_get_status'>;
+type Status = ResponseOf<'admin_get_status'>;
 
 export function OverviewPage() {
   const status = useRead('admin_get_status', {});

@@ -1,6 +1,6 @@
 // One server: what is known of it, its exit IPs, its nodes, and what a node of it would do with a connection.
 import { Link, useLocation } from 'wouter-preact';
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { count, country, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
@@ -13,7 +13,7 @@ import { Exits } from './server/exits.tsx';
 import { Explain } from './server/explain.tsx';
 import { type Node, serverState } from './states.ts';
 
-type Server = Answer<'admin_get_server'>;
+type Server = ResponseOf<'admin_get_server'>;
 
 export function ServerPage({ name }: { name: string }) {
   const server = useRead('admin_get_server', { path: { server: name } });

@@ -1,11 +1,11 @@
 // How servers, nodes and accounts stand: each state as a tone and a word.
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { count } from '../format.ts';
 import type { Tone } from '../ui/ui.ts';
 
-export type Account = Answer<'admin_list_accounts'>[number];
-export type Node = Answer<'admin_list_nodes'>[number];
-export type Server = Answer<'admin_list_servers'>[number];
+export type Account = ResponseOf<'admin_list_accounts'>[number];
+export type Node = ResponseOf<'admin_list_nodes'>[number];
+export type Server = ResponseOf<'admin_list_servers'>[number];
 
 export interface State {
   tone: Tone;

@@ -1,5 +1,5 @@
 // The operators' own tokens: one for each person, as the audit log names them.
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
@@ -17,7 +17,7 @@ import {
   textOf,
 } from '../ui/ui.ts';
 
-type Token = Answer<'admin_list_tokens'>[number];
+type Token = ResponseOf<'admin_list_tokens'>[number];
 
 export function TokensPage() {
   const tokens = useRead('admin_list_tokens', {});

@@ -1,6 +1,6 @@
 // The usage of every account in its running billing period.
 import { Link } from 'wouter-preact';
-import type { Answer } from '../api/api.ts';
+import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
@@ -20,7 +20,7 @@ import {
 import { isoDay } from '../usage/days.ts';
 import { UsageMeter } from './accounts.tsx';
 
-type AccountUsage = Answer<'admin_list_usage'>[number];
+type AccountUsage = ResponseOf<'admin_list_usage'>[number];
 
 export function UsagePage() {
   const pages = usePages('admin_list_usage', {

@@ -1,9 +1,9 @@
 // The servers as the page lists them: own and others in one list, summed up, filtered and sorted; pure.
-import type { AccountAnswer } from '../api/reading.ts';
+import type { AccountResponse } from '../api/reading.ts';
 import { country } from '../format.ts';
 
-export type OwnServer = AccountAnswer<'list_servers'>[number];
-export type NetworkServer = AccountAnswer<'list_network'>[number];
+export type OwnServer = AccountResponse<'list_servers'>[number];
+export type NetworkServer = AccountResponse<'list_network'>[number];
 export type ExitIp = OwnServer['ips'][number];
 export type Status = ExitIp['status'];
 

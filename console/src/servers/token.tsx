@@ -1,13 +1,13 @@
 // Signing in to a proxy by token: whose, and one made on the spot, which the settings hold while the page stands.
 import { useState } from 'preact/hooks';
-import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { Copy, Form, optionsOf, SelectField, textOf } from '../ui/ui.ts';
 import { tokenPlace } from './settings.ts';
 
-type ProxyToken = AccountAnswer<'create_proxy_token'>;
+type ProxyToken = AccountResponse<'create_proxy_token'>;
 
 interface Token {
   /** The users who can have one: admins see all proxy users, other people themselves. Undefined until known. */

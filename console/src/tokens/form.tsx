@@ -1,7 +1,7 @@
 // API tokens: a new one, the text of one that is there, and revoking one.
 import { Link } from 'wouter-preact';
 import { PasswordField } from '../account/sign_in/password.tsx';
-import { type AccountAnswer, change, changeIn } from '../api/reading.ts';
+import { type AccountResponse, change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { session } from '../api/session.ts';
 import { FormDialog, MakerDialog } from '../forms/form_dialog.tsx';
@@ -11,7 +11,7 @@ import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { CheckField, Copy, Dialog, SelectField, ShownOnce, TextField, textOf } from '../ui/ui.ts';
 
-export type ApiToken = AccountAnswer<'list_tokens'>[number];
+export type ApiToken = AccountResponse<'list_tokens'>[number];
 
 export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
   const scope = useScope();
@@ -62,7 +62,7 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
 }
 
 interface NewApiTokenProps {
-  token: AccountAnswer<'create_token'>;
+  token: AccountResponse<'create_token'>;
   onDone: () => void;
 }
 

@@ -1,8 +1,8 @@
 // A report of usage as the server sends it, and the names of the files that are made of it.
-import type { AccountAnswer, AccountGiven } from '../api/reading.ts';
+import type { AccountGiven, AccountResponse } from '../api/reading.ts';
 import { isoDay } from './days.ts';
 
-export type Report = AccountAnswer<'get_usage'>;
+export type Report = AccountResponse<'get_usage'>;
 /** The days, server and user that are asked for, without the grouping. */
 export type ReportQuery = Omit<AccountGiven<'get_usage'>['query'], 'by'>;
 

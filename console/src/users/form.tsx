@@ -1,13 +1,13 @@
 // Adding a user to the account, and changing one: the name that is shown, permissions, active or not.
 import { useContext, useId } from 'preact/hooks';
-import { type AccountAnswer, changeIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
 import { CheckField, Dialog, FieldFault, Form, notify, TextField, textOf } from '../ui/ui.ts';
 
-export type User = AccountAnswer<'list_users'>[number];
+export type User = AccountResponse<'list_users'>[number];
 
 /** The permissions, and what each allows. */
 const permissions = [

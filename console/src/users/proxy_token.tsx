@@ -1,5 +1,5 @@
 // A new proxy access token: how long it lives, then the token itself, once, ready to be used.
-import { type AccountAnswer, changeIn, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
@@ -8,7 +8,7 @@ import { portsOf } from '../servers/exits.tsx';
 import { Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
-type ProxyToken = AccountAnswer<'create_proxy_token'>;
+type ProxyToken = AccountResponse<'create_proxy_token'>;
 
 export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();

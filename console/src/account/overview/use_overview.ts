@@ -1,6 +1,6 @@
 // Everything that the overview shows, as far as the permissions of whoever is signed in open it.
 import { useRef } from 'preact/hooks';
-import type { Answer } from '../../api/api.ts';
+import type { ResponseOf } from '../../api/api.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
 import type { Item } from '../../attention/items.ts';
@@ -12,13 +12,13 @@ import { attention } from './attention.ts';
 export const spark_days = 30;
 
 export interface Overview {
-  contract: Answer<'console_get_contract'> | undefined;
-  servers: Answer<'console_list_servers'> | undefined;
+  contract: ResponseOf<'console_get_contract'> | undefined;
+  servers: ResponseOf<'console_list_servers'> | undefined;
   /** Of the running period, and of the last thirty days, by day. */
-  period: Answer<'console_get_usage'> | undefined;
-  month: Answer<'console_get_usage'> | undefined;
-  authlist: Answer<'console_list_authlist'> | undefined;
-  tokens: Answer<'console_list_tokens'> | undefined;
+  period: ResponseOf<'console_get_usage'> | undefined;
+  month: ResponseOf<'console_get_usage'> | undefined;
+  authlist: ResponseOf<'console_list_authlist'> | undefined;
+  tokens: ResponseOf<'console_list_tokens'> | undefined;
   forecast: Forecast | undefined;
   items: Item[];
   /** Something that may need attention was not read yet. */

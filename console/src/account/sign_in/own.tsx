@@ -1,5 +1,5 @@
 // Your sign-in: the password, the second factor, and the browsers that are signed in.
-import type { Answer } from '../../api/api.ts';
+import type { ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { session } from '../../api/session.ts';
 import { count } from '../../format.ts';
@@ -10,7 +10,7 @@ import { PasswordDialog } from './password.tsx';
 import { EnrolDialog, RemoveSecondFactorDialog } from './second_factor.tsx';
 import { browserInWords } from './user_agent.ts';
 
-type OwnSession = Answer<'console_list_sessions'>[number];
+type OwnSession = ResponseOf<'console_list_sessions'>[number];
 
 export function OwnSignInPage() {
   const { user, account, has_password, second_factor } = session.value ?? {};

@@ -1,6 +1,6 @@
 // One's own second factor: setting it up with an authenticator app, its recovery codes, and taking it away.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/api.ts';
+import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { readSession, session } from '../../api/session.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
@@ -10,7 +10,7 @@ import { QrCode } from './qr_code.tsx';
 import { RecoveryCodes } from './recovery_codes.tsx';
 import { codeOf } from './second_factor_field.tsx';
 
-type Pending = Answer<'console_begin_second_factor'>;
+type Pending = ResponseOf<'console_begin_second_factor'>;
 
 /** Three steps: the password, a code of the app, and the recovery codes. */
 export function EnrolDialog({ onClose }: { onClose: () => void }) {

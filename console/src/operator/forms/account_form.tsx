@@ -1,6 +1,6 @@
 // Creating an account, and changing its contract.
 import { useState } from 'preact/hooks';
-import type { Answer, Given } from '../../api/api.ts';
+import type { Given, ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
@@ -32,7 +32,7 @@ interface NewAccountDialogProps {
 }
 
 export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
-  const [created, setCreated] = useState<Answer<'admin_create_account'>>();
+  const [created, setCreated] = useState<ResponseOf<'admin_create_account'>>();
   const create = async (fields: FormData) => {
     setCreated(
       await change('admin_create_account', {

@@ -1,6 +1,6 @@
 // Inviting a node: the code is shown once, with the line that its agent joins by.
 import { useState } from 'preact/hooks';
-import type { Answer } from '../../api/api.ts';
+import type { ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { facts } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
@@ -53,7 +53,7 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
 }
 
 interface NewCodeProps {
-  invite: Answer<'admin_create_invite'>;
+  invite: ResponseOf<'admin_create_invite'>;
   onDone: () => void;
 }
 

@@ -1,5 +1,5 @@
 // The exit IPs of a server: port base, health, and where geo-IP providers see them.
-import type { Answer } from '../../api/api.ts';
+import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
 import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
@@ -16,7 +16,7 @@ import {
   textOf,
 } from '../../ui/ui.ts';
 
-type Server = Answer<'admin_get_server'>;
+type Server = ResponseOf<'admin_get_server'>;
 type Exit = Server['exit_ips'][number];
 type Geo = Exit['geostatus'][number];
 

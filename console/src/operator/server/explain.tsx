@@ -1,6 +1,6 @@
 // Asking a node what it would do with a connection: its decision in words.
 import { useState } from 'preact/hooks';
-import { type Answer, call, type Given } from '../../api/api.ts';
+import { call, type Given, type ResponseOf } from '../../api/api.ts';
 import {
   Badge,
   Card,
@@ -12,7 +12,7 @@ import {
   textOf,
 } from '../../ui/ui.ts';
 
-type Decision = Answer<'admin_explain'>;
+type Decision = ResponseOf<'admin_explain'>;
 type Connection = Given<'admin_explain'>['body'];
 
 const methods = optionsOf(['CONNECT', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE']);
