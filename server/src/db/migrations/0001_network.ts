@@ -26,7 +26,7 @@ export function network(engine: Engine): string[] {
       revision bigint not null,
       contract_revision bigint not null
     ) ${clustered}`,
-    // What nodes follow, in order. server_id or account_id null: all of them.
+    // The log that nodes follow, in order. server_id or account_id null: all of them.
     `create table changes (
       revision bigint primary key,
       account_id bigint,
