@@ -48,6 +48,8 @@ test('a whole answer has no faults', () => {
   expect(checker.faults({ ...list, method: 'HEAD' }, { ...whole, body: '' })).toEqual([]);
   expect(checker.faults(list, error(400))).toEqual([]);
   expect(checker.faults(servers, error(400, refused))).toEqual([]);
+  const besides: Sent = { method: 'GET', target: '/v0;x' };
+  expect(checker.faults(besides, error(404, { ...refused, code: 'not_found' }))).toEqual([]);
   const ofField = { message: 'limit: no.', code: 'invalid_field', field: 'limit' };
   expect(checker.faults(servers, error(400, ofField))).toEqual([]);
   expect(

@@ -101,7 +101,7 @@ export class ContractChecker {
       return [...faults, `not JSON: ${body.slice(0, 80)}`];
     }
     if (status >= 400) {
-      const isV0 = pathOf(sent.target).startsWith('/v0');
+      const isV0 = /^\/v0(?:[/?]|$)/.test(pathOf(sent.target));
       const code = isV0 ? header('exitward-error') : (value as { code?: unknown }).code;
       fault(errorCodes.has(code), `no code of an error: ${code}`);
       fault(isError(value, isV0), `not the body of an error: ${body.slice(0, 80)}`);
@@ -187,7 +187,7 @@ export class ContractChecker {
 function pathOf(target: string): string {
   return target
     .replace(/^https?:\/\/[^/]*/i, '')
-    .replace(/[?#].*$/s, '')
+    .replace(/\?.*$/s, '')
     .replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
 }
 
