@@ -140,7 +140,7 @@ export class ContractChecker {
     };
     if (status === 401) need('www-authenticate', /^(Basic realm=|Bearer|Cookie)/);
     if (status === 503 || status === 429) need('retry-after', /^\d+$/);
-    if (status === 201 && found?.path !== '/node/join') need('location', /^\/[\w./@-]+$/);
+    if (status === 201 && found?.path !== '/node/join') need('location', /^\/[\w./@:-]+$/);
     const isV0 = found?.path.startsWith('/v0') === true;
     if (isV0 && (status === 200 || status === 201 || status === 304)) need('etag', /^"[\w-]{27}"$/);
     if (status === 405) {
@@ -187,7 +187,7 @@ export class ContractChecker {
 function pathOf(target: string): string {
   return target
     .replace(/^https?:\/\/[^/]*/i, '')
-    .replace(/\?.*$/s, '')
+    .replace(/[?#].*$/s, '')
     .replace(/%[2-7][0-9a-f]/gi, decodeURIComponent);
 }
 
