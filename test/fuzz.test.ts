@@ -13,7 +13,7 @@ import { ContractChecker, type Received } from './contract_checker.ts';
 import { type CallerName, type FuzzRequest, requests, type Words } from './fuzz_requests.ts';
 
 /** How many requests in all, over both databases and both seeds; a seed to replay. */
-const total = Number(process.env.EXITWARD_TEST_FUZZ_REQUESTS ?? (process.env.CI ? 20_000 : 3_000));
+const total = Number(process.env.EXITWARD_TEST_FUZZ_REQUESTS ?? (process.env.CI ? 20_000 : 4_000));
 const randomSeed = Number(process.env.EXITWARD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const fixedSeed = 20_260_101;
 const concurrency = 16;
