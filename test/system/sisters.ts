@@ -81,7 +81,10 @@ export function sistersTests(world: () => World, engines: [EngineName, EngineNam
       await tunnel.close();
       tally.addWhole({ up: tunnel.sent, down: tunnel.received });
     }
-    await until(async () => (await world().control.billed(customer)).up >= tally.sum.up);
+    await until(async () => {
+      const { up, down } = await world().control.billed(customer);
+      return up >= tally.sum.up && down >= tally.sum.down;
+    });
     expect(await world().control.billed(customer)).toEqual(tally.sum);
 
     await second.end('SIGKILL');
