@@ -1,81 +1,58 @@
 // exitward account …, exitward undo …
+import { changeAt, createAt, listAt, showAt } from './actions.ts';
 import type { Choice, Noun, Verb } from './command.ts';
-import { type Column, done, record, table } from './output.ts';
+import { type Column, created, done, expiry, record } from './output.ts';
 import { lifetime, size, time, whole, yesNo } from './values.ts';
 
-type Row = Record<string, unknown>;
+const account = '/accounts/<account>';
 
+const usage: Column = ['usage', 'period.usage', 'bytes'];
+const limit: Column = ['limit', 'limit_bytes', 'bytes'];
 const listed: Column[] = [
-  ['name', 'name'],
-  ['plan', 'plan'],
-  ['usage', 'period.usage', 'bytes'],
-  ['limit', 'limit_bytes', 'bytes'],
+  'name',
+  'plan',
+  usage,
+  limit,
   ['over', 'over_limit'],
-  ['suspended', 'suspended'],
-  ['expiry', 'expiry', 'time'],
+  'suspended',
+  expiry,
 ];
 const wholeRecord: Column[] = [
-  ['name', 'name'],
-  ['plan', 'plan'],
+  'name',
+  'plan',
   ['start', 'start', 'time'],
-  ['expiry', 'expiry', 'time'],
-  ['suspended', 'suspended'],
+  expiry,
+  'suspended',
   ['period from', 'period.start', 'time'],
   ['period to', 'period.end', 'time'],
-  ['usage', 'period.usage', 'bytes'],
-  ['limit', 'limit_bytes', 'bytes'],
-  ['over limit', 'over_limit'],
-  ['on limit', 'on_limit'],
-  ['detailed billing', 'detailed_billing'],
-  ['port scheme', 'port_scheme'],
+  usage,
+  limit,
+  'over_limit',
+  'on_limit',
+  'detailed_billing',
+  'port_scheme',
   ['token lifetime', 'token_lifetime_seconds'],
-  ['created', 'created_at', 'time'],
+  created,
 ];
 
-/** The terms of a contract; `required` on creation. */
-function terms(required: boolean): Choice[] {
-  return [
-    { flags: '--plan <plan>', description: 'plan name', field: 'plan', required },
-    {
-      flags: '--expiry <time>',
-      description: 'when the contract ends',
-      parse: time,
-      field: 'expiry',
-      required,
-    },
-    {
-      flags: '--limit <size>',
-      description: 'bytes in a billing period',
-      parse: size,
-      field: 'limit_bytes',
-      required,
-    },
-    {
-      flags: '--start <time>',
-      description: 'contract start; now when a new one has none',
-      parse: time,
-      field: 'start',
-    },
-    {
-      flags: '--detailed-billing <yes|no>',
-      description: 'limits of single servers count',
-      parse: yesNo,
-      field: 'detailed_billing',
-    },
-    {
-      flags: '--on-limit <refuse|allow>',
-      description: 'what nodes do over the limit',
-      field: 'on_limit',
-    },
-    { flags: '--port-scheme <name>', description: 'ports of the account', field: 'port_scheme' },
-    {
-      flags: '--token-lifetime <lifetime>',
-      description: 'usual lifetime of proxy access tokens',
-      parse: lifetime,
-      field: 'token_lifetime_seconds',
-    },
-  ];
-}
+/** The terms that a new contract needs. */
+const terms: Choice[] = [
+  ['--plan <plan>', 'plan name', 'plan'],
+  ['--expiry <time>', 'when the contract ends', 'expiry', time],
+  ['--limit <size>', 'bytes in a billing period', 'limit_bytes', size],
+];
+const furtherTerms: Choice[] = [
+  ['--start <time>', 'contract start; now when a new one has none', 'start', time],
+  ['--detailed-billing <yes|no>', 'limits of single servers count', 'detailed_billing', yesNo],
+  ['--on-limit <refuse|allow>', 'what nodes do over the limit', 'on_limit'],
+  ['--port-scheme <name>', 'ports of the account', 'port_scheme'],
+  [
+    '--token-lifetime <lifetime>',
+    'usual lifetime of proxy access tokens',
+    'token_lifetime_seconds',
+    lifetime,
+  ],
+];
 
 export const accountNoun: Noun = {
   name: 'account',
@@ -84,57 +61,47 @@ export const accountNoun: Noun = {
     {
       usage: 'list',
       summary: 'list all accounts',
-      run: async (_given, api) => table(await api.list<Row>('/accounts?limit=1000'), listed),
+      run: listAt('/accounts?limit=1000', listed),
     },
     {
       usage: 'show <account>',
       summary: 'show one account',
-      run: async (given, api) =>
-        record(await api.get<Row>(`/accounts/${given.part('account')}`), wholeRecord),
+      run: showAt(account, wholeRecord),
     },
     {
       usage: 'create <name>',
       summary: 'create an account; prints its API token',
-      options: terms(true),
-      run: async (given, api) => {
-        const value = await api.post<Row>('/accounts', {
-          name: given.word('name'),
-          ...given.fields,
-        });
-        const columns: Column[] = [
+      required: terms,
+      options: furtherTerms,
+      run: createAt(
+        '/accounts',
+        [
           ['account', 'account.name'],
           ['api token', 'api_token'],
-        ];
-        return record(value, columns, 'The account was created.');
-      },
+        ],
+        'The account was created.',
+      ),
     },
     {
       usage: 'change <account>',
       summary: 'change the contract of an account',
-      options: terms(false),
-      run: async (given, api) => {
-        const value = await api.patch<Row>(`/accounts/${given.part('account')}`, given.fields);
-        return record(value, wholeRecord, 'The contract was changed.');
-      },
+      options: [...terms, ...furtherTerms],
+      run: changeAt(account, wholeRecord, 'The contract was changed.'),
     },
     {
       usage: 'suspend <account>',
       summary: 'suspend the contract: nodes refuse its connections, the API takes no changes',
       run: async (given, api) => {
-        const value = await api.patch<Row>(`/accounts/${given.part('account')}`, {
-          suspended: true,
-        });
-        return done(`${given.word('account')} is suspended.`, value);
+        const value = await api.patch(given.path(account), { suspended: true });
+        return done(given.text('<account> is suspended.'), value);
       },
     },
     {
       usage: 'resume <account>',
       summary: 'lift a suspension',
       run: async (given, api) => {
-        const value = await api.patch<Row>(`/accounts/${given.part('account')}`, {
-          suspended: false,
-        });
-        return done(`${given.word('account')} is not suspended any more.`, value);
+        const value = await api.patch(given.path(account), { suspended: false });
+        return done(given.text('<account> is not suspended any more.'), value);
       },
     },
   ],
@@ -146,11 +113,8 @@ const undoable = (list: 'authlist' | 'overrides'): Verb => ({
   summary: `put back what a removal of all ${list} entries took away`,
   run: async (given, api) => {
     const body = { removal_id: given.parsed('removal', whole) };
-    const value = await api.post<Row>(`/accounts/${given.part('account')}/${list}/restore`, body);
-    return record(value, [
-      ['restored', 'restored'],
-      ['left out', 'left_out'],
-    ]);
+    const value = await api.post(given.path(`${account}/${list}/restore`), body);
+    return record(value, ['restored', 'left_out']);
   },
 });
 
@@ -161,13 +125,12 @@ export const undoNoun: Noun = {
     {
       usage: 'list <account>',
       summary: 'list what can be undone',
-      run: async (given, api) =>
-        table(await api.get<Row[]>(`/accounts/${given.part('account')}/removals`), [
-          ['removal', 'removal_id'],
-          ['list', 'list'],
-          ['entries', 'entries'],
-          ['at', 'at', 'time'],
-        ]),
+      run: listAt(`${account}/removals`, [
+        ['removal', 'removal_id'],
+        'list',
+        'entries',
+        ['at', 'at', 'time'],
+      ]),
     },
     undoable('authlist'),
     undoable('overrides'),

@@ -7,6 +7,7 @@ import {
   readOperatorAccess,
 } from '../config.ts';
 import { Failure } from './command.ts';
+import type { Row } from './output.ts';
 
 const response_milliseconds = 120_000;
 
@@ -18,32 +19,32 @@ export class AdminApi {
     this.#access = readOperatorAccess(env);
   }
 
-  get<T>(path: string): Promise<T> {
+  get<T = Row>(path: string): Promise<T> {
     return this.#send('GET', path) as Promise<T>;
   }
   /** A document as it is. */
   async getText(path: string): Promise<string> {
     return (await this.#request('GET', path)).text();
   }
-  post<T>(path: string, body?: unknown): Promise<T> {
+  post<T = Row>(path: string, body?: unknown): Promise<T> {
     return this.#send('POST', path, body) as Promise<T>;
   }
-  put<T>(path: string, body: unknown): Promise<T> {
+  put<T = Row>(path: string, body: unknown): Promise<T> {
     return this.#send('PUT', path, body) as Promise<T>;
   }
-  patch<T>(path: string, body: unknown): Promise<T> {
+  patch<T = Row>(path: string, body: unknown): Promise<T> {
     return this.#send('PATCH', path, body) as Promise<T>;
   }
   async delete(path: string): Promise<void> {
     await this.#send('DELETE', path);
   }
   /** Sends a document as it is. */
-  postText<T>(path: string, text: Buffer, type: string): Promise<T> {
+  postText<T = Row>(path: string, text: Buffer, type: string): Promise<T> {
     return this.#send('POST', path, text, type) as Promise<T>;
   }
 
   /** A list with all its pages, or at most `most` entries of it. */
-  async list<T>(path: string, most = Number.POSITIVE_INFINITY): Promise<T[]> {
+  async list<T = Row>(path: string, most = Number.POSITIVE_INFINITY): Promise<T[]> {
     const all: T[] = [];
     let next: string | undefined = path;
     while (next !== undefined && all.length < most) {

@@ -9,25 +9,32 @@ export class Failure extends Error {}
 /** A command line that was not understood: exit code 2. */
 export class UsageFault extends Error {}
 
-export interface Choice {
-  /** As commander reads them: `--limit <size>`. */
-  flags: string;
-  description: string;
-  /** Turns the text into a value. Errors: a usage fault, which the option's name is put before. */
-  parse?: (text: string) => unknown;
-  /** The field of the request's body that the value goes into. */
-  field?: string;
-  required?: boolean;
-}
+/**
+ * An option: its flags as commander reads them (`--limit <size>`), the field of the request's body or query
+ * that its value goes into, and what turns the text into that value. Errors of `parse`: a usage fault, which
+ * the option's name is put before.
+ */
+export type Choice = readonly [
+  flags: string,
+  description: string,
+  field?: string,
+  parse?: (text: string) => unknown,
+];
+
+/** The action of a command. Errors: a failure. */
+export type Run = (given: Given, api: AdminApi) => Promise<Shown>;
 
 export interface Verb {
   /** The verb with its arguments, as commander reads them: `create <name>`. */
   usage: string;
   summary: string;
+  required?: readonly Choice[];
   options?: readonly Choice[];
-  /** The question to a person before something is destroyed; undefined: none this time. */
-  question?: (given: Given) => string | undefined;
-  run: (given: Given, api: AdminApi) => Promise<Shown>;
+  /** The question to a person before something is destroyed, with `<name>` for an argument. */
+  question?: string;
+  /** Whether the question is asked this time; always where it is undefined. */
+  isAsked?: (given: Given) => boolean;
+  run: Run;
 }
 
 /** The value of a text. Errors: the reader's usage fault, with the option's or argument's name before it. */

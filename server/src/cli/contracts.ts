@@ -1,19 +1,26 @@
 // exitward contract …, exitward port-scheme …: the servers and ports of contracts.
-import { Failure, type Noun, UsageFault } from './command.ts';
+import { listAt, removeAt } from './actions.ts';
+import { type Choice, Failure, type Noun, UsageFault } from './command.ts';
 import { type Column, done, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
 
-type Row = Record<string, unknown>;
+const servers = '/accounts/<account>/servers';
+const server = `${servers}/<server>`;
 
 const contractColumns: Column[] = [
-  ['server', 'server'],
-  ['hostname', 'hostname'],
+  'server',
+  'hostname',
   ['own limit', 'limit_bytes', 'bytes'],
   ['usage', 'usage.current', 'bytes'],
   ['over', 'over_limit'],
   ['added', 'added_at', 'time'],
 ];
-const contractPath = '<account> <server>';
+const ownLimit: Choice = [
+  '--limit <size>',
+  'own limit of the server on this contract',
+  'limit_bytes',
+  sizeOrNone,
+];
 
 export const contractNoun: Noun = {
   name: 'contract',
@@ -22,72 +29,49 @@ export const contractNoun: Noun = {
     {
       usage: 'list <account>',
       summary: 'list the servers on a contract',
-      run: async (given, api) =>
-        table(await api.get<Row[]>(`/accounts/${given.part('account')}/servers`), contractColumns),
+      run: listAt(servers, contractColumns),
     },
     {
-      usage: `add ${contractPath}`,
+      usage: 'add <account> <server>',
       summary: 'add a server to a contract',
-      options: [
-        {
-          flags: '--limit <size>',
-          description: 'own limit of the server on this contract',
-          parse: sizeOrNone,
-          field: 'limit_bytes',
-        },
-      ],
-      run: async (given, api) => {
-        const path = `/accounts/${given.part('account')}/servers/${given.part('server')}`;
-        return record(await api.put<Row>(path, given.fields), contractColumns);
-      },
+      options: [ownLimit],
+      run: async (given, api) =>
+        record(await api.put(given.path(server), given.fields), contractColumns),
     },
     {
-      usage: `limit ${contractPath} <size>`,
+      usage: 'limit <account> <server> <size>',
       summary: 'change the own limit of a server on a contract; "none" lifts it',
       run: async (given, api) => {
         const body = { limit_bytes: given.parsed('size', sizeOrNone) };
-        const path = `/accounts/${given.part('account')}/servers/${given.part('server')}`;
         // Only a server on the contract has a limit there: a slip of the pen must not add one.
-        const servers = await api.get<Row[]>(`/accounts/${given.part('account')}/servers`);
-        if (!servers.some((one) => one.server === given.word('server'))) {
-          throw new Failure(`${given.word('server')} is not on the contract; add it first.`);
+        const added = await api.list(given.path(servers));
+        if (!added.some((one) => one.server === given.word('server'))) {
+          throw new Failure(given.text('<server> is not on the contract; add it first.'));
         }
-        return record(await api.put<Row>(path, body), contractColumns);
+        return record(await api.put(given.path(server), body), contractColumns);
       },
     },
     {
-      usage: `remove ${contractPath}`,
+      usage: 'remove <account> <server>',
       summary: 'take a server off a contract',
-      question: (given) =>
-        `This takes ${given.word('server')} off the contract of ${given.word('account')}: its connections there end.`,
-      run: async (given, api) => {
-        await api.delete(`/accounts/${given.part('account')}/servers/${given.part('server')}`);
-        return done(`${given.word('server')} is off the contract.`, {
-          removed: given.word('server'),
-        });
-      },
+      question: 'This takes <server> off the contract of <account>: its connections there end.',
+      run: removeAt(server, '<server> is off the contract.', { removed: '<server>' }),
     },
   ],
 };
 
-function base(text: string): { base: number; service: string } {
+interface Base {
+  base: number;
+  service: string;
+}
+
+function base(text: string): Base {
   const [, port, service = ''] = /^(\d{1,5}):(proxy|proxy-https)$/.exec(text) ?? [];
   if (!port)
     throw new UsageFault(
       `${JSON.stringify(text)}: expected a port and its service, such as 10000:proxy or 12000:proxy-https`,
     );
   return { base: Number(port), service };
-}
-
-interface Scheme extends Row {
-  bases: Array<{ base: number; service: string }>;
-}
-
-function schemeRows(schemes: Scheme[]): Row[] {
-  return schemes.map(({ name, bases }) => ({
-    name,
-    bases: bases.map((one) => `${one.base}:${one.service}`),
-  }));
 }
 
 export const portSchemeNoun: Noun = {
@@ -98,14 +82,12 @@ export const portSchemeNoun: Noun = {
       usage: 'list',
       summary: 'list port schemes',
       run: async (_given, api) => {
-        const value = await api.get<Scheme[]>('/port_schemes');
-        return {
-          ...table(schemeRows(value), [
-            ['name', 'name'],
-            ['bases', 'bases', 'list'],
-          ]),
-          value,
-        };
+        const value = await api.list<{ name: string; bases: Base[] }>('/port_schemes');
+        const rows = value.map(({ name, bases }) => ({
+          name,
+          bases: bases.map((one) => `${one.base}:${one.service}`),
+        }));
+        return { ...table(rows, ['name', ['bases', 'bases', 'list']]), value };
       },
     },
     {

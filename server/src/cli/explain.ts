@@ -5,8 +5,6 @@ import type { Given } from './given.ts';
 import { record } from './output.ts';
 import { whole } from './values.ts';
 
-type Row = Record<string, unknown>;
-
 /** The token, from where the options say. Errors: a usage fault; a failure when the file cannot be read. */
 function tokenOf(given: Given): string | undefined {
   const [text, file] = [given.option('token'), given.option('tokenFile')];
@@ -27,61 +25,39 @@ function tokenOf(given: Given): string | undefined {
 export const explainVerb: Verb = {
   usage: 'explain',
   summary: 'ask a node what it would do with a connection, and by which rule',
+  required: [
+    ['--server <server>', 'whose nodes are asked'],
+    ['--from <ip>', 'address that the connection comes from', 'from'],
+    ['--port <port>', 'port of the proxy that it comes in on', 'port', whole],
+    ['--host <host>', 'hostname or address that it asks for', 'host'],
+  ],
   options: [
-    { flags: '--server <server>', description: 'whose nodes are asked', required: true },
-    {
-      flags: '--from <ip>',
-      description: 'address that the connection comes from',
-      field: 'from',
-      required: true,
-    },
-    {
-      flags: '--port <port>',
-      description: 'port of the proxy that it comes in on',
-      parse: whole,
-      field: 'port',
-      required: true,
-    },
-    {
-      flags: '--host <host>',
-      description: 'hostname or address that it asks for',
-      field: 'host',
-      required: true,
-    },
-    {
-      flags: '--destination-port <port>',
-      description: 'port that it asks for; 443 for CONNECT, 80 otherwise',
-      parse: whole,
-      field: 'destination_port',
-    },
-    { flags: '--method <method>', description: 'CONNECT when omitted', field: 'method' },
-    { flags: '--user <user>', description: 'username that it presents', field: 'user' },
-    {
-      flags: '--token <token>',
-      description:
-        'proxy access token that it presents; - reads it from standard input, where no other user of this machine sees it',
-    },
-    {
-      flags: '--token-file <file>',
-      description: 'a file that holds the token; - for standard input',
-    },
+    [
+      '--destination-port <port>',
+      'port that it asks for; 443 for CONNECT, 80 otherwise',
+      'destination_port',
+      whole,
+    ],
+    ['--method <method>', 'CONNECT when omitted', 'method'],
+    ['--user <user>', 'username that it presents', 'user'],
+    [
+      '--token <token>',
+      'proxy access token that it presents; - reads it from standard input, where no other user of this machine sees it',
+    ],
+    ['--token-file <file>', 'a file that holds the token; - for standard input'],
   ],
   run: async (given, api) => {
-    const token = tokenOf(given);
-    const value = await api.post<Row>(
-      `/servers/${encodeURIComponent(String(given.option('server')))}/explain`,
-      { ...given.fields, ...(token === undefined ? {} : { token }) },
-    );
-    return record(value, [
-      ['verdict', 'verdict'],
-      ['status', 'status'],
-      ['reason', 'reason'],
-      ['message', 'message'],
-      ['rule', 'rule'],
-      ['account', 'account'],
-      ['user', 'user'],
+    const body = { ...given.fields, token: tokenOf(given) };
+    return record(await api.post(given.path('/servers/<server>/explain'), body), [
+      'verdict',
+      'status',
+      'reason',
+      'message',
+      'rule',
+      'account',
+      'user',
       ['exit', 'exit_ip'],
-      ['dial', 'dial'],
+      'dial',
       ['answered by', 'node'],
       ['at revision', 'revision'],
     ]);

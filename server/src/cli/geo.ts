@@ -1,18 +1,11 @@
 // exitward geo …: where geo-IP providers see the exit IPs, and the feed that tells them better.
 import type { Noun } from './command.ts';
-import { table } from './output.ts';
-
-interface Status {
-  server: string;
-  ip: string;
-  provider: string;
-  [field: string]: unknown;
-}
+import { type Row, table } from './output.ts';
 
 interface Outcome {
   exit_ips: number;
   written: number;
-  providers: Array<Record<string, unknown>>;
+  providers: Row[];
 }
 
 export const geoNoun: Noun = {
@@ -23,23 +16,23 @@ export const geoNoun: Noun = {
       usage: 'list',
       summary: 'list what each provider says of each exit IP',
       options: [
-        { flags: '--server <server>', description: 'only the exit IPs of this one' },
-        { flags: '--status <ok|warn|crit>', description: 'only this status' },
+        ['--server <server>', 'only the exit IPs of this one', 'server'],
+        ['--status <ok|warn|crit>', 'only this status', 'status'],
       ],
       run: async (given, api) => {
-        const query = new URLSearchParams(given.query('server', 'status'));
+        const query = new URLSearchParams(given.query());
         query.set('limit', '1000');
-        const all = await api.list<Status>(`/geo?${query}`);
+        const all = await api.list<Row & { server: string }>(`/geo?${query}`);
         const byServer = Object.entries(Object.groupBy(all, ({ server }) => server)).sort();
         return table(
           byServer.flatMap(([, statuses = []]) => statuses),
           [
-            ['server', 'server'],
+            'server',
             ['exit IP', 'ip'],
-            ['provider', 'provider'],
-            ['status', 'status'],
-            ['country', 'country'],
-            ['distance km', 'distance_km'],
+            'provider',
+            'status',
+            'country',
+            'distance_km',
             ['checked', 'status_time', 'time'],
           ],
         );
@@ -51,12 +44,12 @@ export const geoNoun: Noun = {
       run: async (_given, api) => {
         const value = await api.post<Outcome>('/geo/check');
         const shown = table(value.providers, [
-          ['provider', 'provider'],
-          ['ok', 'ok'],
-          ['warn', 'warn'],
-          ['crit', 'crit'],
-          ['no record', 'no_record'],
-          ['unreadable', 'unreadable'],
+          'provider',
+          'ok',
+          'warn',
+          'crit',
+          'no_record',
+          'unreadable',
         ]);
         const sentence = `Looked up ${value.exit_ips} exit IPs; ${value.written} statuses were written.`;
         return { ...shown, value, sentence };

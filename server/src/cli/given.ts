@@ -1,4 +1,4 @@
-// The values of a command line: its arguments by name, its options, and the fields of a request's body.
+// The values of a command line: its arguments by name, its options, and the fields of a request's body or query.
 import type { Command } from 'commander';
 import { type Choice, readValue } from './command.ts';
 
@@ -15,18 +15,22 @@ export class Given {
     }
     for (const option of command.options) {
       const value = this.#options[option.attributeName()];
-      const field = choices.find(({ flags }) => flags === option.flags)?.field;
+      const [, , field] = choices.find(([flags]) => flags === option.flags) ?? [];
       if (field && value !== undefined) this.fields[field] = value;
     }
   }
 
-  /** An argument, as it was written. */
+  /** An argument or option, as it was written. */
   word(name: string): string {
-    return String(this.#words.get(name));
+    return String(this.#words.get(name) ?? this.#options[name]);
   }
-  /** An argument as one part of a URL's path. */
-  part(name: string): string {
-    return encodeURIComponent(this.word(name));
+  /** A sentence with these in the place of their names: `Node <id> is revoked.` */
+  text(template: string): string {
+    return template.replace(/<(\w+)>/g, (_, name: string) => this.word(name));
+  }
+  /** The path of a URL, likewise: `/accounts/<account>`. */
+  path(template: string): string {
+    return template.replace(/<(\w+)>/g, (_, name: string) => encodeURIComponent(this.word(name)));
   }
   /** An argument as the value that it stands for. Errors: a usage fault that names it. */
   parsed<T>(name: string, read: (text: string) => T): T {
@@ -40,10 +44,9 @@ export class Given {
   has(option: string): boolean {
     return this.#options[option] !== undefined;
   }
-  /** The query string of these options, where they were given: `?account=acme`, or nothing. */
-  query(...names: string[]): string {
-    const query = new URLSearchParams();
-    for (const name of names) if (this.has(name)) query.set(name, String(this.#options[name]));
+  /** The fields as a query string: `?account=acme`, or nothing. */
+  query(): string {
+    const query = new URLSearchParams(this.fields as Record<string, string>);
     return query.size === 0 ? '' : `?${query}`;
   }
   option(name: string): unknown {

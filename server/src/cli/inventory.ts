@@ -1,6 +1,7 @@
 // exitward inventory …: the whole network from one file.
 import { readFileSync } from 'node:fs';
 import { Failure, type Noun, UsageFault } from './command.ts';
+import { type Column, table } from './output.ts';
 
 interface Summary {
   dry_run: boolean;
@@ -20,13 +21,11 @@ export const inventoryNoun: Noun = {
       usage: 'import <file>',
       summary: 'import servers and exit IPs from a .json or .csv file, all or nothing',
       options: [
-        { flags: '--dry-run', description: 'only tell what would change' },
-        { flags: '--remove-missing', description: 'servers that are not in the file go' },
+        ['--dry-run', 'only tell what would change'],
+        ['--remove-missing', 'servers that are not in the file go'],
       ],
-      question: (given) =>
-        given.has('removeMissing') && !given.has('dryRun')
-          ? `This removes every server that is not in ${given.word('file')}.`
-          : undefined,
+      question: 'This removes every server that is not in <file>.',
+      isAsked: (given) => given.has('removeMissing') && !given.has('dryRun'),
       run: async (given, api) => {
         const { bytes, type } = readInventoryFile(given.word('file'));
         const query = `?dry_run=${given.has('dryRun')}${given.has('removeMissing') ? '&remove_missing=true' : ''}`;
@@ -37,20 +36,8 @@ export const inventoryNoun: Noun = {
           ...value.removed.map((name) => ({ what: 'removed', name, fields: [] as string[] })),
         ];
         const sentence = `${value.dry_run ? 'Would change' : 'Changed'}: ${value.added.length} added, ${value.changed.length} changed, ${value.removed.length} removed, ${value.unchanged} unchanged; exit IPs: ${value.exit_ips_added} added, ${value.exit_ips_removed} removed.`;
-        return {
-          value,
-          sentence,
-          parts: [
-            {
-              rows,
-              columns: [
-                ['what', 'what'],
-                ['server', 'name'],
-                ['fields', 'fields', 'list'],
-              ],
-            },
-          ],
-        };
+        const columns: Column[] = ['what', ['server', 'name'], ['fields', 'fields', 'list']];
+        return { ...table(rows, columns), value, sentence };
       },
     },
   ],

@@ -1,36 +1,30 @@
 // exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
+import { listAt, removeAt } from './actions.ts';
 import type { Noun, Verb } from './command.ts';
-import { type Column, done, table } from './output.ts';
-
-type Row = Record<string, unknown>;
+import { type Column, expiry, lastUsed } from './output.ts';
 
 /** The verbs of both lists: show all, remove one, remove all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
+  const path = `/accounts/<account>/${list}`;
   return [
     {
       usage: 'list <account>',
       summary: 'list the entries of an account',
-      run: async (given, api) =>
-        table(await api.get<Row[]>(`/accounts/${given.part('account')}/${list}`), columns),
+      run: listAt(path, columns),
     },
     {
       usage: 'remove <account> <id>',
       summary: 'remove one entry; on a suspended or expired contract too',
-      question: (given) => `This removes entry ${given.word('id')} of ${given.word('account')}.`,
-      run: async (given, api) => {
-        await api.delete(`/accounts/${given.part('account')}/${list}/${given.part('id')}`);
-        return done(`Entry ${given.word('id')} is removed.`, { removed: given.word('id') });
-      },
+      question: 'This removes entry <id> of <account>.',
+      run: removeAt(`${path}/<id>`, 'Entry <id> is removed.', { removed: '<id>' }),
     },
     {
       usage: 'clear <account>',
       summary: 'remove all entries of an account; exitward undo puts them back for seven days',
-      question: (given) => `This removes all ${list} entries of ${given.word('account')}.`,
-      run: async (given, api) => {
-        await api.delete(`/accounts/${given.part('account')}/${list}`);
-        const account = given.word('account');
-        return done(`All ${list} entries of ${account} are removed.`, { cleared: account });
-      },
+      question: `This removes all ${list} entries of <account>.`,
+      run: removeAt(path, `All ${list} entries of <account> are removed.`, {
+        cleared: '<account>',
+      }),
     },
   ];
 }
@@ -38,41 +32,16 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
 const find: Verb = {
   usage: 'find <ip>',
   summary: 'show who holds an address, on each port scheme',
-  run: async (given, api) =>
-    table(await api.get<Row[]>(`/authlist?ip=${given.part('ip')}`), [
-      ['port scheme', 'port_scheme'],
-      ['account', 'account'],
-      ['id', 'id'],
-      ['ip', 'ip'],
-      ['user', 'user'],
-      ['expiry', 'expiry', 'time'],
-    ]),
+  run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry]),
 };
 
 export const authlistNoun: Noun = {
   name: 'authlist',
   summary: 'addresses that accounts have listed',
-  verbs: [
-    ...verbs('authlist', [
-      ['id', 'id'],
-      ['ip', 'ip'],
-      ['user', 'user'],
-      ['user active', 'user_active'],
-      ['expiry', 'expiry', 'time'],
-      ['last used', 'last_used_at', 'time'],
-    ]),
-    find,
-  ],
+  verbs: [...verbs('authlist', ['id', 'ip', 'user', 'user_active', expiry, lastUsed]), find],
 };
 
-const overrideColumns: Column[] = [
-  ['id', 'id'],
-  ['server', 'server'],
-  ['hostname', 'hostname'],
-  ['ip', 'ip'],
-  ['status', 'status'],
-  ['expiry', 'expiry', 'time'],
-];
+const overrideColumns: Column[] = ['id', 'server', 'hostname', 'ip', 'status', expiry];
 
 interface EntryOnNodes {
   server: string;
@@ -103,16 +72,9 @@ const show: Verb = {
   usage: 'show <account> <id>',
   summary: 'show an entry with the nodes that have applied it, and those that it waits for',
   run: async (given, api) => {
-    const value = await api.get<EntryOnNodes>(
-      `/accounts/${given.part('account')}/overrides/${given.part('id')}`,
-    );
+    const value = await api.get<EntryOnNodes>(given.path('/accounts/<account>/overrides/<id>'));
     const shown = { ...value, progress: progressOf(value) };
-    const nodes: Column[] = [
-      ['node', 'name'],
-      ['live', 'live'],
-      ['applied', 'applied'],
-      ['revision', 'applied_revision'],
-    ];
+    const nodes: Column[] = [['node', 'name'], 'live', 'applied', ['revision', 'applied_revision']];
     return {
       value,
       parts: [

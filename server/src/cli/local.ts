@@ -12,6 +12,11 @@ import { Failure } from './command.ts';
 import { done, print, record } from './output.ts';
 import { confirmed } from './question.ts';
 
+interface Options {
+  yes?: boolean;
+  json?: boolean;
+}
+
 export function addLocalCommands(program: Command, env: Environment): void {
   program
     .command('serve')
@@ -21,20 +26,18 @@ export function addLocalCommands(program: Command, env: Environment): void {
     .command('migrate')
     .description('bring the database to the schema of this program')
     .option('--json', 'print the outcome for programs')
-    .action(({ json }: { json?: boolean }) => runMigrations(env, json === true));
+    .action((options: Options) => runMigrations(env, options));
   program
     .command('backup <file>')
     .description('write a consistent copy of a SQLite database, also while a server runs')
     .option('--json', 'print the outcome for programs')
-    .action((file: string, { json }: { json?: boolean }) => makeBackup(env, file, json === true));
+    .action((file: string, options: Options) => makeBackup(env, file, options));
   program
     .command('restore <file>')
     .description('put a backup in the place of a SQLite database, while no server runs')
     .option('-y, --yes', 'do it without being asked')
     .option('--json', 'print the outcome for programs')
-    .action((file: string, { yes, json }: { yes?: boolean; json?: boolean }) =>
-      restoreBackup(env, file, yes === true, json === true),
-    );
+    .action((file: string, options: Options) => restoreBackup(env, file, options));
 }
 
 /** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
@@ -55,7 +58,7 @@ async function withDatabase<T>(config: Config, use: (db: Database) => Promise<T>
   }
 }
 
-async function runMigrations(env: Environment, json: boolean): Promise<void> {
+async function runMigrations(env: Environment, { json }: Options): Promise<void> {
   const config = readConfig(env);
   if (config.database_url.startsWith('sqlite:')) {
     mkdirSync(dirname(sqliteFile(config, 'migrate')), { recursive: true, mode: 0o700 });
@@ -66,20 +69,10 @@ async function runMigrations(env: Environment, json: boolean): Promise<void> {
   }));
   const sentence =
     value.ran.length === 0 ? 'Nothing to do.' : `Ran ${value.ran.length} migration(s).`;
-  print(
-    record(
-      value,
-      [
-        ['ran', 'ran', 'list'],
-        ['schema', 'schema'],
-      ],
-      sentence,
-    ),
-    json,
-  );
+  print(record(value, [['ran', 'ran', 'list'], 'schema'], sentence), json);
 }
 
-async function makeBackup(env: Environment, file: string, json: boolean): Promise<void> {
+async function makeBackup(env: Environment, file: string, { json }: Options): Promise<void> {
   const config = readConfig(env);
   const source = sqliteFile(config, 'backup');
   const target = resolve(file);
@@ -94,21 +87,14 @@ async function makeBackup(env: Environment, file: string, json: boolean): Promis
   } finally {
     process.umask(before);
   }
-  const value = { file: target, not_inside: [config.keys_file] };
-  print(
-    done(
-      `Wrote ${target}. Not inside: the keys file ${config.keys_file}. Keep a copy of it elsewhere: without it no API token of the backup can be recognised or viewed.`,
-      value,
-    ),
-    json,
-  );
+  const sentence = `Wrote ${target}. Not inside: the keys file ${config.keys_file}. Keep a copy of it elsewhere: without it no API token of the backup can be recognised or viewed.`;
+  print(done(sentence, { file: target, not_inside: [config.keys_file] }), json);
 }
 
 async function restoreBackup(
   env: Environment,
   file: string,
-  yes: boolean,
-  json: boolean,
+  { yes, json }: Options,
 ): Promise<void> {
   const config = readConfig(env);
   const target = sqliteFile(config, 'restore');

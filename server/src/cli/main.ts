@@ -1,10 +1,10 @@
 // The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import type { Environment } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Noun, readValue, UsageFault, type Verb } from './command.ts';
+import { type Choice, type Noun, readValue, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { explainVerb } from './explain.ts';
 import { geoNoun } from './geo.ts';
@@ -96,19 +96,21 @@ function exitCodeOf(error: unknown): number {
 }
 
 function addVerb(group: Command, verb: Verb, env: Environment): void {
+  const { question, required = [], options = [], isAsked = () => true } = verb;
   const command = group.command(verb.usage).description(verb.summary);
-  for (const { flags, description, parse, required } of verb.options ?? []) {
-    const [name = ''] = flags.split(' ');
-    const read = parse && ((text: string) => readValue(name, parse, text));
-    if (required) command.requiredOption(flags, description, read as never);
-    else command.option(flags, description, read as never);
-  }
-  if (verb.question) command.option('-y, --yes', 'do it without being asked');
+  for (const choice of required) command.addOption(optionOf(choice).makeOptionMandatory());
+  for (const choice of options) command.addOption(optionOf(choice));
+  if (question) command.option('-y, --yes', 'do it without being asked');
   command.option('--json', 'print what the server said, for programs');
   command.action(async () => {
-    const given = new Given(command, verb.options ?? []);
-    const question = verb.question?.(given);
-    if (question && !given.has('yes')) await confirmed(question);
+    const given = new Given(command, [...required, ...options]);
+    if (question && isAsked(given) && !given.has('yes')) await confirmed(given.text(question));
     print(await verb.run(given, new AdminApi(env)), given.has('json'));
   });
+}
+
+function optionOf([flags, description, , parse]: Choice): Option {
+  const option = new Option(flags, description);
+  const [name = ''] = flags.split(' ');
+  return parse ? option.argParser((text) => readValue(name, parse, text)) : option;
 }

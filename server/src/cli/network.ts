@@ -1,9 +1,17 @@
 // exitward status, usage, audit, maintenance, operator-token: the network as a whole.
+import { createAt, listAt, removeAt, showAt } from './actions.ts';
 import type { Noun, Verb } from './command.ts';
-import { type Column, done, record, type Shown, table } from './output.ts';
+import {
+  type Column,
+  created,
+  done,
+  lastUsed,
+  type Row,
+  record,
+  type Shown,
+  table,
+} from './output.ts';
 import { time, whole } from './values.ts';
-
-type Row = Record<string, unknown>;
 
 export const statusVerb: Verb = {
   usage: 'status',
@@ -11,15 +19,15 @@ export const statusVerb: Verb = {
   run: async (_given, api) => {
     const value = await api.get<Row & { geoip: Row[] }>('/status');
     const shown = record(value, [
-      ['version', 'version'],
+      'version',
       ['time', 'now', 'time'],
-      ['maintenance', 'maintenance'],
+      'maintenance',
       ['database', 'database.engine'],
       ['schema', 'database.schema'],
       ['revision', 'database.revision'],
       ['epoch', 'database.epoch'],
-      ['accounts', 'accounts'],
-      ['servers', 'servers'],
+      'accounts',
+      'servers',
       ['nodes', 'nodes.all'],
       ['nodes live', 'nodes.live'],
       ['nodes lagging', 'nodes.lagging'],
@@ -31,10 +39,10 @@ export const statusVerb: Verb = {
 
 const geoipColumns: Column[] = [
   ['geo-IP provider', 'provider'],
-  ['file', 'file'],
-  ['type', 'type'],
+  'file',
+  'type',
   ['built', 'built_at', 'time'],
-  ['fault', 'fault'],
+  'fault',
 ];
 
 const bytes: Column[] = [
@@ -48,26 +56,20 @@ export const usageVerb: Verb = {
   summary:
     'traffic of all accounts in their billing periods, or of one by hour, day, server or user',
   options: [
-    { flags: '--account <account>', description: 'only this one, in detail' },
-    {
-      flags: '--by <hour|day|server|user>',
-      description: 'with --account: what the rows are; day when omitted',
-    },
-    {
-      flags: '--from <time>',
-      description: 'with --account: from when on; the billing period when omitted',
-      parse: time,
-    },
-    {
-      flags: '--to <time>',
-      description: 'with --account: until when; now when omitted',
-      parse: time,
-    },
+    ['--account <account>', 'only this one, in detail'],
+    ['--by <hour|day|server|user>', 'with --account: what the rows are; day when omitted', 'by'],
+    [
+      '--from <time>',
+      'with --account: from when on; the billing period when omitted',
+      'from',
+      time,
+    ],
+    ['--to <time>', 'with --account: until when; now when omitted', 'to', time],
   ],
   run: async (given, api): Promise<Shown> => {
     if (!given.has('account')) {
-      return table(await api.list<Row>('/usage?limit=1000'), [
-        ['account', 'account'],
+      return table(await api.list('/usage?limit=1000'), [
+        'account',
         ['period from', 'period.start', 'time'],
         ['to', 'period.end', 'time'],
         ['usage', 'usage', 'bytes'],
@@ -75,10 +77,8 @@ export const usageVerb: Verb = {
         ['over', 'over_limit'],
       ]);
     }
-    const account = encodeURIComponent(String(given.option('account')));
-    const value = await api.get<{ by: string; rows: Row[] }>(
-      `/accounts/${account}/usage${given.query('by', 'from', 'to')}`,
-    );
+    const path = given.path('/accounts/<account>/usage') + given.query();
+    const value = await api.get<{ by: string; rows: Row[] }>(path);
     const { by } = value;
     const isTime = by === 'hour' || by === 'day';
     const columns: Column[] = [[by, by, isTime ? 'time' : 'text'], ...bytes];
@@ -90,23 +90,23 @@ export const auditVerb: Verb = {
   usage: 'audit',
   summary: 'the audit log, newest first',
   options: [
-    { flags: '--account <account>', description: 'only what concerns this account' },
-    { flags: '--before <id>', description: 'only entries older than this one', parse: whole },
-    { flags: '--limit <count>', description: 'how many; 100 when omitted', parse: whole },
+    ['--account <account>', 'only what concerns this account', 'account'],
+    ['--before <id>', 'only entries older than this one', 'before', whole],
+    ['--limit <count>', 'how many; 100 when omitted', 'limit', whole],
   ],
   run: async (given, api) => {
     const most = (given.option('limit') as number | undefined) ?? 100;
-    const query = new URLSearchParams(given.query('account', 'before'));
+    const query = new URLSearchParams(given.query());
     query.set('limit', String(Math.min(Math.max(most, 1), 1000)));
-    return table(await api.list<Row>(`/audit?${query}`, most), [
-      ['id', 'id'],
+    return table(await api.list(`/audit?${query}`, most), [
+      'id',
       ['at', 'at', 'time'],
       ['kind', 'actor_kind'],
       ['who', 'actor'],
       ['from', 'address'],
-      ['account', 'account'],
-      ['action', 'action'],
-      ['target', 'target'],
+      'account',
+      'action',
+      'target',
     ]);
   },
 };
@@ -114,11 +114,10 @@ export const auditVerb: Verb = {
 const turn = (on: boolean): Verb => ({
   usage: on ? 'on' : 'off',
   summary: on ? 'answer 503 on every path under /v0; nodes go on serving' : 'end the maintenance',
-  run: async (_given, api) =>
-    done(
-      `Maintenance is ${on ? 'on: /v0 answers 503' : 'off'}.`,
-      await api.put('/maintenance', { on }),
-    ),
+  run: async (_given, api) => {
+    const value = await api.put('/maintenance', { on });
+    return done(`Maintenance is ${on ? 'on: /v0 answers 503' : 'off'}.`, value);
+  },
 });
 
 export const maintenanceNoun: Noun = {
@@ -127,11 +126,7 @@ export const maintenanceNoun: Noun = {
   verbs: [
     turn(true),
     turn(false),
-    {
-      usage: 'status',
-      summary: 'whether it is on',
-      run: async (_given, api) => record(await api.get<Row>('/maintenance'), [['on', 'on']]),
-    },
+    { usage: 'status', summary: 'whether it is on', run: showAt('/maintenance', ['on']) },
   ],
 };
 
@@ -142,36 +137,18 @@ export const operatorTokenNoun: Noun = {
     {
       usage: 'list',
       summary: 'list operator tokens',
-      run: async (_given, api) =>
-        table(await api.get<Row[]>('/tokens'), [
-          ['id', 'id'],
-          ['name', 'name'],
-          ['created', 'created_at', 'time'],
-          ['last used', 'last_used_at', 'time'],
-        ]),
+      run: listAt('/tokens', ['id', 'name', created, lastUsed]),
     },
     {
       usage: 'create <name>',
       summary: 'create an operator token and print it, this once',
-      run: async (given, api) => {
-        const value = await api.post<Row>('/tokens', { name: given.word('name') });
-        return record(value, [
-          ['id', 'id'],
-          ['name', 'name'],
-          ['operator token', 'admin_token'],
-        ]);
-      },
+      run: createAt('/tokens', ['id', 'name', ['operator token', 'admin_token']]),
     },
     {
       usage: 'revoke <id>',
       summary: 'revoke an operator token',
-      question: (given) => `This revokes operator token ${given.word('id')} at once.`,
-      run: async (given, api) => {
-        await api.delete(`/tokens/${given.part('id')}`);
-        return done(`Operator token ${given.word('id')} is revoked.`, {
-          revoked: given.word('id'),
-        });
-      },
+      question: 'This revokes operator token <id> at once.',
+      run: removeAt('/tokens/<id>', 'Operator token <id> is revoked.', { revoked: '<id>' }),
     },
   ],
 };

@@ -1,11 +1,18 @@
 // How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
 import { styleText } from 'node:util';
 
-type Row = Record<string, unknown>;
+export type Row = Record<string, unknown>;
 type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts';
 
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
-export type Column = readonly [title: string, path: string, kind?: Kind];
+type Spelled = readonly [title: string, path: string, kind?: Kind];
+
+/** A column, spelled out; or a field of the row that is text, and whose name is the title: `port_base`. */
+export type Column = string | Spelled;
+
+export const expiry: Column = ['expiry', 'expiry', 'time'];
+export const created: Column = ['created', 'created_at', 'time'];
+export const lastUsed: Column = ['last used', 'last_used_at', 'time'];
 
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
@@ -43,7 +50,7 @@ export function notify(message: string): void {
 }
 
 /** Data on stdout; the sentence for a person on stderr. */
-export function print(shown: Shown, json: boolean): void {
+export function print(shown: Shown, json = false): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
   if (json) stdout.write(`${JSON.stringify(shown.value, null, 2)}\n`);
@@ -56,16 +63,21 @@ export function print(shown: Shown, json: boolean): void {
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
 export function textOf(part: Part, forPeople: boolean): string {
   if ('text' in part) return part.text;
+  const columns = part.columns.map(spelled);
   if ('record' in part) {
-    const lines = part.columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
+    const lines = columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
     return forPeople ? aligned(lines, (text) => bold(text)) : separated(lines);
   }
-  const lines = part.rows.map((row) => part.columns.map((column) => cell(row, column, forPeople)));
+  const lines = part.rows.map((row) => columns.map((column) => cell(row, column, forPeople)));
   if (!forPeople) return separated(lines);
   if (lines.length === 0) return 'none\n';
-  const header = part.columns.map(([title]) => title.toUpperCase());
+  const header = columns.map(([title]) => title.toUpperCase());
   const [first = '', ...rest] = aligned([header, ...lines]).split('\n');
   return [bold(first), ...rest].join('\n');
+}
+
+function spelled(column: Column): Spelled {
+  return typeof column === 'string' ? [column.replaceAll('_', ' '), column] : column;
 }
 
 function bold(text: string): string {
@@ -94,7 +106,7 @@ function lengthOf(text: string): number {
   return Array.from(text).length;
 }
 
-function cell(row: Row, [, path, kind = 'text']: Column, forPeople: boolean): string {
+function cell(row: Row, [, path, kind = 'text']: Spelled, forPeople: boolean): string {
   let value: unknown = row;
   for (const name of path.split('.')) value = (value as Row | null | undefined)?.[name];
   const text = textIn(value, kind, forPeople);

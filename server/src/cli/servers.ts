@@ -1,99 +1,48 @@
 // exitward server …, exitward exit …: the servers of the network.
+import { listAt, removeAt } from './actions.ts';
 import type { Choice, Noun } from './command.ts';
-import { type Column, done, record, table } from './output.ts';
+import { type Column, type Row, record, type Shown } from './output.ts';
 import { decimal, list, whole } from './values.ts';
 
-type Row = Record<string, unknown>;
+const server = '/servers/<server>';
+const exit = `${server}/exits/<ip>`;
 
-const listed: Column[] = [
-  ['name', 'name'],
-  ['hostname', 'hostname'],
-  ['title', 'title'],
-  ['city', 'city'],
-  ['country', 'country'],
-  ['exit IPs', 'ip_count'],
-  ['health', 'exits', 'counts'],
+const place: Column[] = ['name', 'hostname', 'title', 'city', 'country'];
+const listens: Column[] = [
   ['services', 'services', 'list'],
   ['port schemes', 'port_schemes', 'list'],
 ];
-const known: Column[] = [
-  ['name', 'name'],
-  ['hostname', 'hostname'],
-  ['title', 'title'],
-  ['city', 'city'],
-  ['country', 'country'],
-  ['latitude', 'latitude'],
-  ['longitude', 'longitude'],
-  ['services', 'services', 'list'],
-  ['port schemes', 'port_schemes', 'list'],
-  ['contracts', 'contracts'],
-  ['exit IPs', 'ip_count'],
-];
+const exits: Column = ['exit IPs', 'ip_count'];
+const listed: Column[] = [...place, exits, ['health', 'exits', 'counts'], ...listens];
+const known: Column[] = [...place, 'latitude', 'longitude', ...listens, 'contracts', exits];
 const exitColumns: Column[] = [
   ['exit IP', 'ip'],
-  ['port base', 'port_base'],
-  ['status', 'status'],
+  'port_base',
+  'status',
   ['checked', 'status_time', 'time'],
 ];
 
-/** The details of a server; `required` when it is added. */
-function details(required: boolean): Choice[] {
-  return [
-    {
-      flags: '--hostname <hostname>',
-      description: 'fully-qualified domain name',
-      field: 'hostname',
-      required,
-    },
-    {
-      flags: '--title <text>',
-      description: 'usually the closest metro area',
-      field: 'title',
-      required,
-    },
-    { flags: '--city <text>', description: 'city that houses it', field: 'city', required },
-    {
-      flags: '--country <code>',
-      description: 'ISO 3166 code such as DE',
-      field: 'country',
-      required,
-    },
-    {
-      flags: '--latitude <degrees>',
-      description: '-90 to 90',
-      parse: decimal,
-      field: 'latitude',
-      required,
-    },
-    {
-      flags: '--longitude <degrees>',
-      description: '-180 to 180',
-      parse: decimal,
-      field: 'longitude',
-      required,
-    },
-    {
-      flags: '--services <words>',
-      description: 'such as proxy,proxy-https',
-      parse: list,
-      field: 'services',
-      required,
-    },
-    {
-      flags: '--port-schemes <names>',
-      description: 'port schemes that it listens on',
-      parse: list,
-      field: 'port_schemes',
-    },
-  ];
-}
+/** The details that a new server needs. */
+const details: Choice[] = [
+  ['--hostname <hostname>', 'fully-qualified domain name', 'hostname'],
+  ['--title <text>', 'usually the closest metro area', 'title'],
+  ['--city <text>', 'city that houses it', 'city'],
+  ['--country <code>', 'ISO 3166 code such as DE', 'country'],
+  ['--latitude <degrees>', '-90 to 90', 'latitude', decimal],
+  ['--longitude <degrees>', '-180 to 180', 'longitude', decimal],
+  ['--services <words>', 'such as proxy,proxy-https', 'services', list],
+];
+const portSchemes: Choice = [
+  '--port-schemes <names>',
+  'port schemes that it listens on',
+  'port_schemes',
+  list,
+];
 
-function showServer(value: Row, sentence?: string) {
+function showServer(value: Row, sentence?: string): Shown {
   const shown = record(value, known, sentence);
-  return {
-    ...shown,
-    parts: [...shown.parts, { rows: value.exit_ips as Row[], columns: exitColumns }],
-  };
+  const exitIps = { rows: value.exit_ips as Row[], columns: exitColumns };
+  return { ...shown, parts: [...shown.parts, exitIps] };
 }
 
 export const serverNoun: Noun = {
@@ -103,42 +52,37 @@ export const serverNoun: Noun = {
     {
       usage: 'list',
       summary: 'list the servers of the network',
-      run: async (_given, api) => table(await api.get<Row[]>('/servers'), listed),
+      run: listAt('/servers', listed),
     },
     {
       usage: 'show <server>',
       summary: 'show a server with its exit IPs',
-      run: async (given, api) => showServer(await api.get<Row>(`/servers/${given.part('server')}`)),
+      run: async (given, api) => showServer(await api.get(given.path(server))),
     },
     {
       usage: 'add <name>',
       summary: 'add a server to the network',
-      options: details(true),
-      run: async (given, api) =>
-        showServer(
-          await api.post<Row>('/servers', { name: given.word('name'), ...given.fields }),
-          'The server was added.',
-        ),
+      required: details,
+      options: [portSchemes],
+      run: async (given, api) => {
+        const body = { name: given.word('name'), ...given.fields };
+        return showServer(await api.post('/servers', body), 'The server was added.');
+      },
     },
     {
       usage: 'change <server>',
       summary: 'change what is known of a server',
-      options: details(false),
-      run: async (given, api) =>
-        showServer(
-          await api.patch<Row>(`/servers/${given.part('server')}`, given.fields),
-          'The server was changed.',
-        ),
+      options: [...details, portSchemes],
+      run: async (given, api) => {
+        const value = await api.patch(given.path(server), given.fields);
+        return showServer(value, 'The server was changed.');
+      },
     },
     {
       usage: 'remove <server>',
       summary: 'take a server out of the network',
-      question: (given) =>
-        `This takes ${given.word('server')} out of the network, with its exit IPs and nodes.`,
-      run: async (given, api) => {
-        await api.delete(`/servers/${given.part('server')}`);
-        return done(`${given.word('server')} is removed.`, { removed: given.word('server') });
-      },
+      question: 'This takes <server> out of the network, with its exit IPs and nodes.',
+      run: removeAt(server, '<server> is removed.', { removed: '<server>' }),
     },
   ],
 };
@@ -150,29 +94,14 @@ export const exitNoun: Noun = {
     {
       usage: 'add <server> <ip>',
       summary: 'add an exit IP, or move it to another port base',
-      options: [
-        {
-          flags: '--port-base <number>',
-          description: '0 to 499, once per server',
-          parse: whole,
-          field: 'port_base',
-          required: true,
-        },
-      ],
-      run: async (given, api) => {
-        const path = `/servers/${given.part('server')}/exits/${given.part('ip')}`;
-        return showServer(await api.put<Row>(path, given.fields));
-      },
+      required: [['--port-base <number>', '0 to 499, once per server', 'port_base', whole]],
+      run: async (given, api) => showServer(await api.put(given.path(exit), given.fields)),
     },
     {
       usage: 'remove <server> <ip>',
       summary: 'remove an exit IP',
-      question: (given) =>
-        `This takes the exit IP ${given.word('ip')} off ${given.word('server')}.`,
-      run: async (given, api) => {
-        await api.delete(`/servers/${given.part('server')}/exits/${given.part('ip')}`);
-        return done(`${given.word('ip')} is removed.`, { removed: given.word('ip') });
-      },
+      question: 'This takes the exit IP <ip> off <server>.',
+      run: removeAt(exit, '<ip> is removed.', { removed: '<ip>' }),
     },
   ],
 };

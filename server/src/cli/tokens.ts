@@ -1,19 +1,11 @@
 // exitward token …: the API tokens of an account.
+import { createAt, listAt, removeAt } from './actions.ts';
 import type { Noun } from './command.ts';
-import { type Column, done, record, table } from './output.ts';
+import { type Column, created, expiry, lastUsed } from './output.ts';
 import { time } from './values.ts';
 
-type Row = Record<string, unknown>;
-
-const columns: Column[] = [
-  ['id', 'id'],
-  ['name', 'name'],
-  ['read only', 'read_only'],
-  ['expiry', 'expiry', 'time'],
-  ['viewable', 'viewable'],
-  ['created', 'created_at', 'time'],
-  ['last used', 'last_used_at', 'time'],
-];
+const tokens = '/accounts/<account>/tokens';
+const columns: Column[] = ['id', 'name', 'read_only', expiry, 'viewable', created, lastUsed];
 
 export const tokenNoun: Noun = {
   name: 'token',
@@ -22,49 +14,30 @@ export const tokenNoun: Noun = {
     {
       usage: 'list <account>',
       summary: 'list the API tokens of an account',
-      run: async (given, api) =>
-        table(await api.get<Row[]>(`/accounts/${given.part('account')}/tokens`), columns),
+      run: listAt(tokens, columns),
     },
     {
       usage: 'create <account> <name>',
       summary: 'create an API token and print it',
       options: [
-        { flags: '--read-only', description: 'the token only reads', field: 'read_only' },
-        {
-          flags: '--expiry <time>',
-          description: 'when it ends; never when omitted',
-          parse: time,
-          field: 'expiry',
-        },
+        ['--read-only', 'the token only reads', 'read_only'],
+        ['--expiry <time>', 'when it ends; never when omitted', 'expiry', time],
       ],
-      run: async (given, api) => {
-        const body = { name: given.word('name'), ...given.fields };
-        const value = await api.post<Row>(`/accounts/${given.part('account')}/tokens`, body);
-        return record(value, [
-          ['id', 'id'],
-          ['name', 'name'],
-          ['api token', 'api_token'],
-        ]);
-      },
+      run: createAt(tokens, ['id', 'name', 'api_token']),
     },
     {
       usage: 'view <account> <id>',
       summary: 'print an API token; the audit log keeps who looked',
       run: async (given, api) => {
-        const path = `/accounts/${given.part('account')}/tokens/${given.part('id')}/view`;
-        const value = await api.post<{ api_token: string }>(path);
+        const value = await api.post(given.path(`${tokens}/<id>/view`));
         return { value, parts: [{ text: `${value.api_token}\n` }] };
       },
     },
     {
       usage: 'revoke <account> <id>',
       summary: 'revoke an API token',
-      question: (given) =>
-        `This revokes API token ${given.word('id')} of ${given.word('account')}: what uses it gets 401 at once.`,
-      run: async (given, api) => {
-        await api.delete(`/accounts/${given.part('account')}/tokens/${given.part('id')}`);
-        return done(`API token ${given.word('id')} is revoked.`, { revoked: given.word('id') });
-      },
+      question: 'This revokes API token <id> of <account>: what uses it gets 401 at once.',
+      run: removeAt(`${tokens}/<id>`, 'API token <id> is revoked.', { revoked: '<id>' }),
     },
   ],
 };

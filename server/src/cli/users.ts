@@ -1,21 +1,23 @@
 // exitward user …: the users of an account.
+import { changeAt, createAt, listAt, removeAt } from './actions.ts';
 import { type Choice, type Noun, UsageFault } from './command.ts';
-import type { Given } from './given.ts';
-import { type Column, done, record, table } from './output.ts';
+import { type Column, expiry, record } from './output.ts';
 import { lifetime, yesNo } from './values.ts';
 
-type Row = Record<string, unknown>;
+const users = '/accounts/<account>/users';
+const user = `${users}/<user>`;
 
 const columns: Column[] = [
-  ['id', 'id'],
-  ['name', 'name'],
-  ['display name', 'display_name'],
-  ['active', 'active'],
+  'id',
+  'name',
+  'display_name',
+  'active',
   ['proxy', 'flags.proxy'],
   ['billing', 'flags.billing'],
   ['admin', 'flags.admin'],
-  ['token version', 'token_version'],
+  'token_version',
 ];
+const code: Column[] = ['url', 'code', expiry];
 
 /** `proxy,billing` turns these on; `no-admin` turns one off. */
 function flags(text: string): Record<string, boolean> {
@@ -28,26 +30,16 @@ function flags(text: string): Record<string, boolean> {
   );
 }
 
-const displayName: Choice = {
-  flags: '--display-name <text>',
-  description: 'descriptive name',
-  field: 'display_name',
-};
-const flagWords: Choice = {
-  flags: '--flags <words>',
-  description: 'proxy,billing,admin; no-proxy takes one away',
-  parse: flags,
-  field: 'flags',
-};
-
-const code: Column[] = [
-  ['url', 'url'],
-  ['code', 'code'],
-  ['expiry', 'expiry', 'time'],
+const details: Choice[] = [
+  ['--display-name <text>', 'descriptive name', 'display_name'],
+  ['--flags <words>', 'proxy,billing,admin; no-proxy takes one away', 'flags', flags],
 ];
-
-/** The path of the user that a command names. */
-const pathOf = (given: Given) => `/accounts/${given.part('account')}/users/${given.part('user')}`;
+const linkLifetime: Choice = [
+  '--lifetime <lifetime>',
+  'how long it can be used, a day at most; 15min when omitted',
+  'lifetime_seconds',
+  lifetime,
+];
 
 export const userNoun: Noun = {
   name: 'user',
@@ -56,85 +48,55 @@ export const userNoun: Noun = {
     {
       usage: 'list <account>',
       summary: 'list the users of an account',
-      run: async (given, api) =>
-        table(await api.get<Row[]>(`/accounts/${given.part('account')}/users`), columns),
+      run: listAt(users, columns),
     },
     {
       usage: 'add <account> <name>',
       summary: 'add an active user',
-      options: [displayName, flagWords],
-      run: async (given, api) => {
-        const body = { name: given.word('name'), ...given.fields };
-        const user = await api.post<Row>(`/accounts/${given.part('account')}/users`, body);
-        return record(user, columns, 'The user was added.');
-      },
+      options: details,
+      run: createAt(users, columns, 'The user was added.'),
     },
     {
       usage: 'change <account> <user>',
       summary: 'change a user; users are never deleted, only made inactive',
-      options: [
-        displayName,
-        flagWords,
-        {
-          flags: '--active <yes|no>',
-          description: 'whether the user is enabled',
-          parse: yesNo,
-          field: 'active',
-        },
-      ],
-      run: async (given, api) => {
-        const user = await api.patch<Row>(pathOf(given), given.fields);
-        return record(user, columns, 'The user was changed.');
-      },
+      options: [...details, ['--active <yes|no>', 'whether the user is enabled', 'active', yesNo]],
+      run: changeAt(user, columns, 'The user was changed.'),
     },
     {
       usage: 'raise-token-version <account> <user>',
       summary: 'end all proxy access tokens of a user',
-      question: (given) => `This ends all proxy access tokens of ${given.word('user')} at once.`,
+      question: 'This ends all proxy access tokens of <user> at once.',
       run: async (given, api) => {
-        const user = await api.post<Row>(`${pathOf(given)}/token_version`);
-        return record(user, columns, 'The tokens made so far are ended.');
+        const changed = await api.post(given.path(`${user}/token_version`));
+        return record(changed, columns, 'The tokens made so far are ended.');
       },
     },
     {
       usage: 'invite <account> <user>',
       summary: 'invite a user to the console, to set a password',
       run: async (given, api) => {
-        const invite = await api.post<Row>(`${pathOf(given)}/invite`);
+        const invite = await api.post(given.path(`${user}/invite`));
         return record(invite, code, 'Hand this address to the user; it works once.');
       },
     },
     {
       usage: 'sign-in-link <account> <user>',
       summary: 'make an address that signs in to the console as a user, once',
-      options: [
-        {
-          flags: '--lifetime <lifetime>',
-          description: 'how long it can be used, a day at most; 15min when omitted',
-          parse: lifetime,
-          field: 'lifetime_seconds',
-        },
-      ],
+      options: [linkLifetime],
       run: async (given, api) => {
-        const link = await api.post<Row>(`${pathOf(given)}/sign-in-link`, given.fields);
-        return record(
-          link,
-          code,
-          'Who opens this address is signed in as the user; it works once.',
-        );
+        const link = await api.post(given.path(`${user}/sign-in-link`), given.fields);
+        const sentence = 'Who opens this address is signed in as the user; it works once.';
+        return record(link, code, sentence);
       },
     },
     {
       usage: 'reset-sign-in <account> <user>',
       summary: 'take password, second factor and open invitations of a user, and end the sessions',
-      question: (given) =>
-        `This signs ${given.word('user')} out everywhere and takes password and second factor; then only an invitation lets the user in.`,
-      run: async (given, api) => {
-        await api.delete(`${pathOf(given)}/sign-in`);
-        return done(`${given.word('user')} can sign in by a new invitation only.`, {
-          reset: given.word('user'),
-        });
-      },
+      question:
+        'This signs <user> out everywhere and takes password and second factor; then only an invitation lets the user in.',
+      run: removeAt(`${user}/sign-in`, '<user> can sign in by a new invitation only.', {
+        reset: '<user>',
+      }),
     },
   ],
 };

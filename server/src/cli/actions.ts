@@ -1,0 +1,36 @@
+// The actions that most nouns share. `<name>` in a path or sentence stands for that argument.
+import type { Run } from './command.ts';
+import { type Column, done, record, table } from './output.ts';
+
+/** Lists all entries. */
+export function listAt(path: string, columns: readonly Column[]): Run {
+  return async (given, api) => table(await api.list(given.path(path)), columns);
+}
+
+/** Shows one record. */
+export function showAt(path: string, columns: readonly Column[]): Run {
+  return async (given, api) => record(await api.get(given.path(path)), columns);
+}
+
+/** Creates what the argument `<name>` names, with the fields of the options. */
+export function createAt(path: string, columns: readonly Column[], sentence?: string): Run {
+  return async (given, api) => {
+    const body = { name: given.word('name'), ...given.fields };
+    return record(await api.post(given.path(path), body), columns, sentence);
+  };
+}
+
+/** Changes the fields that the options give. */
+export function changeAt(path: string, columns: readonly Column[], sentence: string): Run {
+  return async (given, api) =>
+    record(await api.patch(given.path(path), given.fields), columns, sentence);
+}
+
+/** Removes, and says so: in a sentence, and in `value` for programs. */
+export function removeAt(path: string, sentence: string, value: Record<string, string>): Run {
+  return async (given, api) => {
+    await api.delete(given.path(path));
+    const members = Object.entries(value).map(([name, text]) => [name, given.text(text)]);
+    return done(given.text(sentence), Object.fromEntries(members));
+  };
+}
