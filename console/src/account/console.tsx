@@ -81,13 +81,9 @@ function OwnConsole() {
         <PageNotice.Provider value={scope.readOnlyReason}>
           <Switch>
             {open.map(({ path, hasBelow, Page }) => (
-              <Route key={path} path={hasBelow ? `${path}/*?` : path}>
-                <Page />
-              </Route>
+              <Route key={path} path={hasBelow ? `${path}/*?` : path} component={Page} />
             ))}
-            <Route>
-              <NotFoundPage />
-            </Route>
+            <Route component={NotFoundPage} />
           </Switch>
         </PageNotice.Provider>
       </ScopeContext.Provider>

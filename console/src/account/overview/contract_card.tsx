@@ -1,7 +1,7 @@
 // The contract in a few figures, and which of its servers carry the most.
 import { Link } from 'wouter-preact';
 import { Share } from '../../charts/share.tsx';
-import { bytes, count, date } from '../../format.ts';
+import { count, date } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
@@ -70,12 +70,7 @@ export function TopServers({
             {
               heading: 'Usage',
               numeric: true,
-              cell: ({ usage }) => (
-                <span class="share-cell">
-                  <Share value={usage.current} most={most} />
-                  {bytes(usage.current)}
-                </span>
-              ),
+              cell: ({ usage }) => <Share value={usage.current} most={most} />,
             },
           ]}
         />
