@@ -67,7 +67,7 @@ export function DaysChart({ label, days, series }: DaysChartProps) {
   return (
     <figure class="days-chart">
       <Legend series={series} at={shown} />
-      <p class="days-chart-told" aria-hidden="true">
+      <p class="note days-chart-told" aria-hidden="true">
         {/* The legend beside it tells the parts. */}
         {told?.replace(/ \(.*$/, '') ?? 'Point at a day, or use the arrow keys.'}
       </p>

@@ -132,14 +132,13 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   );
 }
 
-/** Makes a token for the commands, and puts it into them. */
-function TokenMaker({
-  token,
-  onToken,
-}: {
+interface TokenMakerProps {
   token: Token | undefined;
   onToken: (token: Token) => void;
-}) {
+}
+
+/** Makes a token for the commands, and puts it into them. */
+function TokenMaker({ token, onToken }: TokenMakerProps) {
   const scope = useScope();
   const { flags: ownFlags, user: own = '', readOnlyReason } = scope;
   const users = useReadIn(scope, 'list_users', {});

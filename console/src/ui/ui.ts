@@ -4,7 +4,6 @@ export * from './button.tsx';
 export * from './card.tsx';
 export * from './choice.tsx';
 export * from './copy.tsx';
-export * from './description_list.tsx';
 export * from './dialog.tsx';
 export * from './error_boundary.tsx';
 export * from './explain.ts';

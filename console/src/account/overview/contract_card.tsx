@@ -11,18 +11,11 @@ import type { Overview } from './use_overview.ts';
 export function ContractCard({ contract }: { contract: NonNullable<Overview['contract']> }) {
   const { name, plan, start, expiry, suspended } = contract;
   const isOver = expiry <= now.value;
+  const state = suspended ? 'suspended' : isOver ? 'ended' : 'active';
   return (
     <Card
       title="Contract"
-      actions={
-        suspended ? (
-          <Badge tone="bad">suspended</Badge>
-        ) : isOver ? (
-          <Badge tone="bad">ended</Badge>
-        ) : (
-          <Badge tone="good">active</Badge>
-        )
-      }
+      actions={<Badge tone={state === 'active' ? 'good' : 'bad'}>{state}</Badge>}
     >
       <dl class="stats">
         <Stat name="Account">{name}</Stat>
