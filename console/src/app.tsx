@@ -30,10 +30,8 @@ export function App() {
   const known = facts.value;
   if (!known || session.value === undefined) return <Waiting />;
   const isOperators = location === '/operator' || location.startsWith('/operator/');
-  if (isOperators || !known.audiences.account) {
-    if (known.audiences.operator) {
-      return operatorToken.value ? <OperatorConsole /> : <OperatorSignIn />;
-    }
+  if (known.audiences.operator && (isOperators || !known.audiences.account)) {
+    return operatorToken.value ? <OperatorConsole /> : <OperatorSignIn />;
   }
   return (
     <Switch>

@@ -1,11 +1,11 @@
 // The frame around every page of whoever is signed in: where one can go, who one is, light or dark.
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
 import { nextTheme, theme } from './theme.ts';
 import {
+  Brand,
   Button,
   ErrorBoundary,
   Icon,
@@ -31,24 +31,22 @@ interface FrameProps {
 
 export function Frame({ places, who, onLeave, children }: FrameProps) {
   const [location] = useLocation();
-  const isOpen = useSignal(false);
+  const [isOpen, setIsOpen] = useState(false);
   const side = useRef<HTMLElement>(null);
   const opener = useRef<HTMLElement>(null);
 
+  useEffect(() => setIsOpen(false), [location]);
   useEffect(() => {
-    isOpen.value = false;
-  }, [location]);
-  useEffect(() => {
-    if (!isOpen.value) return;
+    if (!isOpen) return;
     side.current?.querySelector<HTMLElement>('a')?.focus();
     const close = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
-      isOpen.value = false;
+      setIsOpen(false);
       opener.current?.querySelector('button')?.focus();
     };
     addEventListener('keydown', close);
     return () => removeEventListener('keydown', close);
-  }, [isOpen.value, isOpen]);
+  }, [isOpen]);
 
   return (
     <div class="frame">
@@ -64,25 +62,21 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
         <IconButton
           icon="menu"
           label="Menu"
-          aria-expanded={isOpen.value}
+          aria-expanded={isOpen}
           aria-controls="side"
-          onClick={() => {
-            isOpen.value = !isOpen.value;
-          }}
+          onClick={() => setIsOpen(!isOpen)}
         />
       </header>
-      {isOpen.value && (
+      {isOpen && (
         <button
           type="button"
           class="backdrop"
           aria-label="Close the menu"
           tabIndex={-1}
-          onClick={() => {
-            isOpen.value = false;
-          }}
+          onClick={() => setIsOpen(false)}
         />
       )}
-      <aside id="side" ref={side} class={isOpen.value ? 'side open' : 'side'}>
+      <aside id="side" ref={side} class={isOpen ? 'side open' : 'side'}>
         <Brand />
         <nav aria-label="Pages">
           <ul>
@@ -99,7 +93,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
           <span class={isLive.value ? 'live on' : 'live'}>
             {isLive.value ? 'Live' : 'Connecting …'}
           </span>
-          <span class="who">{who}</span>
+          <span class="wrap-anywhere">{who}</span>
           <div class="actions">
             <Button kind="quiet" icon="theme" onClick={nextTheme}>
               {themeNames[theme.value]}
@@ -119,14 +113,6 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
 }
 
 const themeNames = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
-
-function Brand() {
-  return (
-    <span class="brand">
-      <img src="/icon.svg" alt="" /> Exitward
-    </span>
-  );
-}
 
 /** The place itself, or the nearest above a page within it. */
 function isAt(location: string, path: string, places: Place[]): boolean {

@@ -13,7 +13,7 @@ import {
   session,
   setSession,
 } from '../api/session.ts';
-import { Frame, type Place } from '../frame.tsx';
+import { Frame } from '../frame.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
 import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
@@ -51,7 +51,6 @@ function OwnConsole() {
   const { user, account } = session.value as Session;
   const scope = personScope();
   const open = pages.filter(({ may }) => may.length === 0 || may.some((flag) => user.flags[flag]));
-  const places: Place[] = open.map(({ path, name, icon }) => ({ path, name, icon }));
   const leave = async () => {
     try {
       await call('console_sign_out', {});
@@ -67,7 +66,7 @@ function OwnConsole() {
   };
   return (
     <Frame
-      places={places}
+      places={open}
       who={
         <>
           <strong>{user.display_name}</strong>
@@ -81,13 +80,9 @@ function OwnConsole() {
         <PageNotice.Provider value={scope.readOnlyReason}>
           <Switch>
             {open.map(({ path, hasBelow, Page }) => (
-              <Route key={path} path={hasBelow ? `${path}/*?` : path}>
-                <Page />
-              </Route>
+              <Route key={path} path={hasBelow ? `${path}/*?` : path} component={Page} />
             ))}
-            <Route>
-              <NotFoundPage />
-            </Route>
+            <Route component={NotFoundPage} />
           </Switch>
         </PageNotice.Provider>
       </ScopeContext.Provider>

@@ -1,15 +1,13 @@
 // Every page of an account, in the order of the menu, with the permissions that open it.
 import type { FunctionComponent } from 'preact';
+import type { Place } from '../frame.tsx';
 import { paths } from '../paths.ts';
-import { type IconName, lazy } from '../ui/ui.ts';
+import { lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview/page.tsx';
 
-interface PageOfAccount {
-  path: string;
+interface PageOfAccount extends Place {
   /** It answers for the addresses below its own, too. */
   hasBelow?: boolean;
-  name: string;
-  icon: IconName;
   /** Any of these opens it; none: everybody who is signed in. The server decides anew for each request. */
   may: Array<'admin' | 'billing' | 'proxy'>;
   Page: FunctionComponent;

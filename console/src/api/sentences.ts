@@ -1,15 +1,9 @@
 // Errors become sentences for people here, and nowhere else.
+import type { Fault } from '../ui/ui.ts';
 import { ApiError } from './api.ts';
 
-export interface Explained {
-  /** The fault, and a way to put it right. */
-  sentence: string;
-  /** The field of a form that it is about, where the server named one. */
-  field: string | undefined;
-}
-
 /** An error of a request, for the person who made it. */
-export function explain(error: unknown): Explained {
+export function explain(error: unknown): Fault {
   if (!(error instanceof ApiError)) {
     return plain('This page met an error of its own. Reload it, and try again.');
   }
@@ -46,7 +40,7 @@ const nextStep = (isLate: boolean) =>
     ? 'What you asked for may have been done; look before you try again.'
     : 'Nothing may have been done; try again.';
 
-function plain(sentence: string): Explained {
+function plain(sentence: string): Fault {
   return { sentence, field: undefined };
 }
 

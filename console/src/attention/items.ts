@@ -16,6 +16,13 @@ export function named(names: readonly string[]): string {
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
+/** Exit IPs of a status: of one, and of several. */
+export const exitFaults = {
+  crit: ['exit IP does not work', 'exit IPs do not work'],
+  warn: ['exit IP works poorly', 'exit IPs work poorly'],
+  unknown: ['exit IP was not checked lately', 'exit IPs were not checked lately'],
+} satisfies Record<string, [string, string]>;
+
 const order = { bad: 0, warn: 1, note: 2 };
 
 export function worstFirst(items: readonly Item[]): Item[] {

@@ -1,6 +1,7 @@
 // An address that cannot be listed because another account or user has listed it: what its reader can do.
 import { ApiError } from '../api/api.ts';
-import { type Explained, explain } from '../api/sentences.ts';
+import { explain } from '../api/sentences.ts';
+import type { Fault } from '../ui/ui.ts';
 
 /** Adds the way on for a reader who cannot remove the other entry; `seen` are the entries that they see. */
 export function explainListed(
@@ -8,7 +9,7 @@ export function explainListed(
   ip: string,
   seen: ReadonlyArray<{ ip: string }> | undefined,
   isAdmin: boolean,
-): Explained {
+): Fault {
   const explained = explain(error);
   const isTaken = error instanceof ApiError && error.code === 'address_taken';
   if (!isTaken || isAdmin || seen?.some((entry) => entry.ip === ip)) return explained;

@@ -5,16 +5,10 @@ import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Since, UntilWithDate } from '../relative_time.tsx';
 import '../style/lists.css';
-import { Badge, type Column, IconButton, LongTable, notify } from '../ui/ui.ts';
+import { Badge, type Column, IconButton, type Listed, LongTable, notify } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm, keysOf } from './form.tsx';
 
-interface AuthlistTableProps {
-  /** The entries that fit the filter, and how many there are without it. */
-  rows: readonly AuthlistEntry[];
-  all: number;
-  filter: string;
-  open: OpenDialog;
-}
+type AuthlistTableProps = Listed<AuthlistEntry> & { open: OpenDialog };
 
 export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
   const { isOperator, readOnlyReason } = useScope();
@@ -50,7 +44,7 @@ const columns: Column<AuthlistEntry>[] = [
   {
     heading: 'User',
     cell: ({ user, user_active }) => (
-      <span class="authlist-user">
+      <span class="row authlist-user">
         {user}
         {!user_active && <Badge tone="warn">not an active proxy user</Badge>}
       </span>

@@ -5,7 +5,6 @@ import uPlot from 'uplot';
 import { bytes } from '../format.ts';
 import { theme } from '../theme.ts';
 import { day_seconds, writtenDay } from '../usage/days.ts';
-import { drawnColor, series_colors } from './drawn_color.ts';
 
 export interface Series {
   name: string;
@@ -68,7 +67,7 @@ export function DaysChart({ label, days, series }: DaysChartProps) {
   return (
     <figure class="days-chart">
       <Legend series={series} at={shown} />
-      <p class="days-chart-told" aria-hidden="true">
+      <p class="note days-chart-told" aria-hidden="true">
         {/* The legend beside it tells the parts. */}
         {told?.replace(/ \(.*$/, '') ?? 'Point at a day, or use the arrow keys.'}
       </p>
@@ -93,7 +92,11 @@ function Legend({ series, at }: { series: readonly Series[]; at: number | undefi
     <ul class="days-legend">
       {series.map(({ name, values }, index) => (
         <li key={name}>
-          <span class={`swatch series-${index % series_colors}`} aria-hidden="true" />
+          <span
+            class="swatch"
+            style={{ background: `var(${colorOf(index)})` }}
+            aria-hidden="true"
+          />
           {name}
           {at !== undefined && <span class="note">{bytes(values[at] ?? 0)}</span>}
         </li>
@@ -111,6 +114,22 @@ function dayInWords(day: number, series: readonly Series[], at: number): string 
 }
 
 const height_pixels = 280;
+
+/** The variable with the colour of a part; after the seventh they come round again. */
+const colorOf = (at: number) => `--series-${at % 7}`;
+
+/**
+ * A variable of the style sheet, resolved: a canvas knows neither variables nor light-dark(). Asked of
+ * a new element, as one that is there may still be on its way from the colour of the theme before.
+ */
+function drawnColor(within: HTMLElement, variable: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${variable})`;
+  within.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
 
 /** Days, then the height of each stack, the whole first: each is drawn over the one before. */
 function stacked(days: readonly number[], series: readonly Series[]): uPlot.AlignedData {
@@ -137,7 +156,7 @@ function options(
     grid: { stroke: drawnColor(box, '--line'), width: 1 },
     ticks: { show: false },
   };
-  const fills = series.map((_, at) => drawnColor(box, `--series-${at % series_colors}`)).reverse();
+  const fills = series.map((_, at) => drawnColor(box, colorOf(at))).reverse();
   return {
     width: box.clientWidth,
     height: height_pixels,

@@ -5,21 +5,21 @@ import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { UntilWithDate } from '../relative_time.tsx';
 import '../style/lists.css';
-import { Button, type Column, IconButton, LongTable, notify, Status } from '../ui/ui.ts';
+import {
+  Button,
+  type Column,
+  IconButton,
+  type Listed,
+  LongTable,
+  notify,
+  Status,
+} from '../ui/ui.ts';
 import { awaited, type DnsEntry, isOver } from './entries.ts';
 import { keysOf, openDnsForm } from './form.tsx';
 import { EntryNodes } from './nodes.tsx';
 import { TryDns } from './try.tsx';
 
-interface DnsTableProps {
-  /** The entries that fit the filter, and how many there are without it. */
-  rows: readonly DnsEntry[];
-  all: number;
-  filter: string;
-  open: OpenDialog;
-}
-
-export function DnsTable({ open, ...list }: DnsTableProps) {
+export function DnsTable({ open, ...list }: Listed<DnsEntry> & { open: OpenDialog }) {
   return (
     <LongTable
       {...list}

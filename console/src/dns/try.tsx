@@ -1,7 +1,7 @@
 // The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { changeIn, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
@@ -13,6 +13,7 @@ import {
   Dialog,
   Empty,
   Loaded,
+  optionsIn,
   optionsOf,
   SelectField,
   TextField,
@@ -23,11 +24,7 @@ import { type Way, waysThrough } from './ways.ts';
 
 const tokenLifetime_seconds = 3600;
 
-interface Token {
-  token: string;
-  user: string;
-  expiry: number;
-}
+type Token = AccountResponse<'create_proxy_token'>;
 
 export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
   const scope = useScope();
@@ -101,10 +98,7 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
           name="by"
           value={by}
           onInput={setBy}
-          options={[
-            { value: 'authlist', text: 'the IP authlist' },
-            { value: 'token', text: 'a proxy access token' },
-          ]}
+          options={optionsIn({ authlist: 'the IP authlist', token: 'a proxy access token' })}
         />
         <TextField
           label="Port of the page"
@@ -138,14 +132,13 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   );
 }
 
-/** Makes a token for the commands, and puts it into them. */
-function TokenMaker({
-  token,
-  onToken,
-}: {
+interface TokenMakerProps {
   token: Token | undefined;
   onToken: (token: Token) => void;
-}) {
+}
+
+/** Makes a token for the commands, and puts it into them. */
+function TokenMaker({ token, onToken }: TokenMakerProps) {
   const scope = useScope();
   const { flags: ownFlags, user: own = '', readOnlyReason } = scope;
   const users = useReadIn(scope, 'list_users', {});

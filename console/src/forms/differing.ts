@@ -3,11 +3,12 @@
 /** The fields of `wanted` that are given and are not as they were `before`. */
 export function differing<T extends object>(
   before: T,
-  wanted: { [K in keyof T]: T[K] | undefined },
+  wanted: { [K in keyof T]?: T[K] | undefined },
 ): Partial<T> {
   const names = Object.keys(before) as Array<keyof T>;
   const changed = names.filter(
-    (name) => wanted[name] !== undefined && wanted[name] !== before[name],
+    (name) =>
+      wanted[name] !== undefined && JSON.stringify(wanted[name]) !== JSON.stringify(before[name]),
   );
   return Object.fromEntries(changed.map((name) => [name, wanted[name]])) as Partial<T>;
 }

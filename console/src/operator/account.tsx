@@ -1,12 +1,39 @@
 // One account: its contract and all that belongs to it, each part at an address of its own.
+import type { FunctionComponent } from 'preact';
 import { Link } from 'wouter-preact';
+import { ActivityPage } from '../activity/page.tsx';
 import { useRead } from '../api/reading.ts';
 import { operatorScope, ScopeContext } from '../api/scope.ts';
+import { AuthlistPage } from '../authlist/page.tsx';
+import { DnsPage } from '../dns/page.tsx';
 import { NotFoundPage } from '../not_found.tsx';
 import { paths } from '../paths.ts';
+import { ServersPage } from '../servers/page.tsx';
+import { TokensPage } from '../tokens/page.tsx';
 import { IsPart, Loaded, Page } from '../ui/ui.ts';
-import { accountParts } from './account_parts.tsx';
+import { UsagePage } from '../usage/page.tsx';
+import { UsersPage } from '../users/page.tsx';
 import { AccountState } from './accounts.tsx';
+import { ContractPart } from './contract.tsx';
+import type { Account } from './states.ts';
+
+interface AccountPart {
+  part: string;
+  name: string;
+  Part: FunctionComponent<{ account: Account }>;
+}
+
+/** In the order of the menu. */
+const accountParts: AccountPart[] = [
+  { part: '', name: 'Contract', Part: ContractPart },
+  { part: 'servers', name: 'Servers', Part: ServersPage },
+  { part: 'users', name: 'Users', Part: UsersPage },
+  { part: 'tokens', name: 'API tokens', Part: TokensPage },
+  { part: 'authlist', name: 'IP authlist', Part: AuthlistPage },
+  { part: 'dns', name: 'Custom DNS', Part: DnsPage },
+  { part: 'usage', name: 'Usage', Part: UsagePage },
+  { part: 'audit', name: 'Audit log', Part: ActivityPage },
+];
 
 export function AccountPage({ name, part }: { name: string; part: string }) {
   const account = useRead('admin_get_account', { path: { account: name } });

@@ -15,7 +15,6 @@ import {
   Empty,
   Loaded,
   Meter,
-  MoreRows,
   Page,
   SearchField,
   Table,
@@ -70,7 +69,16 @@ export function AccountsPage() {
                 <Accounts
                   of={accounts.filter(({ name }) => name.toLowerCase().startsWith(wanted))}
                 />
-                <MoreRows of={pages} many="accounts" />
+                {pages.hasMore && (
+                  <div class="row">
+                    <p class="note" role="status">
+                      {`${accounts.length.toLocaleString('en')} accounts are read, and there are more.`}
+                    </p>
+                    <Button busy={pages.isReading} onClick={pages.readMore}>
+                      Read more
+                    </Button>
+                  </div>
+                )}
               </>
             )
           }

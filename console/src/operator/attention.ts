@@ -1,6 +1,6 @@
 // The things that need the operator's attention: each as a sentence, with the page that mends it.
 import type { ResponseOf } from '../api/api.ts';
-import { type Item, named } from '../attention/items.ts';
+import { exitFaults, type Item, named, worstFirst } from '../attention/items.ts';
 import { count, fromNow } from '../format.ts';
 import { paths } from '../paths.ts';
 import { type Account, endsSoon_seconds, lagText, type Node, type Server } from './states.ts';
@@ -86,12 +86,6 @@ function ofServers({ servers, nodes, misplaced, status }: Network): Item[] {
   return items;
 }
 
-/** Of one, and of several. */
-const exitFaults = {
-  crit: ['exit IP does not work', 'exit IPs do not work'],
-  warn: ['exit IP works poorly', 'exit IPs work poorly'],
-} satisfies Record<string, [string, string]>;
-
 function ofExits(servers: Network['servers']): Item[] {
   return (['crit', 'warn'] as const).flatMap((status): Item[] => {
     const found = servers.filter(({ exits }) => exits[status] > 0);
@@ -161,11 +155,8 @@ function ofStatus({ status }: Network): Item[] {
   return items;
 }
 
-const order = { bad: 0, warn: 1, note: 2 };
-
 /** The worst first. */
 export function attention(network: Network): Item[] {
-  return [ofStatus, ofNodes, ofServers, ofAccounts]
-    .flatMap((rule) => rule(network))
-    .sort((one, other) => order[one.tone] - order[other.tone]);
+  const rules = [ofStatus, ofNodes, ofServers, ofAccounts];
+  return worstFirst(rules.flatMap((rule) => rule(network)));
 }

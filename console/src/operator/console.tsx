@@ -66,35 +66,21 @@ export function OperatorConsole() {
       onLeave={leave}
     >
       <Switch>
-        <Route path={operator.overview}>
-          <OverviewPage />
-        </Route>
-        <Route path={operator.accounts}>
-          <AccountsPage />
-        </Route>
+        <Route path={operator.overview} component={OverviewPage} />
+        <Route path={operator.accounts} component={AccountsPage} />
         <Route path={`${operator.accounts}/:name/:part?`}>
           {({ name, part }: { name: string; part?: string }) => (
             <AccountPage key={name} name={nameIn(name)} part={part ?? ''} />
           )}
         </Route>
-        <Route path={operator.servers}>
-          <ServersPage />
-        </Route>
+        <Route path={operator.servers} component={ServersPage} />
         <Route path={`${operator.servers}/:name`}>
           {({ name }: { name: string }) => <ServerPage key={name} name={nameIn(name)} />}
         </Route>
-        <Route path={operator.nodes}>
-          <NodesPage />
-        </Route>
-        <Route path={operator.usage}>
-          <UsagePage />
-        </Route>
-        <Route path={operator.audit}>
-          <AuditPage />
-        </Route>
-        <Route path={operator.tokens}>
-          <TokensPage />
-        </Route>
+        <Route path={operator.nodes} component={NodesPage} />
+        <Route path={operator.usage} component={UsagePage} />
+        <Route path={operator.audit} component={AuditPage} />
+        <Route path={operator.tokens} component={TokensPage} />
         <Route>{location === '/' ? null : <NotFoundPage />}</Route>
       </Switch>
     </Frame>

@@ -78,31 +78,27 @@ function SuspendDialog({ account, onClose }: { account: Account; onClose: () => 
     });
     return suspended ? `${name} is in service again.` : `${name} is suspended.`;
   };
-  return suspended ? (
+  const verb = `${suspended ? 'Resume' : 'Suspend'} ${name}`;
+  return (
     <FormDialog
-      title={`Resume ${name}?`}
-      verb={`Resume ${name}`}
-      kind="primary"
+      title={`${verb}?`}
+      verb={verb}
+      kind={suspended ? 'primary' : 'danger'}
       onSubmit={submit}
       onClose={onClose}
     >
-      <p>
-        Nodes let the users of {name} through again, as far as the contract allows, and the account
-        can change its records.
-      </p>
-    </FormDialog>
-  ) : (
-    <FormDialog
-      title={`Suspend ${name}?`}
-      verb={`Suspend ${name}`}
-      onSubmit={submit}
-      onClose={onClose}
-    >
-      <p>
-        <strong>Every node refuses every connection of {name}, within seconds</strong>, and open
-        ones end. The account can read its records, and change none. Nothing is removed: Resume
-        brings everything back.
-      </p>
+      {suspended ? (
+        <p>
+          Nodes let the users of {name} through again, as far as the contract allows, and the
+          account can change its records.
+        </p>
+      ) : (
+        <p>
+          <strong>Every node refuses every connection of {name}, within seconds</strong>, and open
+          ones end. The account can read its records, and change none. Nothing is removed: Resume
+          brings everything back.
+        </p>
+      )}
     </FormDialog>
   );
 }

@@ -53,10 +53,10 @@ export function NetworkMap({ servers, nodes }: NetworkMapProps) {
         legend={legend}
         onSelect={setChosen}
       />
-      <div role="status" class="chosen">
+      <div role="status" class="card-head">
         {shown.length > 0 && (
           <>
-            <ul class="chosen-list" aria-label={count(shown.length, 'server')}>
+            <ul class="bare-list" aria-label={count(shown.length, 'server')}>
               {shown.map((server) => (
                 <li key={server.name} class="row">
                   <Link href={paths.operator.server(server.name)}>{server.name}</Link>

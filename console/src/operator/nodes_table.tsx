@@ -1,8 +1,7 @@
 // Nodes as a table, of the whole network or of one server.
-import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { change } from '../api/reading.ts';
-import { FormDialog } from '../forms/form_dialog.tsx';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { Badge, type Column, IconButton, Table } from '../ui/ui.ts';
@@ -10,7 +9,7 @@ import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
   of: readonly Node[];
-  open: (render: (close: () => void) => ComponentChildren) => void;
+  open: OpenDialog;
   /** All are of one server, which need not be named. */
   ofServer?: boolean;
 }

@@ -113,11 +113,8 @@ interface RemoveServerProps {
   onClose: () => void;
 }
 
-function RemoveServer({
-  server: { name, contracts, ip_count },
-  nodes,
-  onClose,
-}: RemoveServerProps) {
+function RemoveServer({ server, nodes, onClose }: RemoveServerProps) {
+  const { name, contracts, ip_count } = server;
   const [, navigate] = useLocation();
   return (
     <FormDialog

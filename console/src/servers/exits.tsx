@@ -49,7 +49,7 @@ export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['por
 function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
   const { status, status_time } = of;
   return (
-    <span class="exit-health">
+    <span class="row exit-health">
       {isServed ? <Status status={status} /> : <Badge tone="neutral">{`was ${status}`}</Badge>}
       <span class="note">
         <Since at={status_time} never="not checked yet" />

@@ -2,7 +2,16 @@
 import { useMemo } from 'preact/hooks';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { Button, Card, Choice, Empty, optionsOf, SearchField, SelectField } from '../ui/ui.ts';
+import {
+  Button,
+  Card,
+  Choice,
+  Empty,
+  optionsIn,
+  optionsOf,
+  SearchField,
+  SelectField,
+} from '../ui/ui.ts';
 import {
   type Filters,
   isFiltering,
@@ -110,12 +119,12 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
             name="sort"
             value={filters.sort}
             onInput={(sort) => onFilter({ sort: sort as Filters['sort'] })}
-            options={[
-              { value: 'name', text: 'Name' },
-              { value: 'status', text: 'Status' },
-              { value: 'period', text: 'Usage in this period' },
-              { value: 'month', text: 'Usage in 30 days' },
-            ]}
+            options={optionsIn({
+              name: 'Name',
+              status: 'Status',
+              period: 'Usage in this period',
+              month: 'Usage in 30 days',
+            })}
           />
         </>
       )}

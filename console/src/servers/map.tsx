@@ -108,7 +108,7 @@ function Figures({ rows }: { rows: readonly Row[] }) {
     .map((status) => ({ status, many: exits.filter((one) => one === status).length }))
     .filter(({ many }) => many > 0);
   return (
-    <dl class="servers-figures">
+    <dl class="stack servers-figures">
       <Stat name="On the contract">{count(own.length, 'server')}</Stat>
       <Stat name="In">
         {count(new Set(own.map((row) => row.country)).size, 'country', 'countries')}

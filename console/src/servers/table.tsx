@@ -4,7 +4,15 @@ import { type Scope, useScope } from '../api/scope.ts';
 import { bytes } from '../format.ts';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
-import { Badge, Button, type Column, IconButton, LongTable, type Tone } from '../ui/ui.ts';
+import {
+  Badge,
+  Button,
+  type Column,
+  IconButton,
+  type Listed,
+  LongTable,
+  type Tone,
+} from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
 import { LimitDialog } from './limit.tsx';
 import { type Filters, type OwnServer, type Row, type Standing, summaryOf } from './rows.ts';
@@ -18,11 +26,7 @@ export const toneOf: Record<Standing, Tone> = {
   'no node yet': 'neutral',
 };
 
-interface ServersTableProps {
-  /** The servers that fit the filter, and how many there are without it. */
-  rows: readonly Row[];
-  all: number;
-  filter: string;
+interface ServersTableProps extends Listed<Row> {
   view: Filters['view'];
   open: OpenDialog;
 }

@@ -9,19 +9,10 @@ import { tokenPlace } from './settings.ts';
 
 type ProxyToken = AccountResponse<'create_proxy_token'>;
 
-interface Token {
-  /** The users who can have one: admins see all proxy users, other people themselves. Undefined until known. */
-  users: string[] | undefined;
-  user: string;
-  choose: (user: string) => void;
-  /** The one that was made for this user. */
-  made: ProxyToken | undefined;
-  keep: (token: ProxyToken) => void;
-  credentials: { user: string; token: string };
-}
+type Token = ReturnType<typeof useToken>;
 
 /** Unless `wanted`, nothing is read. */
-export function useToken(wanted: boolean): Token {
+export function useToken(wanted: boolean) {
   const scope = useScope();
   const { flags, user: own } = scope;
   const read = useReadIn(scope, 'list_users', {}, { enabled: wanted && flags.admin }).data;
@@ -33,11 +24,13 @@ export function useToken(wanted: boolean): Token {
   const user = chosen || usual;
   const made = tokens[user];
   return {
+    /** The users who can have one: admins see all proxy users, other people themselves. Undefined until known. */
     users,
     user,
     choose,
+    /** The one that was made for this user. */
     made,
-    keep: (token) => setTokens({ ...tokens, [token.user]: token }),
+    keep: (token: ProxyToken) => setTokens({ ...tokens, [token.user]: token }),
     credentials: { user: user || 'USER', token: made?.token ?? tokenPlace },
   };
 }

@@ -7,7 +7,7 @@ interface CardProps {
   /** Small print under the heading. */
   note?: ComponentChildren;
   actions?: ComponentChildren;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }
 
 export function Card({ title, note, actions, children }: CardProps) {
@@ -63,5 +63,19 @@ export function Stat({
       <dd>{children}</dd>
       {note && <dd class="note">{note}</dd>}
     </div>
+  );
+}
+
+/** The facts about one thing: names and values, two by two. */
+export function DescriptionList({ of }: { of: ReadonlyArray<[string, ComponentChildren]> }) {
+  return (
+    <dl class="description-list">
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }

@@ -2,8 +2,9 @@
 import { createContext } from 'preact';
 
 export interface Fault {
+  /** The fault, and a way to put it right. */
   sentence: string;
-  /** The field of a form that it is about. */
+  /** The field of a form that it is about, where the server named one. */
   field: string | undefined;
 }
 

@@ -77,11 +77,7 @@ export function TextField({ label, name, hint, ...rest }: Around & Input) {
   );
 }
 
-interface SearchProps extends Around {
-  value: string;
-  onInput: (value: string) => void;
-  placeholder?: string;
-}
+type SearchProps = Around & Omit<Input, 'onInput'> & { onInput: (value: string) => void };
 
 /** Narrows a list while it is typed. */
 export function SearchField({ onInput, ...rest }: SearchProps) {

@@ -72,7 +72,7 @@ export function Form({
       <p class="fault" role="alert">
         {fault && !named && fault.sentence}
       </p>
-      <div class="form-actions">
+      <div class="actions">
         <Button kind={kind} type="submit" busy={busy} disabledReason={disabledReason}>
           {verb}
         </Button>

@@ -26,7 +26,6 @@ const shapes = {
   remove: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v6M14 11v6',
   theme: 'M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z',
   leave: 'M10 4H5v16h5M14 8l4 4-4 4M18 12H9',
-  external: 'M14 4h6v6M20 4l-9 9M18 14v6H4V6h6',
   download: 'M12 4v11M7 11l5 5 5-5M4 20h16',
 } as const;
 

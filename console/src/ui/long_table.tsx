@@ -17,6 +17,9 @@ interface LongTableProps<T> extends TableProps<T> {
   filter?: string;
 }
 
+/** The rows that fit the filter, and how many there are without it. */
+export type Listed<T> = Pick<LongTableProps<T>, 'rows' | 'all' | 'filter'>;
+
 export function LongTable<T>(props: LongTableProps<T>) {
   const { rows, all, one = 'entry', many = 'entries', filter = '', ...table } = props;
   const [asked, setAsked] = useState({ filter, most: step });

@@ -1,7 +1,6 @@
 // The head of a page: its name is the document's title, and takes the focus when the page is entered.
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import { PageNoticeHere } from './page_notice.tsx';
 
 interface PageProps {
   title: string;
@@ -12,6 +11,9 @@ interface PageProps {
 
 /** False until the first page was shown: at the start the focus stays where the browser has it. */
 let hasShown = false;
+
+/** Stands below the name of every page: something about all of them, as a contract that has ended. */
+export const PageNotice = createContext<string | undefined | null>(undefined);
 
 /** Whether pages within are parts of the page around them, which has the name and the notice. */
 export const IsPart = createContext(false);
@@ -36,6 +38,7 @@ function Part({ title, note, actions, children }: PageProps) {
 }
 
 function WholePage({ title, note, actions, children }: PageProps) {
+  const notice = useContext(PageNotice);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Exitward`;
@@ -54,7 +57,10 @@ function WholePage({ title, note, actions, children }: PageProps) {
         </div>
         {actions && <div class="actions">{actions}</div>}
       </header>
-      <PageNoticeHere />
+      {/* There before the notice is, so that its coming is told. */}
+      <p class={notice ? 'banner' : 'visually-hidden'} role="status">
+        {notice}
+      </p>
       {children}
     </main>
   );

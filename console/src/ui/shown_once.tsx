@@ -23,7 +23,7 @@ export function ShownOnce({ what, text, lead, children, onDone }: ShownOnceProps
         <Copy text={text} what={what} />
         {children}
       </div>
-      <div class="form-actions">
+      <div class="actions">
         <Button kind="primary" onClick={onDone}>
           Done
         </Button>

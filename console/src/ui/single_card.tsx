@@ -8,20 +8,26 @@ interface SingleCardProps {
   foot?: ComponentChildren;
 }
 
+export function Brand() {
+  return (
+    <span class="brand">
+      <img src="/icon.svg" alt="" /> Exitward
+    </span>
+  );
+}
+
 export function SingleCard({ title, children, foot }: SingleCardProps) {
   useEffect(() => {
     document.title = `${title} · Exitward`;
   }, [title]);
   return (
     <main class="single-card" id="main">
-      <span class="brand">
-        <img src="/icon.svg" alt="" /> Exitward
-      </span>
+      <Brand />
       <section class="card">
         <h1>{title}</h1>
         {children}
       </section>
-      {foot && <div class="single-card-foot">{foot}</div>}
+      {foot && <div class="note single-card-foot">{foot}</div>}
     </main>
   );
 }

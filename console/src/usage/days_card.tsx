@@ -5,7 +5,7 @@ import { useScope } from '../api/scope.ts';
 import { DaysChart, type Series } from '../charts/days_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
-import { Button, Card, type Column, SelectField, Table } from '../ui/ui.ts';
+import { Button, Card, type Column, optionsIn, SelectField, Table } from '../ui/ui.ts';
 import { everyDay, isoDay, type UsageOfDay, writtenDay } from './days.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
@@ -56,10 +56,7 @@ export function DaysCard({ report, query, servers }: DaysCardProps) {
                 label="Split by"
                 name="split"
                 value={split}
-                options={[
-                  { value: 'direction', text: 'Up and down' },
-                  { value: 'server', text: 'Server' },
-                ]}
+                options={optionsIn({ direction: 'Up and down', server: 'Server' })}
                 onInput={setSplit}
               />
             </div>

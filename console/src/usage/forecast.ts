@@ -1,6 +1,7 @@
 // A forecast of the running billing period: from its daily usage, recent days counting more.
 
-const day_seconds = 86_400;
+import { day_seconds } from './days.ts';
+
 /** Fewer full days tell too little: one busy Monday would be the whole month. */
 const fewest_days = 3;
 /** A day this much older counts half: a week that changes shows soon, and a weekend does not upset it. */

@@ -55,7 +55,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
                   rows.length === 1 ? (
                     name
                   ) : (
-                    <button type="button" class="as-link" onClick={() => onChoose(name)}>
+                    <button type="button" class="text-button" onClick={() => onChoose(name)}>
                       <span class="visually-hidden">Show only </span>
                       {name}
                     </button>
@@ -64,12 +64,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
               {
                 heading: 'Total',
                 numeric: true,
-                cell: ({ total }) => (
-                  <span class="share-cell">
-                    <Share value={total} most={most} />
-                    {bytes(total)}
-                  </span>
-                ),
+                cell: ({ total }) => <Share value={total} most={most} />,
               },
               {
                 heading: 'Share',

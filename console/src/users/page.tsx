@@ -75,7 +75,7 @@ const columnsOf = (own: string | undefined): Array<Column<User>> => [
     heading: 'User',
     names: true,
     cell: (user) => (
-      <span class="user-name">
+      <span class="user-facts">
         <span>
           {user.name} {user.name === own && <span class="note">(you)</span>}
         </span>
@@ -106,7 +106,7 @@ const columnsOf = (own: string | undefined): Array<Column<User>> => [
 function SignIn(facts: User['sign_in']) {
   const { has_password, second_factor, invited_until, last_sign_in_at, sessions } = facts;
   return (
-    <span class="sign-in-facts">
+    <span class="user-facts">
       <span>
         {has_password
           ? second_factor

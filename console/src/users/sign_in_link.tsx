@@ -3,7 +3,7 @@ import { change } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
-import { lifetimeOptions } from '../forms/lifetimes.ts';
+import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
@@ -42,11 +42,7 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
       <SelectField
         label="Works for"
         name="lifetime_seconds"
-        options={lifetimeOptions(
-          15 * minute_seconds,
-          60 * minute_seconds,
-          24 * 60 * minute_seconds,
-        )}
+        options={lifetimeOptions(15 * minute_seconds, lifetimes.hour, lifetimes.day)}
       />
     </MakerDialog>
   );

@@ -1,5 +1,5 @@
 // The things that need attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
-import { type Item, named } from '../../attention/items.ts';
+import { exitFaults, type Item, named } from '../../attention/items.ts';
 import { awaited } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { paths } from '../../paths.ts';
@@ -14,13 +14,6 @@ const authlist = { path: paths.authlist, text: 'IP authlist' };
 const dns = { path: paths.dns, text: 'Custom DNS' };
 
 const exitTones = { crit: 'bad', warn: 'warn', unknown: 'note' } as const;
-/** Of one, and of several. */
-const exitFaults = {
-  crit: ['exit IP does not work', 'exit IPs do not work'],
-  warn: ['exit IP works poorly', 'exit IPs work poorly'],
-  unknown: ['exit IP was not checked lately', 'exit IPs were not checked lately'],
-} satisfies Record<string, [string, string]>;
-
 export function ofServers({ servers: own = [] }: Known): Item[] {
   const exits = own.flatMap(({ server, nodes, ips }) =>
     ips.map((exit) => ({ ...exit, server, isServed: nodes.all > 0 })),

@@ -98,9 +98,7 @@ export function ConnectHint({ servers }: Pick<ConnectCardProps, 'servers'>) {
           {place?.isLive ? `Settings for ${place.server}` : 'Servers'}
         </Link>
       }
-    >
-      {null}
-    </Card>
+    />
   );
 }
 

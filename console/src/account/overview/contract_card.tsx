@@ -1,7 +1,7 @@
 // The contract in a few figures, and which of its servers carry the most.
 import { Link } from 'wouter-preact';
 import { Share } from '../../charts/share.tsx';
-import { bytes, count, date } from '../../format.ts';
+import { count, date } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
@@ -11,18 +11,11 @@ import type { Overview } from './use_overview.ts';
 export function ContractCard({ contract }: { contract: NonNullable<Overview['contract']> }) {
   const { name, plan, start, expiry, suspended } = contract;
   const isOver = expiry <= now.value;
+  const state = suspended ? 'suspended' : isOver ? 'ended' : 'active';
   return (
     <Card
       title="Contract"
-      actions={
-        suspended ? (
-          <Badge tone="bad">suspended</Badge>
-        ) : isOver ? (
-          <Badge tone="bad">ended</Badge>
-        ) : (
-          <Badge tone="good">active</Badge>
-        )
-      }
+      actions={<Badge tone={state === 'active' ? 'good' : 'bad'}>{state}</Badge>}
     >
       <dl class="stats">
         <Stat name="Account">{name}</Stat>
@@ -70,12 +63,7 @@ export function TopServers({
             {
               heading: 'Usage',
               numeric: true,
-              cell: ({ usage }) => (
-                <span class="share-cell">
-                  <Share value={usage.current} most={most} />
-                  {bytes(usage.current)}
-                </span>
-              ),
+              cell: ({ usage }) => <Share value={usage.current} most={most} />,
             },
           ]}
         />

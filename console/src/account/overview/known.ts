@@ -29,11 +29,6 @@ export interface AuthlistEntry {
   expiry: number;
 }
 
-interface Token {
-  name: string;
-  expiry: number | null;
-}
-
 export interface User {
   name: string;
   active: boolean;
@@ -51,6 +46,6 @@ export interface Known {
   overrides?: readonly DnsState[];
   /** Since when this page has seen an entry pending, by its id. */
   pendingSince?: ReadonlyMap<number, number>;
-  tokens?: readonly Token[];
+  tokens?: ReadonlyArray<{ name: string; expiry: number | null }>;
   users?: readonly User[];
 }

@@ -1,11 +1,11 @@
 // The running billing period: what is used of the limit, what it comes to, and the last thirty days.
 import { Link } from 'wouter-preact';
 import { Spark } from '../../charts/spark.tsx';
-import { bytes, count, date, dateTime, percent } from '../../format.ts';
+import { bytes, count, date, percent } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
-import { Until } from '../../relative_time.tsx';
-import { Card, Meter, Time } from '../../ui/ui.ts';
+import { Time, Until } from '../../relative_time.tsx';
+import { Card, Meter } from '../../ui/ui.ts';
 import { day_seconds, everyDay, writtenDay } from '../../usage/days.ts';
 import { type Overview, spark_days } from './use_overview.ts';
 
@@ -25,8 +25,7 @@ export function PeriodCard({ contract, forecast, month, linksToUsage }: PeriodCa
       title="This billing period"
       note={
         <>
-          {date(start)} to {date(end)},{' '}
-          <Time at={end} relative={timeLeft(end)} full={dateTime(end)} />
+          {date(start)} to {date(end)}, <Time at={end} text={timeLeft(end)} />
         </>
       }
       actions={linksToUsage && <Link href={paths.usage}>Usage in detail</Link>}

@@ -1,33 +1,17 @@
 // Everything that the overview shows, as far as the permissions of whoever is signed in open it.
 import { useRef } from 'preact/hooks';
-import type { ResponseOf } from '../../api/api.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
-import type { Item } from '../../attention/items.ts';
 import { now } from '../../now.ts';
 import { daysBack } from '../../usage/days.ts';
-import { type Forecast, forecast } from '../../usage/forecast.ts';
+import { forecast } from '../../usage/forecast.ts';
 import { attention } from './attention.ts';
 
 export const spark_days = 30;
 
-export interface Overview {
-  contract: ResponseOf<'console_get_contract'> | undefined;
-  servers: ResponseOf<'console_list_servers'> | undefined;
-  /** Of the running period, and of the last thirty days, by day. */
-  period: ResponseOf<'console_get_usage'> | undefined;
-  month: ResponseOf<'console_get_usage'> | undefined;
-  authlist: ResponseOf<'console_list_authlist'> | undefined;
-  tokens: ResponseOf<'console_list_tokens'> | undefined;
-  forecast: Forecast | undefined;
-  items: Item[];
-  /** Something that may need attention was not read yet. */
-  isReading: boolean;
-  /** The errors of the reads that failed. */
-  faults: unknown[];
-}
+export type Overview = ReturnType<typeof useOverview>;
 
-export function useOverview(): Overview {
+export function useOverview() {
   const { admin, billing, proxy } = flags.value;
   const any = { enabled: admin || billing || proxy };
   const reads = {
@@ -71,13 +55,15 @@ export function useOverview(): Overview {
   return {
     contract: contract.data,
     servers: servers.data,
-    period: period.data,
+    /** Of the last thirty days, by day. */
     month: month.data,
     authlist: authlist.data,
     tokens: tokens.data,
     forecast: ahead,
     items,
+    /** Something that may need attention was not read yet. */
     isReading: all.some(({ isLoading }) => isLoading),
+    /** The errors of the reads that failed. */
     faults: all.flatMap(({ error }) => (error ? [error] : [])),
   };
 }

@@ -1,7 +1,7 @@
 // An invitation: its link leads here, and whoever has it sets the password of its user.
 import { useQuery } from '@tanstack/preact-query';
 import { Link, useLocation } from 'wouter-preact';
-import { ApiError, call } from '../../api/api.ts';
+import { ApiError, call, type ResponseOf } from '../../api/api.ts';
 import { explain } from '../../api/sentences.ts';
 import { session, startSession } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
@@ -46,14 +46,7 @@ export function DeadLink({ sentence }: { sentence: string }) {
   );
 }
 
-interface AcceptanceProps {
-  code: string;
-  account: string;
-  user: string;
-  display_name: string;
-  expiry: number;
-  second_factor: boolean;
-}
+type AcceptanceProps = ResponseOf<'console_look_at_invite'> & { code: string };
 
 function Acceptance({ code, account, user, display_name, expiry, second_factor }: AcceptanceProps) {
   const [, navigate] = useLocation();

@@ -20,7 +20,7 @@ export function EnterPage({ code }: { code: string }) {
         <strong>{before.account}</strong>. The link may be somebody else's; using it ends your
         session in this browser.
       </p>
-      <div class="form-actions">
+      <div class="actions">
         <Button kind="primary" onClick={() => setAgreed(true)}>
           Use the link
         </Button>

@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { change } from '../../api/reading.ts';
 import { facts, readSession, session } from '../../api/session.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
-import '../../style/credentials.css';
 import { Field, TextField } from '../../ui/ui.ts';
 
 /** Tells password managers whose password the form is about. */

@@ -1,5 +1,6 @@
 // The recovery codes, shown once: to be copied, printed or saved.
 import { session } from '../../api/session.ts';
+import { download } from '../../csv.ts';
 import '../../style/recovery_codes.css';
 import { Button, CopyButton } from '../../ui/ui.ts';
 
@@ -7,6 +8,7 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
   const { user, account } = session.value ?? {};
   const whose = `${user?.name} of ${account}, ${location.host}`;
   const asText = `Exitward recovery codes: ${whose}\nEach works once.\n\n${codes.join('\n')}\n`;
+  const save = () => download('exitward-recovery-codes.txt', asText, 'text/plain');
   return (
     <>
       <p>
@@ -25,23 +27,16 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
       </div>
       <div class="actions">
         <CopyButton inWords text={codes.join('\n')} what="the recovery codes" />
-        <Button icon="download" onClick={() => saveText(asText, 'exitward-recovery-codes.txt')}>
+        <Button icon="download" onClick={save}>
           Save as text
         </Button>
         <Button onClick={() => print()}>Print</Button>
       </div>
-      <div class="form-actions">
+      <div class="actions">
         <Button kind="primary" onClick={onDone}>
           I have kept them
         </Button>
       </div>
     </>
   );
-}
-
-function saveText(text: string, name: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  Object.assign(document.createElement('a'), { href: url, download: name }).click();
-  // The browser has begun to read it by then.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,6 +1,5 @@
 // The code of the second factor, asked for when somebody signs in: of the app, or a recovery code.
 import { useContext, useState } from 'preact/hooks';
-import '../../style/credentials.css';
 import { FieldFault, StartingFocus, TextField } from '../../ui/ui.ts';
 
 /** `name` is the field of the request. Read it with `codeOf`. */

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Given, ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { LimitField, limitOf } from '../../contract/limit_field.tsx';
+import { differing } from '../../forms/differing.ts';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { nameRule } from '../../forms/name_rule.ts';
@@ -77,16 +78,9 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
 
 export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: () => void }) {
   const save = async (fields: FormData) => {
-    const wanted = contractOf(fields);
-    // Only what differs: somebody else may be changing the rest.
-    const differs = Object.entries(wanted).filter(
-      ([field, value]) => value !== of[field as keyof Account],
-    );
-    if (differs.length === 0) return 'Nothing was changed.';
-    await change('admin_change_account', {
-      path: { account: of.name },
-      body: Object.fromEntries(differs),
-    });
+    const body = differing<Contract>(of, contractOf(fields));
+    if (Object.keys(body).length === 0) return 'Nothing was changed.';
+    await change('admin_change_account', { path: { account: of.name }, body });
     return `Saved the contract of ${of.name}.`;
   };
   return (

@@ -1,6 +1,7 @@
 // Adding a server to the network, and changing what is known of one.
 import type { Given } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
+import { differing } from '../../forms/differing.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { nameRule } from '../../forms/name_rule.ts';
 import { CheckField, TextField, textOf } from '../../ui/ui.ts';
@@ -45,14 +46,9 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
 
 export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: () => void }) {
   const save = async (fields: FormData) => {
-    const differs = Object.entries(factsOf(fields)).filter(
-      ([field, value]) => JSON.stringify(value) !== JSON.stringify(of[field as keyof ServerFacts]),
-    );
-    if (differs.length === 0) return 'Nothing was changed.';
-    await change('admin_change_server', {
-      path: { server: of.name },
-      body: Object.fromEntries(differs),
-    });
+    const body = differing<Omit<ServerFacts, 'name'>>(of, factsOf(fields));
+    if (Object.keys(body).length === 0) return 'Nothing was changed.';
+    await change('admin_change_server', { path: { server: of.name }, body });
     return `Saved ${of.name}.`;
   };
   return (

@@ -111,11 +111,7 @@ function seen({ country: code, distance_km }: Geo): string {
   return `${where}, ${Math.round(distance_km).toLocaleString('en')} km off`;
 }
 
-interface PortBaseFieldProps {
-  value: number;
-}
-
-function PortBaseField({ value }: PortBaseFieldProps) {
+function PortBaseField({ value }: { value: number }) {
   return (
     <TextField
       label="Port base"

@@ -103,9 +103,7 @@ function Said({ of, decision }: { of: Connection; decision: Decision }) {
         {`${of.method} ${of.host} from ${of.from} at port ${of.port} would be ${text}.`}
       </h3>
       {decision.message && <p>The client would be told: “{decision.message}”</p>}
-      <DescriptionList
-        of={facts.flatMap(([name, value]) => (value ? [[name, value] as const] : []))}
-      />
+      <DescriptionList of={facts.filter(([, value]) => value)} />
     </div>
   );
 }
