@@ -52,12 +52,11 @@ export function listApiTokens(db: Reader, account_id: number): Promise<ApiTokenR
   return db.all('select * from api_tokens where account_id = $1 order by id', [account_id]);
 }
 
-export function findApiToken(
-  db: Reader,
-  account_id: number,
-  id: number,
-): Promise<ApiTokenRow | undefined> {
-  return db.one('select * from api_tokens where account_id = $1 and id = $2', [account_id, id]);
+export function findApiToken(db: Reader, account_id: number, id: number) {
+  return db.one<ApiTokenRow>('select * from api_tokens where account_id = $1 and id = $2', [
+    account_id,
+    id,
+  ]);
 }
 
 export function insert(tx: Transaction, row: ApiTokenRow): Promise<void> {

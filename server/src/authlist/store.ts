@@ -143,17 +143,11 @@ export function expired(db: Reader, now: number, most: number): Promise<Authlist
 }
 
 /** Expired entries of one account, through the range of its primary key. */
-export function expiredOfAccount(
-  db: Reader,
-  account_id: number,
-  now: number,
-  most: number,
-): Promise<AuthlistRow[]> {
-  return db.all('select * from authlist where account_id = $1 and expiry <= $2 limit $3', [
-    account_id,
-    now,
-    most,
-  ]);
+export function expiredOfAccount(db: Reader, account_id: number, now: number, most: number) {
+  return db.all<AuthlistRow>(
+    'select * from authlist where account_id = $1 and expiry <= $2 limit $3',
+    [account_id, now, most],
+  );
 }
 
 /** A claim on an address, with the names of its holder. */
@@ -192,12 +186,11 @@ export function authlistPage(
   );
 }
 
-export function findAuthlistRow(
-  db: Reader,
-  account_id: number,
-  id: number,
-): Promise<AuthlistRow | undefined> {
-  return db.one('select * from authlist where account_id = $1 and id = $2', [account_id, id]);
+export function findAuthlistRow(db: Reader, account_id: number, id: number) {
+  return db.one<AuthlistRow>('select * from authlist where account_id = $1 and id = $2', [
+    account_id,
+    id,
+  ]);
 }
 
 /** When an entry last let a connection in. */

@@ -42,15 +42,11 @@ export function exitIpsOfContract(db: Reader, account_id: number): Promise<ExitI
   );
 }
 
-export function findContractServer(
-  db: Reader,
-  account_id: number,
-  server_id: number,
-): Promise<ContractServerRow | undefined> {
-  return db.one('select * from contract_servers where account_id = $1 and server_id = $2', [
-    account_id,
-    server_id,
-  ]);
+export function findContractServer(db: Reader, account_id: number, server_id: number) {
+  return db.one<ContractServerRow>(
+    'select * from contract_servers where account_id = $1 and server_id = $2',
+    [account_id, server_id],
+  );
 }
 
 /** The accounts that have a server on their contract. */

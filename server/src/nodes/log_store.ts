@@ -73,13 +73,8 @@ export function changesOfServer(
 }
 
 /** Accounts with entries for this server among the changes in from < revision <= to. */
-export function accountsChanged(
-  db: Reader,
-  server_id: number,
-  from: number,
-  to: number,
-): Promise<Array<{ account_id: number }>> {
-  return db.all(
+export function accountsChanged(db: Reader, server_id: number, from: number, to: number) {
+  return db.all<{ account_id: number }>(
     `select distinct account_id from changes
      where server_id = $1 and revision > $2 and revision <= $3 and account_id is not null`,
     [server_id, from, to],

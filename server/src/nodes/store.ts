@@ -202,11 +202,7 @@ export function removeQuestion(tx: Transaction, id: number): Promise<number> {
   return tx.run('delete from node_questions where id = $1', [id]);
 }
 
-export function purgeQuestions(
-  tx: Transaction,
-  asked_until: number,
-  most: number,
-): Promise<number> {
+export function purgeQuestions(tx: Transaction, asked_until: number, most: number) {
   return tx.run(
     'delete from node_questions where id in (select id from node_questions where asked_at <= $1 limit $2)',
     [asked_until, most],

@@ -83,25 +83,19 @@ export async function serverIds(db: Reader): Promise<Set<number>> {
   return new Set(rows.map(({ id }) => id));
 }
 
-export function find(
-  db: Reader,
-  account_id: number,
-  id: number,
-  since: number,
-): Promise<Override | undefined> {
-  return db.one(`${select} where o.account_id = $1 and o.id = $2 and o.expiry > $3`, [
+export function find(db: Reader, account_id: number, id: number, since: number) {
+  return db.one<Override>(`${select} where o.account_id = $1 and o.id = $2 and o.expiry > $3`, [
     account_id,
     id,
     since,
   ]);
 }
 
-export function findOverrideRow(
-  db: Reader,
-  account_id: number,
-  id: number,
-): Promise<OverrideRow | undefined> {
-  return db.one('select * from overrides where account_id = $1 and id = $2', [account_id, id]);
+export function findOverrideRow(db: Reader, account_id: number, id: number) {
+  return db.one<OverrideRow>('select * from overrides where account_id = $1 and id = $2', [
+    account_id,
+    id,
+  ]);
 }
 
 const changeable = [
@@ -161,13 +155,8 @@ export function toPurge(db: Reader, until: number, most: number): Promise<Overri
 }
 
 /** The wanted entries of one account on one server. */
-export function overridesOfAccount(
-  db: Reader,
-  account_id: number,
-  server_id: number,
-  now: number,
-): Promise<OverrideRow[]> {
-  return db.all(
+export function overridesOfAccount(db: Reader, account_id: number, server_id: number, now: number) {
+  return db.all<OverrideRow>(
     `select * from overrides where account_id = $1 and server_id = $2 and removed_revision is null
        and expiry > $3 order by id`,
     [account_id, server_id, now],

@@ -83,11 +83,8 @@ export async function contractCount(db: Reader, server_id: number): Promise<numb
 }
 
 /** How many custom DNS entries each account has on a server: they go with it. */
-export function overridesOf(
-  db: Reader,
-  server_id: number,
-): Promise<Array<{ account_id: number; entries: number }>> {
-  return db.all(
+export function overridesOf(db: Reader, server_id: number) {
+  return db.all<{ account_id: number; entries: number }>(
     'select account_id, count(*) as entries from overrides where server_id = $1 group by account_id',
     [server_id],
   );
@@ -109,11 +106,8 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 // ---- Port schemes -------------------------------------------------------------------------
 
 /** The port schemes of a server, as their rows tell them. */
-export function portSchemesOf(
-  db: Reader,
-  server_id: number,
-): Promise<Array<{ id: number; name: string; bases: string }>> {
-  return db.all(
+export function portSchemesOf(db: Reader, server_id: number) {
+  return db.all<{ id: number; name: string; bases: string }>(
     `select p.* from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
      where s.server_id = $1 order by p.id`,
     [server_id],
@@ -121,23 +115,19 @@ export function portSchemesOf(
 }
 
 /** The port schemes of all servers, by name. */
-export function listServerPortSchemes(
-  db: Reader,
-): Promise<Array<{ server_id: number; name: string }>> {
-  return db.all(
+export function listServerPortSchemes(db: Reader) {
+  return db.all<{ server_id: number; name: string }>(
     `select s.server_id, p.name from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
      order by s.server_id, p.id`,
   );
 }
 
 /** The ids of the servers that listen on a port scheme. */
-export function serversOnScheme(
-  db: Reader,
-  port_scheme_id: number,
-): Promise<Array<{ server_id: number }>> {
-  return db.all('select server_id from server_port_schemes where port_scheme_id = $1', [
-    port_scheme_id,
-  ]);
+export function serversOnScheme(db: Reader, port_scheme_id: number) {
+  return db.all<{ server_id: number }>(
+    'select server_id from server_port_schemes where port_scheme_id = $1',
+    [port_scheme_id],
+  );
 }
 
 /** The port schemes of the contracts that each server is on; of one server, or of all. */
@@ -200,12 +190,8 @@ export interface ExitCounts {
 }
 
 /** Of one server, or of all. A health report of `fresh_after` or before says nothing of now: unknown. */
-export function exitCounts(
-  db: Reader,
-  fresh_after: number,
-  server_id?: number,
-): Promise<Array<ExitCounts & { server_id: number }>> {
-  return db.all(
+export function exitCounts(db: Reader, fresh_after: number, server_id?: number) {
+  return db.all<ExitCounts & { server_id: number }>(
     `select server_id, count(*) filter (where shown = 'ok') as ok,
        count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
        count(*) filter (where shown = 'unknown') as unknown

@@ -35,13 +35,8 @@ const person = `select s.account_id, a.name as account_name, s.user_id, u.name a
   where u.active = 1 and s.expiry > $1 and s.seen_at > $2`;
 
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
-export function sessionByHash(
-  db: Reader,
-  hash: string,
-  now: number,
-  used_after: number,
-): Promise<PersonRow | undefined> {
-  return db.one(`${person} and s.hash = $3`, [now, used_after, hash]);
+export function sessionByHash(db: Reader, hash: string, now: number, used_after: number) {
+  return db.one<PersonRow>(`${person} and s.hash = $3`, [now, used_after, hash]);
 }
 
 /** The same by ids. */
@@ -65,12 +60,8 @@ export interface SessionFactsRow {
   second_factor: number;
 }
 
-export function sessionFacts(
-  db: Reader,
-  account_id: number,
-  id: number,
-): Promise<SessionFactsRow | undefined> {
-  return db.one(
+export function sessionFacts(db: Reader, account_id: number, id: number) {
+  return db.one<SessionFactsRow>(
     `select s.id, s.created_at, s.expiry, u.display_name,
        case when p.password is null then 0 else 1 end as has_password,
        case when p.totp_sealed is null then 0 else 1 end as second_factor
@@ -111,17 +102,11 @@ export async function markSessionsSeen(tx: Transaction, uses: readonly Use[]): P
   );
 }
 
-export function findSession(
-  db: Reader,
-  account_id: number,
-  user_id: number,
-  id: number,
-): Promise<SessionRow | undefined> {
-  return db.one('select * from sessions where account_id = $1 and user_id = $2 and id = $3', [
-    account_id,
-    user_id,
-    id,
-  ]);
+export function findSession(db: Reader, account_id: number, user_id: number, id: number) {
+  return db.one<SessionRow>(
+    'select * from sessions where account_id = $1 and user_id = $2 and id = $3',
+    [account_id, user_id, id],
+  );
 }
 
 export function removeSession(tx: Transaction, account_id: number, id: number): Promise<number> {
@@ -168,12 +153,7 @@ export function removeOldestSessions(
 }
 
 /** Removes sessions that are over, were not used since `used_after`, or whose user is inactive. */
-export function sweepSessions(
-  tx: Transaction,
-  now: number,
-  used_after: number,
-  most: number,
-): Promise<number> {
+export function sweepSessions(tx: Transaction, now: number, used_after: number, most: number) {
   return tx.run(
     `delete from sessions where hash in (select s.hash from sessions s
        join users u on u.account_id = s.account_id and u.id = s.user_id

@@ -26,23 +26,16 @@ const people = `from accounts a join users u on u.account_id = a.id
   left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id`;
 
 /** An active user by names. */
-export function signInOf(
-  db: Reader,
-  account: string,
-  user: string,
-): Promise<SignInRow | undefined> {
-  return db.one(`select ${columns} ${people} where a.name = $1 and u.name = $2 and u.active = 1`, [
-    account,
-    user,
-  ]);
+export function signInOf(db: Reader, account: string, user: string) {
+  return db.one<SignInRow>(
+    `select ${columns} ${people} where a.name = $1 and u.name = $2 and u.active = 1`,
+    [account, user],
+  );
 }
 
 /** An active user by ids. */
-export function signInById(
-  db: Reader,
-  { account_id, user_id }: UserIds,
-): Promise<SignInRow | undefined> {
-  return db.one(
+export function signInById(db: Reader, { account_id, user_id }: UserIds) {
+  return db.one<SignInRow>(
     `select ${columns} ${people} where u.account_id = $1 and u.id = $2 and u.active = 1`,
     [account_id, user_id],
   );
@@ -80,13 +73,8 @@ export interface SignInFactsRow {
 }
 
 /** How each user of an account can sign in. */
-export function facts(
-  db: Reader,
-  account_id: number,
-  now: number,
-  used_after: number,
-): Promise<SignInFactsRow[]> {
-  return db.all(
+export function facts(db: Reader, account_id: number, now: number, used_after: number) {
+  return db.all<SignInFactsRow>(
     `select u.id as user_id, case when p.password is null then 0 else 1 end as has_password,
        case when p.totp_sealed is null then 0 else 1 end as second_factor, p.last_sign_in_at,
        (select c.expiry from sign_in_codes c where c.account_id = u.account_id and c.user_id = u.id
@@ -161,13 +149,8 @@ export function putCode(tx: Transaction, row: CodeRow): Promise<void> {
 }
 
 /** The active user whom a code that holds is for. */
-export function codeByHash(
-  db: Reader,
-  hash: string,
-  purpose: Purpose,
-  now: number,
-): Promise<(SignInRow & { expiry: number }) | undefined> {
-  return db.one(
+export function codeByHash(db: Reader, hash: string, purpose: Purpose, now: number) {
+  return db.one<SignInRow & { expiry: number }>(
     `select ${columns}, c.expiry ${people}
      join sign_in_codes c on c.account_id = u.account_id and c.user_id = u.id
      where c.hash = $1 and c.purpose = $2 and c.expiry > $3 and u.active = 1`,

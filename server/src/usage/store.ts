@@ -62,12 +62,8 @@ export function periodByServer(
 }
 
 /** Bytes by server in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
-export function hoursByServer(
-  db: Reader,
-  account_id: number,
-  first_hour: number,
-): Promise<Array<{ server_id: number; bytes: number }>> {
-  return db.all(
+export function hoursByServer(db: Reader, account_id: number, first_hour: number) {
+  return db.all<{ server_id: number; bytes: number }>(
     `select server_id, sum(cast(bytes as double precision)) as bytes from usage_server_hours
      where account_id = $1 and hour >= $2 group by server_id`,
     [account_id, first_hour],

@@ -37,12 +37,11 @@ export function findUser(db: Reader, account_id: number, id: number): Promise<Us
   return db.one('select * from users where account_id = $1 and id = $2', [account_id, id]);
 }
 
-export function findUserNamed(
-  db: Reader,
-  account_id: number,
-  name: string,
-): Promise<UserRow | undefined> {
-  return db.one('select * from users where account_id = $1 and name = $2', [account_id, name]);
+export function findUserNamed(db: Reader, account_id: number, name: string) {
+  return db.one<UserRow>('select * from users where account_id = $1 and name = $2', [
+    account_id,
+    name,
+  ]);
 }
 
 /** False when the account has a user of that name. */
