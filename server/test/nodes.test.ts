@@ -488,7 +488,7 @@ eachDatabase((database) => {
           }),
         );
       }),
-      { numRuns: 12, interruptAfterTimeLimit: 3000, markInterruptAsFailure: false },
+      { numRuns: 12, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false },
     );
   });
 
