@@ -23,6 +23,9 @@ export interface Change {
   record_id: number | null;
 }
 
+/** A change to record; a server or a record that is left out is null. */
+export type NewChange = Pick<Change, 'kind' | 'account_id'> & Partial<Change>;
+
 /** A change as the log keeps it. */
 export interface LoggedChange extends Change {
   revision: number;
@@ -89,15 +92,15 @@ function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
  * question, which no response shows, and returns its revision.
  * Revisions commit in their order on both engines: only one group writes at a time.
  */
-export async function recordChange(tx: Transaction, change: Change): Promise<number> {
+export async function recordChange(tx: Transaction, change: NewChange): Promise<number> {
   tx.markWritten();
   const group = await changeGroupOf(tx);
-  const { kind, account_id } = change;
+  const { kind, account_id, server_id = null, record_id = null } = change;
   const shown: VersionColumn[] =
     kind === 'contract' ? ['revision', 'contract_revision'] : ['revision'];
   const revision =
     kind === 'explain' ? group.next() : group.bump(account_id ?? networkVersion, ...shown);
-  group.logged.push({ revision, ...change, at: tx.now });
+  group.logged.push({ revision, kind, account_id, server_id, record_id, at: tx.now });
   return revision;
 }
 

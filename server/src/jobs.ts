@@ -21,107 +21,52 @@ interface Job {
   purges: boolean;
   /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
   after_seconds?: (config: Config) => number;
-  /** Does one batch; returns how many records it took. */
-  run: (tx: Transaction, ctx: Context) => Promise<number>;
+  /** Does one batch, of `most` records; returns how many it took. */
+  run: (tx: Transaction, most: number, ctx: Context) => Promise<number>;
 }
 
 /** Small batches: a sweep never holds other writers up for long. */
-const batch = 500;
+export const batch = 500;
 const usage_journals_kept_seconds = 45 * 86_400;
 
 export const jobs: readonly Job[] = [
-  {
-    name: 'end overrides',
-    every_seconds: 1,
-    purges: false,
-    run: (tx) => sweepOverrides(tx, batch),
-  },
+  { name: 'end overrides', every_seconds: 1, purges: false, run: sweepOverrides },
   {
     name: 'lost nodes',
     every_seconds: 5,
     purges: false,
     // A node could not acknowledge while no server was there to hear it.
     after_seconds: (config) => config.node_lost_seconds,
-    run: (tx, { config }) => sweepLostNodes(tx, config.node_lost_seconds, batch),
+    run: (tx, most, { config }) => sweepLostNodes(tx, config.node_lost_seconds, most),
   },
-  { name: 'limits', every_seconds: 30, purges: false, run: (tx) => sweepLimits(tx, batch) },
-  {
-    name: 'server limits',
-    every_seconds: 30,
-    purges: false,
-    run: (tx) => sweepServerLimits(tx, batch),
-  },
-  {
-    name: 'expired authlist',
-    every_seconds: 5,
-    purges: true,
-    run: (tx) => sweepEntries(tx, batch),
-  },
-  {
-    name: 'purge overrides',
-    every_seconds: 60,
-    purges: true,
-    run: (tx) => purgeOverrides(tx, batch),
-  },
-  {
-    name: 'purge invitations',
-    every_seconds: 3600,
-    purges: true,
-    run: (tx) => purgeInvites(tx, batch),
-  },
-  {
-    name: 'end sessions',
-    every_seconds: 60,
-    purges: true,
-    run: (tx) => sweepSessions(tx, batch),
-  },
-  {
-    name: 'purge sign-in codes',
-    every_seconds: 3600,
-    purges: true,
-    run: (tx) => purgeCodes(tx, batch),
-  },
-  {
-    name: 'forget sign-in attempts',
-    every_seconds: 600,
-    purges: false,
-    run: (tx) => purgeAttempts(tx, batch),
-  },
-  {
-    name: 'forget questions',
-    every_seconds: 30,
-    purges: false,
-    run: (tx) => purgeQuestions(tx, batch),
-  },
-  {
-    name: 'purge removed entries',
-    every_seconds: 600,
-    purges: true,
-    run: (tx) => purgeRemoved(tx, batch),
-  },
-  {
-    name: 'purge stored responses',
-    every_seconds: 600,
-    purges: true,
-    run: (tx) => purgeStoredResponses(tx, batch),
-  },
+  { name: 'limits', every_seconds: 30, purges: false, run: sweepLimits },
+  { name: 'server limits', every_seconds: 30, purges: false, run: sweepServerLimits },
+  { name: 'expired authlist', every_seconds: 5, purges: true, run: sweepEntries },
+  { name: 'purge overrides', every_seconds: 60, purges: true, run: purgeOverrides },
+  { name: 'purge invitations', every_seconds: 3600, purges: true, run: purgeInvites },
+  { name: 'end sessions', every_seconds: 60, purges: true, run: sweepSessions },
+  { name: 'purge sign-in codes', every_seconds: 3600, purges: true, run: purgeCodes },
+  { name: 'forget sign-in attempts', every_seconds: 600, purges: false, run: purgeAttempts },
+  { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
+  { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemoved },
+  { name: 'purge stored responses', every_seconds: 600, purges: true, run: purgeStoredResponses },
   {
     name: 'purge usage journals',
     every_seconds: 600,
     purges: true,
-    run: (tx) => removeOldJournals(tx, tx.now - usage_journals_kept_seconds, batch),
+    run: (tx, most) => removeOldJournals(tx, tx.now - usage_journals_kept_seconds, most),
   },
   {
     name: 'prune changes',
     every_seconds: 60,
     purges: true,
-    run: (tx, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, batch),
+    run: (tx, most, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, most),
   },
   {
     name: 'purge audit',
     every_seconds: 3600,
     purges: true,
-    run: (tx, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, batch),
+    run: (tx, most, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, most),
   },
 ];
 
@@ -191,7 +136,7 @@ async function newestTime(ctx: Context): Promise<number> {
 async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<number> {
   let all = 0;
   for (;;) {
-    const taken = await ctx.db.write(system, (tx) => job.run(tx, ctx));
+    const taken = await ctx.db.write(system, (tx) => job.run(tx, batch, ctx));
     all += taken;
     if (taken < batch || stopped()) return all;
     // Others first: a large purge goes on beside the traffic.

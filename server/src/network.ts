@@ -28,6 +28,6 @@ export async function ensureNetwork(ctx: Context): Promise<void> {
     if ((await listPortSchemes(tx)).length === 0) {
       await createPortScheme(tx, { name: 'default', bases: defaultBases });
     }
-    await recordChange(tx, { kind: 'keys', account_id: null, server_id: null, record_id: null });
+    await recordChange(tx, { kind: 'keys', account_id: null });
   });
 }

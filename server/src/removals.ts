@@ -58,7 +58,7 @@ export async function recordRemoval(
   const canBeUndone = entries.some(({ expiry }) => tx.now < expiry);
   const removal_id = canBeUndone ? await keepEntries(tx, account_id, list, entries) : null;
   const { cleared, entry } = words[list];
-  await recordChange(tx, { kind: cleared, account_id, server_id: null, record_id: null });
+  await recordChange(tx, { kind: cleared, account_id });
   const removed = { entries: entries.length, removal_id };
   await audit(tx, { account_id, action: `${entry}.remove_all`, target: list, before: removed });
   return removed;

@@ -4,7 +4,7 @@ import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
 import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
-import { ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';
+import { batch, ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';
 import { LastUsed } from '../src/last_used.ts';
 import { sweepLostNodes } from '../src/nodes/nodes.ts';
 import { eachDatabase } from './databases.ts';
@@ -155,7 +155,9 @@ eachDatabase((database) => {
       const { left } = await expiredEntries('cut-short');
       const job = jobs.find(({ name }) => name === 'expired authlist');
       // One batch, and then the process is gone.
-      const taken = await t.running.ctx.db.write(tester, async (tx) => job?.run(tx, t.running.ctx));
+      const taken = await t.running.ctx.db.write(tester, async (tx) =>
+        job?.run(tx, batch, t.running.ctx),
+      );
       expect(taken).toBe(500);
       expect(await left()).toBe(entries - 500);
       await runAllJobs(t.running.ctx);

@@ -11,7 +11,7 @@ import type { Actor, Database, Transaction } from '../../server/src/db/database.
 import { restoreSqlite } from '../../server/src/db/restore.ts';
 import { openSqlite } from '../../server/src/db/sqlite.ts';
 import { conflict } from '../../server/src/errors.ts';
-import { jobs } from '../../server/src/jobs.ts';
+import { batch, jobs } from '../../server/src/jobs.ts';
 import { createContext, openStorage } from '../../server/src/main.ts';
 import { Metrics } from '../../server/src/metrics.ts';
 import { ensureNetwork } from '../../server/src/network.ts';
@@ -187,7 +187,8 @@ export class Center implements Door {
     const { config } = this.#ctx;
     for (const job of jobs) {
       const isEarly = this.#clock.steady() - this.#opened < (job.after_seconds?.(config) ?? 0);
-      if (due.includes(job.name) && !isEarly) this.#do(this.write((tx) => job.run(tx, this.#ctx)));
+      if (due.includes(job.name) && !isEarly)
+        this.#do(this.write((tx) => job.run(tx, batch, this.#ctx)));
     }
   }
 

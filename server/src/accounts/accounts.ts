@@ -151,7 +151,7 @@ export async function changeAccount(
 }
 
 function recordContractChange(tx: Transaction, account_id: number): Promise<number> {
-  return recordChange(tx, { kind: 'contract', account_id, server_id: null, record_id: null });
+  return recordChange(tx, { kind: 'contract', account_id });
 }
 
 function auditContract(

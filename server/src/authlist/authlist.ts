@@ -163,12 +163,7 @@ function unknownUser(name: string) {
 /** Tells the nodes of an entry's change, and answers it with the revision. */
 async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promise<ChangedEntry> {
   const { account_id, id } = entry;
-  const revision = await recordChange(tx, {
-    kind: 'authlist',
-    account_id,
-    server_id: null,
-    record_id: id,
-  });
+  const revision = await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
   return { ...entry, revision };
 }
 
@@ -193,15 +188,10 @@ function addressTaken(ip: string) {
   return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
-async function removeRow(tx: Transaction, row: store.AuthlistRow): Promise<void> {
-  await store.remove(tx, row.account_id, row.id);
-  await countHeld(tx, row.account_id, 'authlist', -1);
-  await recordChange(tx, {
-    kind: 'authlist',
-    account_id: row.account_id,
-    server_id: null,
-    record_id: row.id,
-  });
+async function removeRow(tx: Transaction, { account_id, id }: store.AuthlistRow): Promise<void> {
+  await store.remove(tx, account_id, id);
+  await countHeld(tx, account_id, 'authlist', -1);
+  await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
 }
 
 /**
@@ -302,12 +292,7 @@ export async function restoreEntries(
   for (const row of rows) {
     if (row.expiry <= tx.now || !(await store.putBack(tx, { ...row, port_scheme_id }))) continue;
     restored += 1;
-    await recordChange(tx, {
-      kind: 'authlist',
-      account_id: account.id,
-      server_id: null,
-      record_id: row.id,
-    });
+    await recordChange(tx, { kind: 'authlist', account_id: account.id, record_id: row.id });
   }
   const outcome = { restored, left_out: rows.length - restored };
   const removal = { list: 'authlist', removal_id } as const;

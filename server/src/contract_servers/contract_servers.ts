@@ -112,7 +112,7 @@ function recordServerChange(
   account_id: number,
   server_id: number,
 ): Promise<number> {
-  return recordChange(tx, { kind, account_id, server_id, record_id: null });
+  return recordChange(tx, { kind, account_id, server_id });
 }
 
 /** Takes a server off a contract. Errors: 404. */

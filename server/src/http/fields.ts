@@ -57,15 +57,12 @@ export const ErrorBody = Strict(
   'An error.',
 );
 
-export const Location = Type.Object(
-  {
-    city: Type.String({ description: 'City that houses the server.' }),
-    country: Type.String({ description: 'ISO-3166-1 alpha-2 country code.' }),
-    latitude: Type.Number({ description: 'Latitude.' }),
-    longitude: Type.Number({ description: 'Longitude.' }),
-  },
-  { additionalProperties: false },
-);
+export const Location = Strict({
+  city: Type.String({ description: 'City that houses the server.' }),
+  country: Type.String({ description: 'ISO-3166-1 alpha-2 country code.' }),
+  latitude: Type.Number({ description: 'Latitude.' }),
+  longitude: Type.Number({ description: 'Longitude.' }),
+});
 
 /** The error responses that a route documents. The OpenAPI document gives each the body of its audience. */
 export function errors(...statuses: number[]): Record<number, typeof Message> {

@@ -28,7 +28,7 @@ export interface Route<
   handle: (request: RouteRequest<Params, Body, Query>, reply: FastifyReply) => Promise<unknown>;
 }
 
-type RouteRequest<
+export type RouteRequest<
   Params extends TSchema,
   Body extends TSchema,
   Query extends TSchema,
@@ -56,6 +56,30 @@ interface Usual {
   open?: true;
 }
 
+/** The schema of a route: of its requests, of its responses, and for the OpenAPI document. */
+export function schemaOf<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
+  route: Omit<Route<Params, Body, Query>, 'handle'>,
+  usual: Usual,
+) {
+  const { summary, description, params, body, query, answer, created } = route;
+  const statuses = new Set([...usual.errors, ...(route.errors ?? [])]);
+  return {
+    ...(usual.open ? { security: [] } : {}),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [...usual.tags],
+    ...(params ? { params } : {}),
+    ...(body ? { body } : {}),
+    ...(query ? { querystring: query } : {}),
+    response: {
+      ...(answer ? { 200: answer } : {}),
+      ...(created ? { 201: created } : {}),
+      ...(answer || created ? {} : { 204: NoContent }),
+      ...errors(...statuses),
+    },
+  };
+}
+
 /** Adds a route. */
 export function addRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
   app: FastifyInstance,
@@ -63,30 +87,14 @@ export function addRoute<Params extends TSchema, Body extends TSchema, Query ext
   usual: Usual,
   route: Route<Params, Body, Query>,
 ): void {
-  const { summary, description, params, body, query, answer, created, handle } = route;
   const [method = '', url = ''] = endpoint.split(' ');
-  const statuses = new Set([...usual.errors, ...(route.errors ?? [])]);
   app.route({
     method,
     url,
     config: usual.config ?? {},
-    schema: {
-      ...(usual.open ? { security: [] } : {}),
-      summary,
-      ...(description === undefined ? {} : { description }),
-      tags: [...usual.tags],
-      ...(params ? { params } : {}),
-      ...(body ? { body } : {}),
-      ...(query ? { querystring: query } : {}),
-      response: {
-        ...(answer ? { 200: answer } : {}),
-        ...(created ? { 201: created } : {}),
-        ...(answer || created ? {} : { 204: NoContent }),
-        ...errors(...Array.from(statuses).sort()),
-      },
-    },
+    schema: schemaOf(route, usual),
     handler: async (request, reply) => {
-      const value = await handle(request as RouteRequest<Params, Body, Query>, reply);
+      const value = await route.handle(request as RouteRequest<Params, Body, Query>, reply);
       if (value instanceof Created) return sendCreated(reply, value.location, value.value);
       return value === undefined ? sendNothing(reply) : sendJson(reply, value);
     },

@@ -173,12 +173,7 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
   // Wakes the streams of the server: each looks whether its node may go on.
-  await recordChange(tx, {
-    kind: 'server',
-    account_id: null,
-    server_id: node.server_id,
-    record_id: null,
-  });
+  await recordChange(tx, { kind: 'server', account_id: null, server_id: node.server_id });
   await audit(tx, {
     account_id: null,
     action: 'node.revoke',

@@ -162,13 +162,11 @@ export async function createOverride(
   return requireOverride(tx, account_id, row.id, tx.now);
 }
 
-function overrideChanged(tx: Transaction, row: store.OverrideRow): Promise<number> {
-  return recordChange(tx, {
-    kind: 'override',
-    account_id: row.account_id,
-    server_id: row.server_id,
-    record_id: row.id,
-  });
+function overrideChanged(
+  tx: Transaction,
+  { account_id, server_id, id }: store.OverrideRow,
+): Promise<number> {
+  return recordChange(tx, { kind: 'override', account_id, server_id, record_id: id });
 }
 
 /**

@@ -200,7 +200,7 @@ export async function dropServer(tx: Transaction, id: number): Promise<void> {
 /** Tells the server's nodes, and every page that shows the network or its inventory alone. */
 export async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
   await nextId(tx, 0, 'inventory');
-  await recordChange(tx, { kind: 'server', account_id: null, server_id, record_id: null });
+  await recordChange(tx, { kind: 'server', account_id: null, server_id });
 }
 
 /** A number that rises with each change of a server or an exit IP. */

@@ -161,13 +161,8 @@ export async function raiseTokenVersion(
   return after;
 }
 
-function userChanged(tx: Transaction, user: store.UserRow): Promise<number> {
-  return recordChange(tx, {
-    kind: 'user',
-    account_id: user.account_id,
-    server_id: null,
-    record_id: user.id,
-  });
+function userChanged(tx: Transaction, { account_id, id }: store.UserRow): Promise<number> {
+  return recordChange(tx, { kind: 'user', account_id, record_id: id });
 }
 
 /** A proxy access token, and whose it is until when. */

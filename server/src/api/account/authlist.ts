@@ -14,16 +14,7 @@ import {
   userIsActive,
 } from '../../authlist/authlist.ts';
 import { ConflictCap } from '../../authlist/conflicts.ts';
-import {
-  checkExpiry,
-  IdPath,
-  Integer,
-  NoContent,
-  Strict,
-  Text,
-  Timestamp,
-  words,
-} from '../../http/fields.ts';
+import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
@@ -31,18 +22,15 @@ import { earliest } from './response_cache.ts';
 import { requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
-const Entry = Type.Object(
-  {
-    id: Integer('Unique identifier used to manage the entry.', 1),
-    ip: Type.String({ description: 'IP address.' }),
-    user: Type.String({ description: 'Username that connections from `ip` are assigned to.' }),
-    user_active: Type.Boolean({
-      description: 'Whether the associated user is an active proxy user.',
-    }),
-    expiry: Timestamp('When the entry expires.'),
-  },
-  { additionalProperties: false },
-);
+const Entry = Strict({
+  id: Integer('Unique identifier used to manage the entry.', 1),
+  ip: Type.String({ description: 'IP address.' }),
+  user: Type.String({ description: 'Username that connections from `ip` are assigned to.' }),
+  user_active: Type.Boolean({
+    description: 'Whether the associated user is an active proxy user.',
+  }),
+  expiry: Timestamp('When the entry expires.'),
+});
 
 export const Ip = Text('IP address: one IPv4 or IPv6 address.', 64);
 export const User = Text('Username that connections from the address are assigned to.');
@@ -113,16 +101,13 @@ function addRoutes(
     },
   });
 
-  routes.read(
-    `/v0${path}`,
-    {
-      ...ofList,
-      summary: 'List entries',
-      query: ListQuery,
-      response: { 200: Type.Array(Entry) },
-      errors: [400, 401, 404],
-    },
-    async (request) => {
+  routes.read(`GET /v0${path}`, {
+    ...ofList,
+    summary: 'List entries',
+    query: ListQuery,
+    answer: Type.Array(Entry),
+    errors: [404],
+    handle: async (request) => {
       const { ip, user } = request.query;
       const filter = { ip, users: words('user', user) };
       const entries = await listEntries(ctx.db, accountOf(request), filter, ctx.clock.now());
@@ -131,70 +116,54 @@ function addRoutes(
         valid_until: earliest(entries.map(({ expiry }) => expiry)),
       };
     },
-  );
+  });
 
-  routes.change(
-    'POST',
-    `/v0${path}`,
-    {
-      ...ofList,
-      summary: 'Add an entry',
-      body: NewEntry,
-      response: { 201: Entry },
-      errors: [400, 401, 403, 404, 409, 429],
-    },
-    async (tx, request) => {
+  routes.change(`POST /v0${path}`, {
+    ...ofList,
+    summary: 'Add an entry',
+    body: NewEntry,
+    created: Entry,
+    errors: [404, 409, 429],
+    handle: async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       checkExpiry(body.expiry, tx.now);
       const entry = await createEntry(tx, accountOf(request), body, rules);
       return { status: 201, headers: { location: `${path}/${entry.id}` }, ...shown(entry) };
     },
-  );
+  });
 
-  routes.change(
-    'DELETE',
-    `/v0${path}`,
-    {
-      ...ofList,
-      summary: 'Remove all entries of the account',
-      response: { 204: NoContent },
-      errors: [400, 401, 403, 404, 412],
-    },
-    async (tx, request) => {
+  routes.change(`DELETE /v0${path}`, {
+    ...ofList,
+    summary: 'Remove all entries of the account',
+    errors: [404, 412],
+    handle: async (tx, request) => {
       await removeAllEntries(tx, accountOf(request), (all) =>
         requireMatch(request, () => all.map(presentEntry)),
       );
       return { status: 204 };
     },
-  );
+  });
 
-  routes.read(
-    `/v0${path}/:id`,
-    {
-      ...ofList,
-      findFirst: true,
-      params: IdPath,
-      summary: 'One entry',
-      response: { 200: Entry },
-      errors: [400, 401, 404],
-    },
-    async (request) => {
+  routes.read(`GET /v0${path}/:id`, {
+    ...ofList,
+    findFirst: true,
+    params: IdPath,
+    summary: 'One entry',
+    answer: Entry,
+    errors: [404],
+    handle: async (request) => {
       const entry = await requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now());
       return { value: presentEntry(entry), valid_until: entry.expiry };
     },
-  );
+  });
 
-  routes.change(
-    'PATCH',
-    `/v0${path}/:id`,
-    {
-      ...ofEntry,
-      summary: 'Change an entry',
-      body: Changes,
-      response: { 200: Entry },
-      errors: [400, 401, 403, 404, 409, 412, 429],
-    },
-    async (tx, request) => {
+  routes.change(`PATCH /v0${path}/:id`, {
+    ...ofEntry,
+    summary: 'Change an entry',
+    body: Changes,
+    answer: Entry,
+    errors: [404, 409, 412, 429],
+    handle: async (tx, request) => {
       const { ip, user, expiry } = request.body;
       if (expiry !== undefined) checkExpiry(expiry, tx.now);
       const entry = await changeEntry(
@@ -207,22 +176,17 @@ function addRoutes(
       );
       return { status: 200, ...shown(entry) };
     },
-  );
+  });
 
-  routes.change(
-    'DELETE',
-    `/v0${path}/:id`,
-    {
-      ...ofEntry,
-      summary: 'Remove an entry',
-      response: { 204: NoContent },
-      errors: [400, 401, 403, 404, 412],
-    },
-    async (tx, request) => {
+  routes.change(`DELETE /v0${path}/:id`, {
+    ...ofEntry,
+    summary: 'Remove an entry',
+    errors: [404, 412],
+    handle: async (tx, request) => {
       await removeEntry(tx, accountOf(request), idIn(request), (before) =>
         requireMatch(request, () => presentEntry(before)),
       );
       return { status: 204 };
     },
-  );
+  });
 }

@@ -2,42 +2,33 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import { Integer, Timestamp } from '../../http/fields.ts';
+import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { periodAt, periodUsage } from '../../usage/usage.ts';
 import type { AccountContext } from './context.ts';
 import { accountOf, Routes } from './route.ts';
 
-const Index = Type.Object(
-  {
-    name: Type.String({ description: 'Contract/account name.' }),
-    variant: Type.Union([Type.Literal('current'), Type.Literal('earlier')], {
-      description: 'The variant of the interface that this request speaks.',
-    }),
-    version: Type.Literal('v0'),
-    links: Type.Record(Type.String(), Type.String(), {
-      description: 'Paths of this variant, by what they list.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const Index = Strict({
+  name: Type.String({ description: 'Contract/account name.' }),
+  variant: Type.Union([Type.Literal('current'), Type.Literal('earlier')], {
+    description: 'The variant of the interface that this request speaks.',
+  }),
+  version: Type.Literal('v0'),
+  links: Type.Record(Type.String(), Type.String(), {
+    description: 'Paths of this variant, by what they list.',
+  }),
+});
 
-const Contract = Type.Object(
-  {
-    name: Type.String({ description: 'Contract/account name.' }),
-    plan: Type.String({ description: 'Plan name.' }),
-    period: Type.Object(
-      {
-        start: Timestamp('Start of the running billing period.'),
-        end: Timestamp('Its end, where the next one starts.'),
-        usage: Integer('Bytes of the whole network in this period.'),
-        limit: Integer('Bytes that the contract allows in a period.'),
-      },
-      { additionalProperties: false },
-    ),
-    expiry: Timestamp('When the contract ends.'),
-  },
-  { additionalProperties: false },
-);
+const Contract = Strict({
+  name: Type.String({ description: 'Contract/account name.' }),
+  plan: Type.String({ description: 'Plan name.' }),
+  period: Strict({
+    start: Timestamp('Start of the running billing period.'),
+    end: Timestamp('Its end, where the next one starts.'),
+    usage: Integer('Bytes of the whole network in this period.'),
+    limit: Integer('Bytes that the contract allows in a period.'),
+  }),
+  expiry: Timestamp('When the contract ends.'),
+});
 
 const commonLinks = {
   servers: '/v0/servers',
@@ -57,29 +48,21 @@ const links = {
 
 export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);
-  routes.read(
-    '/v0',
-    {
-      summary: 'Check credentials; lists what there is',
-      tags: ['Root'],
-      response: { 200: Index },
-      errors: [400, 401],
-    },
-    async (request) => {
+  routes.read('GET /v0', {
+    summary: 'Check credentials; lists what there is',
+    tags: ['Root'],
+    answer: Index,
+    handle: async (request) => {
       const { account_name, variant } = request.session.principal;
       return { value: { name: account_name, variant, version: 'v0', links: links[variant] } };
     },
-  );
+  });
 
-  routes.read(
-    '/v0/contract',
-    {
-      summary: 'The contract, with usage in the running billing period',
-      tags: ['Contract'],
-      response: { 200: Contract },
-      errors: [400, 401],
-    },
-    async (request) => {
+  routes.read('GET /v0/contract', {
+    summary: 'The contract, with usage in the running billing period',
+    tags: ['Contract'],
+    answer: Contract,
+    handle: async (request) => {
       const account = await requireAccount(ctx.db, accountOf(request));
       const { start, end } = periodAt(account.start, ctx.clock.now());
       const { total } = await periodUsage(ctx.db, account.id, start);
@@ -90,5 +73,5 @@ export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void 
         usage: true,
       };
     },
-  );
+  });
 }

@@ -1,16 +1,7 @@
 // /v0/contract/overrides: custom DNS entries, the same in both variants.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import {
-  checkExpiry,
-  IdPath,
-  Integer,
-  NoContent,
-  Strict,
-  Text,
-  Timestamp,
-  words,
-} from '../../http/fields.ts';
+import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import {
   changeOverride,
   createOverride,
@@ -28,35 +19,27 @@ import { earliest } from './response_cache.ts';
 import { requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
-const Entry = Type.Object(
-  {
-    id: Integer('Unique identifier used to manage the entry.', 1),
-    server: Type.String({
-      description: 'Short name of the proxy server where the entry is active.',
-    }),
-    hostname: Type.String({ description: 'Hostname that is overridden.' }),
-    ip: Type.String({ description: 'IP address the hostname resolves to.' }),
-    expiry: Timestamp('When the entry expires.'),
-    status: Type.Union(
-      ['pending', 'active', 'expiring', 'expired'].map((status) => Type.Literal(status)),
-    ),
-  },
-  { additionalProperties: false },
-);
+const Entry = Strict({
+  id: Integer('Unique identifier used to manage the entry.', 1),
+  server: Type.String({
+    description: 'Short name of the proxy server where the entry is active.',
+  }),
+  hostname: Type.String({ description: 'Hostname that is overridden.' }),
+  ip: Type.String({ description: 'IP address the hostname resolves to.' }),
+  expiry: Timestamp('When the entry expires.'),
+  status: Type.Union(
+    ['pending', 'active', 'expiring', 'expired'].map((status) => Type.Literal(status)),
+  ),
+});
 
-export const Server = Text('Short name of a server that is on the contract.');
-export const Hostname = Text('Hostname to override.', 512);
-export const Ip = Text('IP address the hostname resolves to.', 64);
-export const Expiry = Integer(
-  'When the entry expires, epoch seconds; at most 10 years from now.',
-  0,
-);
-export const NewOverride = Strict({ server: Server, hostname: Hostname, ip: Ip, expiry: Expiry });
+export const NewOverride = Strict({
+  server: Text('Short name of a server that is on the contract.'),
+  hostname: Text('Hostname to override.', 512),
+  ip: Text('IP address the hostname resolves to.', 64),
+  expiry: Integer('When the entry expires, epoch seconds; at most 10 years from now.', 0),
+});
 const Changes = Strict({
-  server: Type.Optional(Server),
-  hostname: Type.Optional(Hostname),
-  ip: Type.Optional(Ip),
-  expiry: Type.Optional(Expiry),
+  ...Type.Partial(NewOverride).properties,
   id: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
   status: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
 });
@@ -94,16 +77,12 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     };
   };
 
-  routes.read(
-    `/v0${path}`,
-    {
-      tags,
-      summary: 'List entries, including expired and expiring ones',
-      query: ListQuery,
-      response: { 200: Type.Array(Entry) },
-      errors: [400, 401],
-    },
-    async (request) => {
+  routes.read(`GET /v0${path}`, {
+    tags,
+    summary: 'List entries, including expired and expiring ones',
+    query: ListQuery,
+    answer: Type.Array(Entry),
+    handle: async (request) => {
       const now = ctx.clock.now();
       const filter = { ip: request.query.ip, servers: words('server', request.query.server) };
       const overrides = await listOverrides(ctx.db, accountOf(request), filter, now);
@@ -112,70 +91,54 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
         valid_until: earliest(overrides.map((one) => nextChangeAt(one, now))),
       };
     },
-  );
+  });
 
-  routes.change(
-    'POST',
-    `/v0${path}`,
-    {
-      tags,
-      summary: 'Add an entry',
-      body: NewOverride,
-      response: { 201: Entry },
-      errors: [400, 401, 403, 409],
-    },
-    async (tx, request) => {
+  routes.change(`POST /v0${path}`, {
+    tags,
+    summary: 'Add an entry',
+    body: NewOverride,
+    created: Entry,
+    errors: [409],
+    handle: async (tx, request) => {
       checkExpiry(request.body.expiry, tx.now);
       const override = await createOverride(tx, accountOf(request), request.body, ctx.config);
       return { status: 201, headers: { location: `${path}/${override.id}` }, ...shown(override) };
     },
-  );
+  });
 
-  routes.change(
-    'DELETE',
-    `/v0${path}`,
-    {
-      tags,
-      summary: 'Remove all entries of the account',
-      response: { 204: NoContent },
-      errors: [400, 401, 403, 412],
-    },
-    async (tx, request) => {
+  routes.change(`DELETE /v0${path}`, {
+    tags,
+    summary: 'Remove all entries of the account',
+    errors: [412],
+    handle: async (tx, request) => {
       await removeAllOverrides(tx, accountOf(request), (all) =>
         requireMatch(request, () => all.map(present)),
       );
       return { status: 204 };
     },
-  );
+  });
 
-  routes.read(
-    `/v0${path}/:id`,
-    {
-      tags,
-      findFirst: true,
-      params: IdPath,
-      summary: 'One entry',
-      response: { 200: Entry },
-      errors: [400, 401, 404],
-    },
-    async (request) => {
+  routes.read(`GET /v0${path}/:id`, {
+    tags,
+    findFirst: true,
+    params: IdPath,
+    summary: 'One entry',
+    answer: Entry,
+    errors: [404],
+    handle: async (request) => {
       const now = ctx.clock.now();
       const override = await requireOverride(ctx.db, accountOf(request), idIn(request), now);
       return { value: present(override), valid_until: nextChangeAt(override, now) };
     },
-  );
+  });
 
-  routes.change(
-    'PATCH',
-    `/v0${path}/:id`,
-    {
-      ...ofEntry,
-      summary: 'Change an entry',
-      body: Changes,
-      response: { 200: Entry },
-      errors: [400, 401, 403, 404, 409, 412],
-    },
-    async (tx, request) => {
+  routes.change(`PATCH /v0${path}/:id`, {
+    ...ofEntry,
+    summary: 'Change an entry',
+    body: Changes,
+    answer: Entry,
+    errors: [404, 409, 412],
+    handle: async (tx, request) => {
       const { server, hostname, ip, expiry } = request.body;
       if (expiry !== undefined) checkExpiry(expiry, tx.now);
       const override = await changeOverride(
@@ -188,22 +151,17 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
       );
       return { status: 200, ...shown(override) };
     },
-  );
+  });
 
-  routes.change(
-    'DELETE',
-    `/v0${path}/:id`,
-    {
-      ...ofEntry,
-      summary: 'Remove an entry',
-      response: { 204: NoContent },
-      errors: [400, 401, 403, 404, 412],
-    },
-    async (tx, request) => {
+  routes.change(`DELETE /v0${path}/:id`, {
+    ...ofEntry,
+    summary: 'Remove an entry',
+    errors: [404, 412],
+    handle: async (tx, request) => {
       await removeOverride(tx, accountOf(request), idIn(request), (before) =>
         requireMatch(request, () => present(before)),
       );
       return { status: 204 };
     },
-  );
+  });
 }

@@ -26,70 +26,54 @@ const Services = Type.Array(Type.String(), {
   description:
     'Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn.',
 });
-const closed = { additionalProperties: false };
 
-export const NetworkServer = Type.Object(
-  {
-    hostname: Hostname,
-    title: Title,
-    ip_count: Integer('Number of exit IP addresses available.'),
-    services: Services,
-    location: Type.Optional(Location),
-  },
-  closed,
-);
+export const NetworkServer = Strict({
+  hostname: Hostname,
+  title: Title,
+  ip_count: Integer('Number of exit IP addresses available.'),
+  services: Services,
+  location: Type.Optional(Location),
+});
 
-export const Usage = Type.Object(
-  {
-    limit: Integer(
-      'Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account.',
-    ),
-    current: Integer('Bytes in the current billing period.'),
-    last_30_days: Integer('Bytes in the last 30 days.'),
-  },
-  closed,
-);
+export const Usage = Strict({
+  limit: Integer(
+    'Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account.',
+  ),
+  current: Integer('Bytes in the current billing period.'),
+  last_30_days: Integer('Bytes in the last 30 days.'),
+});
 
-const Checked = Type.Object(
-  {
-    status: Type.String({ description: 'ok, warn or crit.' }),
-    status_time: Timestamp('Last location check.'),
-  },
-  closed,
-);
+const Checked = Strict({
+  status: Type.String({ description: 'ok, warn or crit.' }),
+  status_time: Timestamp('Last location check.'),
+});
 
 export const Geostatus = Type.Record(Type.String(), Checked, {
   description: 'By third-party geo-IP provider.',
 });
 
-export const ExitIp = Type.Object(
-  {
-    ip: Type.String({ description: 'Exit IP address.' }),
-    port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
-    status: Type.Union(
-      ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
-      {
-        description: 'Server availability.',
-      },
-    ),
-    status_time: Timestamp('Last status check; 0 if there was none.'),
-    geostatus: Type.Optional(Geostatus),
-  },
-  closed,
-);
+export const ExitIp = Strict({
+  ip: Type.String({ description: 'Exit IP address.' }),
+  port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
+  status: Type.Union(
+    ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
+    {
+      description: 'Server availability.',
+    },
+  ),
+  status_time: Timestamp('Last status check; 0 if there was none.'),
+  geostatus: Type.Optional(Geostatus),
+});
 
-const ContractServerRecord = Type.Object(
-  {
-    server: Type.String({ description: 'Short server name.' }),
-    hostname: Hostname,
-    title: Title,
-    services: Services,
-    usage: Type.Optional(Usage),
-    location: Type.Optional(Location),
-    ips: Type.Array(ExitIp, { description: 'Exit IP addresses of the server.' }),
-  },
-  closed,
-);
+const ContractServerRecord = Strict({
+  server: Type.String({ description: 'Short server name.' }),
+  hostname: Hostname,
+  title: Title,
+  services: Services,
+  usage: Type.Optional(Usage),
+  location: Type.Optional(Location),
+  ips: Type.Array(ExitIp, { description: 'Exit IP addresses of the server.' }),
+});
 
 const DetailQuery = Type.Optional(
   Type.String({ description: 'Comma-separated subset of location, geostatus, usage.' }),
@@ -232,16 +216,12 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     };
   }
 
-  routes.read(
-    '/v0/servers',
-    {
-      summary: 'Every server of the network',
-      tags: ['Network servers'],
-      query: NetworkQuery,
-      response: { 200: Type.Array(NetworkServer) },
-      errors: [400, 401],
-    },
-    async (request) => {
+  routes.read('GET /v0/servers', {
+    summary: 'Every server of the network',
+    tags: ['Network servers'],
+    query: NetworkQuery,
+    answer: Type.Array(NetworkServer),
+    handle: async (request) => {
       const detail = parseDetail(request.query.detail, ['location']);
       const servers = await listServers(ctx.db);
       const { variant } = request.session.principal;
@@ -250,44 +230,37 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
         network: true,
       };
     },
-  );
+  });
 
-  routes.read(
-    '/v0/contract/servers',
-    {
-      summary: 'The servers added to the contract',
-      tags: ['Contract servers'],
-      query: ListQuery,
-      response: { 200: Type.Array(ContractServerRecord) },
-      errors: [400, 401],
-    },
-    async (request) => {
+  routes.read('GET /v0/contract/servers', {
+    summary: 'The servers added to the contract',
+    tags: ['Contract servers'],
+    query: ListQuery,
+    answer: Type.Array(ContractServerRecord),
+    handle: async (request) => {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
       const names = words('server', request.query.server);
       const { records, freshness } = await contractServers(request, names, detail);
       return { value: records, ...freshness };
     },
-  );
+  });
 
-  routes.read(
-    '/v0/contract/servers/:server',
-    {
-      find: (request) => {
-        const { server } = request.params as ServerPath;
-        return requireContractServer(ctx.db, accountOf(request), server);
-      },
-      summary: 'One server of the contract',
-      tags: ['Contract servers'],
-      params: ServerPath,
-      query: OneQuery,
-      response: { 200: ContractServerRecord },
-      errors: [400, 401, 403, 404],
+  routes.read('GET /v0/contract/servers/:server', {
+    find: (request) => {
+      const { server } = request.params as ServerPath;
+      return requireContractServer(ctx.db, accountOf(request), server);
     },
-    async (request) => {
+    summary: 'One server of the contract',
+    tags: ['Contract servers'],
+    params: ServerPath,
+    query: OneQuery,
+    answer: ContractServerRecord,
+    errors: [403, 404],
+    handle: async (request) => {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
       const { server } = request.params;
       const { records, freshness } = await contractServers(request, [server], detail);
       return { value: records[0], ...freshness };
     },
-  );
+  });
 }

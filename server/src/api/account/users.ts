@@ -7,20 +7,17 @@ import { createProxyToken, listActiveUsers, type User } from '../../users/users.
 import type { AccountContext } from './context.ts';
 import { accountOf, Routes } from './route.ts';
 
-export const UserRecord = Type.Object(
-  {
-    id: Integer('Numeric user id.', 1),
-    name: Type.String({ description: 'Username the user authenticates with.' }),
-    display_name: Type.String({ description: 'Descriptive name.' }),
-    active: Type.Boolean({ description: 'Whether the user is enabled.' }),
-    flags: Type.Object(
-      { proxy: Type.Boolean(), billing: Type.Boolean(), admin: Type.Boolean() },
-      { additionalProperties: false, description: 'Permissions.' },
-    ),
-    token_version: Integer('Increasing it invalidates all earlier tokens of that user.'),
-  },
-  { additionalProperties: false },
-);
+export const UserRecord = Strict({
+  id: Integer('Numeric user id.', 1),
+  name: Type.String({ description: 'Username the user authenticates with.' }),
+  display_name: Type.String({ description: 'Descriptive name.' }),
+  active: Type.Boolean({ description: 'Whether the user is enabled.' }),
+  flags: Strict(
+    { proxy: Type.Boolean(), billing: Type.Boolean(), admin: Type.Boolean() },
+    'Permissions.',
+  ),
+  token_version: Integer('Increasing it invalidates all earlier tokens of that user.'),
+});
 
 export const ten_years_seconds = 10 * 365.25 * 86_400;
 const NewToken = Strict({
@@ -57,40 +54,28 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);
   const ofUsers = { variant: 'current', tags: ['Users and tokens'] } as const;
 
-  routes.read(
-    '/v0/users',
-    {
-      ...ofUsers,
-      summary: 'The active users of the contract, with their permissions',
-      response: { 200: Type.Array(UserRecord) },
-      errors: [400, 401, 404],
-    },
-    async (request) => {
+  routes.read('GET /v0/users', {
+    ...ofUsers,
+    summary: 'The active users of the contract, with their permissions',
+    answer: Type.Array(UserRecord),
+    errors: [404],
+    handle: async (request) => {
       const users = await listActiveUsers(ctx.db, accountOf(request));
       return { value: users.map(presentUser) };
     },
-  );
+  });
 
-  routes.change(
-    'POST',
-    '/v0/users/token',
-    {
-      ...ofUsers,
-      summary: 'Create a proxy access token',
-      body: NewToken,
-      response: {
-        200: Type.Object(
-          { token: Type.String({ description: 'Opaque proxy access token.' }) },
-          { additionalProperties: false },
-        ),
-      },
-      errors: [400, 401, 403, 404, 409],
-    },
-    async (tx, request) => {
+  routes.change('POST /v0/users/token', {
+    ...ofUsers,
+    summary: 'Create a proxy access token',
+    body: NewToken,
+    answer: Strict({ token: Type.String({ description: 'Opaque proxy access token.' }) }),
+    errors: [404, 409],
+    handle: async (tx, request) => {
       const account = await requireWritable(tx, accountOf(request));
       const { user, expire } = request.body;
       const { token } = await createProxyToken(tx, ctx.secrets, account, user, expire);
       return { status: 200, value: { token } };
     },
-  );
+  });
 }

@@ -30,7 +30,7 @@ import {
   type ServerNode,
   statusOf,
 } from '../../overrides/overrides.ts';
-import { Expiry, Hostname, Ip, NewOverride, Server } from '../account/overrides.ts';
+import { NewOverride } from '../account/overrides.ts';
 import type { Mount } from './mount.ts';
 import { Undo } from './removals.ts';
 import type { Scope } from './scope.ts';
@@ -69,12 +69,7 @@ const EntryOnNodes = Strict({
     { description: 'The nodes of its server.' },
   ),
 });
-const Changes = Strict({
-  server: Type.Optional(Server),
-  hostname: Type.Optional(Hostname),
-  ip: Type.Optional(Ip),
-  expiry: Type.Optional(Expiry),
-});
+const Changes = Strict(Type.Partial(NewOverride).properties);
 const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer(
