@@ -62,10 +62,7 @@ export async function confirmSecondFactor(
   if (step === undefined) {
     throw badRequest(
       "is not the app's code for this secret at this time; check the phone's clock.",
-      {
-        code: 'wrong_code',
-        field: 'code',
-      },
+      { code: 'wrong_code', field: 'code' },
     );
   }
   const codes = Array.from({ length: recovery_codes }, newRecoveryCode);

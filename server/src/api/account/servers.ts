@@ -57,9 +57,7 @@ export const ExitIp = Strict({
   port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
   status: Type.Union(
     ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
-    {
-      description: 'Server availability.',
-    },
+    { description: 'Server availability.' },
   ),
   status_time: Timestamp('Last status check; 0 if there was none.'),
   geostatus: Type.Optional(Geostatus),

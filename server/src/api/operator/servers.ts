@@ -27,7 +27,7 @@ import {
   type Server,
   setExitIp,
 } from '../../servers/servers.ts';
-import { presentStatus } from '../account/servers.ts';
+import { presentStatus, ServerPath } from '../account/servers.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
@@ -81,10 +81,8 @@ const OneServer = Strict({
   ),
 });
 
-const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
-type ServerPath = Static<typeof ServerPath>;
 const ExitPath = Type.Object({
-  server: Type.String({ description: 'Server short name.' }),
+  ...ServerPath.properties,
   ip: Type.String({ description: 'Exit IP address.' }),
 });
 type ExitPath = Static<typeof ExitPath>;
