@@ -1,4 +1,4 @@
-// How soon a change is in force: from its answer to the next connection that is judged by it, on a node with many entries.
+// How soon a change is in force: from its answer to the next connection that is evaluated by it, on a node with many entries.
 //   node bench/effect.ts [--entries 100000] [--changes 300]
 import { parseArgs } from 'node:util';
 import { ask, quantile, type Through } from './clients.ts';
@@ -18,7 +18,7 @@ interface Made {
   id: number;
 }
 
-/** Milliseconds, and whether the first connection was judged by the change already. */
+/** Milliseconds, and whether the first connection was evaluated by the change already. */
 interface Effect {
   ms: number;
   isAtOnce: boolean;
@@ -77,7 +77,7 @@ function tell(engine: EngineName, what: string, effects: Effect[]): number[] {
   return [p50 as number, p99 as number];
 }
 
-function judge([p50 = 0, p99 = 0]: number[]): void {
+function evaluate([p50 = 0, p99 = 0]: number[]): void {
   if (p50 <= most_ms.p50 && p99 <= most_ms.p99) return;
   console.log(`  TOO SLOW: p50 at most ${most_ms.p50} ms, p99 at most ${most_ms.p99} ms`);
   process.exitCode = 1;
@@ -109,8 +109,8 @@ try {
       await changeOverride(node, overrides, at + 1, id);
     }
     tell(engine, 'without a change', overrides.floor);
-    judge(tell(engine, 'authlist changes', authlist));
-    judge(tell(engine, 'override changes', overrides.effects));
+    evaluate(tell(engine, 'authlist changes', authlist));
+    evaluate(tell(engine, 'override changes', overrides.effects));
     await node.stop();
   }
 } finally {

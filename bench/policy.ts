@@ -68,7 +68,7 @@ const mb = (value = 0) => `${value.toFixed(0)} MB`;
 const ms = (value = 0) => `${value.toFixed(value < 10 ? 3 : 0)} ms`;
 
 /** Says whether it is within what the project asks of itself. */
-function judge(text: string, value: number, limit: number): void {
+function evaluate(text: string, value: number, limit: number): void {
   const holds = value <= limit;
   if (!holds) process.exitCode = 1;
   console.log(`${text}: ${(value / limit).toFixed(2)} of the limit${holds ? '' : ', TOO MUCH'}`);
@@ -93,10 +93,10 @@ try {
   }
   const start_ms = middle(starts, 'ms');
   const ratio = start_ms / middle(parses, 'ms');
-  judge(`start: ${ms(start_ms)}, ${ratio.toFixed(2)}x parsing alone`, start_ms, most.start_ms);
+  evaluate(`start: ${ms(start_ms)}, ${ratio.toFixed(2)}x parsing alone`, start_ms, most.start_ms);
   console.log(`  longest pause meanwhile ${ms(middle(starts, 'pause_ms'))}`);
   const bytes = middle(starts, 'bytes') / entries;
-  judge(`memory: ${bytes.toFixed(0)} bytes an entry`, bytes, most.bytes_per_entry);
+  evaluate(`memory: ${bytes.toFixed(0)} bytes an entry`, bytes, most.bytes_per_entry);
   console.log(
     `  resident ${mb(middle(starts, 'rss_mb'))}, at most ${mb(middle(starts, 'peak_mb'))} while starting`,
   );
@@ -104,7 +104,7 @@ try {
   const deciders: number[] = [];
   for (let round = 0; round < rounds; round++) deciders.push(await startDecider(large.folder));
   const decider_ms = median(deciders);
-  judge(`Squid's decider, to its first answer: ${ms(decider_ms)}`, decider_ms, most.start_ms);
+  evaluate(`Squid's decider, to its first answer: ${ms(decider_ms)}`, decider_ms, most.start_ms);
 
   const [few, many]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
@@ -114,7 +114,7 @@ try {
   const change_ms = middle(many, 'p50_ms');
   const growth = change_ms / middle(few, 'p50_ms');
   const text = `change, from appending to applied: p50 ${ms(change_ms)}, p99 ${ms(middle(many, 'p99_ms'))}`;
-  judge(`${text}, ${growth.toFixed(2)}x that with 1000 entries`, change_ms, most.change_ms);
+  evaluate(`${text}, ${growth.toFixed(2)}x that with 1000 entries`, change_ms, most.change_ms);
 
   const { ms: took, pause_ms, before_mb, peak_mb, after_mb } = await measure('compact', large);
   console.log(

@@ -69,7 +69,7 @@ const inUse = () => {
 const peak_mb = () => process.resourceUsage().maxRSS / 1024;
 
 const measures: Record<string, (dir: string) => Promise<Record<string, number>>> = {
-  /** From disk to a policy that can judge. */
+  /** From disk to a policy that can evaluate. */
   async start(dir) {
     const before = inUse();
     const delay = monitorEventLoopDelay({ resolution: 1 });

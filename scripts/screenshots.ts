@@ -60,7 +60,7 @@ try {
   }
   const visit = await t.visitAs(everything, '/', { viewport: phone, deviceScaleFactor: 2 });
   await take(visit, 'phone-light');
-  if (visit.complaints.length > 0) throw new Error(visit.complaints.join('\n'));
+  if (visit.problems.length > 0) throw new Error(visit.problems.join('\n'));
 } finally {
   await t.stop();
 }

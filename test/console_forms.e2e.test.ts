@@ -186,6 +186,6 @@ describe('a form of the console', { timeout: 60_000 }, () => {
   });
 
   test('none of it asked another host, or broke the content policy', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 });

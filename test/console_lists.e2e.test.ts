@@ -136,7 +136,7 @@ describe('the lists of an account in the console', { timeout: 90_000 }, () => {
     await own.row('198.51.100.200').waitFor();
     expect(await own.button('Remove all …').count()).toBe(0);
     await visit.row('198.51.100.200').getByText('proxy-billing').waitFor();
-    expect(own.complaints).toEqual([]);
+    expect(own.problems).toEqual([]);
     await own.end();
   });
 
@@ -226,6 +226,6 @@ describe('the lists of an account in the console', { timeout: 90_000 }, () => {
   });
 
   test('none of it asked another host, or broke the content policy', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 });

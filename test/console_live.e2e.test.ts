@@ -54,7 +54,7 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
     await allow(false);
     await link.waitFor({ state: 'detached' });
     await other.heading('IP authlist').waitFor({ state: 'detached' });
-    expect(other.complaints).toEqual([]);
+    expect(other.problems).toEqual([]);
     await other.end();
   });
 
@@ -89,7 +89,7 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
   });
 
   test('says so when the server is away, keeps what it shows, and goes on by itself when it is back', async () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
     visit.mayBeUnreachable = true;
     await t.kill();
     await visit.sees('Connecting …');
@@ -145,6 +145,6 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
   });
 
   test('caused no error of its own in all this', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 });

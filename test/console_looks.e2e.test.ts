@@ -151,7 +151,7 @@ describe('the looks of the console', { timeout: 120_000 }, () => {
       await expectAccessible(other, heading);
       await expectFitsPhone(other, heading);
     }
-    expect(other.complaints).toEqual([]);
+    expect(other.problems).toEqual([]);
     await other.end();
   });
 
@@ -172,7 +172,7 @@ describe('the looks of the console', { timeout: 120_000 }, () => {
     await place.click();
     await phone.heading('Custom DNS').waitFor();
     await place.waitFor({ state: 'hidden' });
-    expect(phone.complaints).toEqual([]);
+    expect(phone.problems).toEqual([]);
     await phone.end();
   });
 
@@ -275,7 +275,7 @@ describe('the looks of the console', { timeout: 120_000 }, () => {
   });
 
   test('no page asked another host, or broke the content policy', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 
   test('the control: a script, a style and an image of elsewhere are refused, and told of', async () => {
@@ -290,7 +290,7 @@ describe('the looks of the console', { timeout: 120_000 }, () => {
       try { document.body.insertAdjacentHTML('beforeend', '<b>x</b>'); } catch {}
     })()`);
     for (const directive of ['img-src', 'style-src', 'require-trusted-types-for']) {
-      await expect.poll(() => other.complaints.join('\n')).toContain(directive);
+      await expect.poll(() => other.problems.join('\n')).toContain(directive);
     }
     expect(await other.page.evaluate('window.ran')).toBeUndefined();
     await other.end();

@@ -30,7 +30,7 @@ describe('the operator’s console', { timeout: 60_000 }, () => {
       await other.button('Sign in').click();
       expect(await other.faultOf('Operator token')).toContain('does not know');
     }
-    expect(other.complaints).toEqual([]);
+    expect(other.problems).toEqual([]);
     await other.end();
   });
 
@@ -143,7 +143,7 @@ describe('the operator’s console', { timeout: 60_000 }, () => {
     await peter.field('New password').fill('a cover sheet for each report');
     await peter.button('Set the password and sign in').click();
     await peter.sees('peter of initech');
-    expect(peter.complaints).toEqual([]);
+    expect(peter.problems).toEqual([]);
     await peter.end();
     await visit.page.keyboard.press('Escape');
   });
@@ -241,6 +241,6 @@ describe('the operator’s console', { timeout: 60_000 }, () => {
   });
 
   test('none of it asked another host, or broke the content policy', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 });

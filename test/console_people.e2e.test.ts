@@ -1,6 +1,6 @@
 // Users, proxy access tokens, API tokens and the record of what was done, in the console.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Caller } from '../server/test/caller.ts';
+import { TestClient } from '../server/test/client.ts';
 import { Console, everything, passwordOf } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 import { throughProxy } from './demo_process.ts';
@@ -76,7 +76,7 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
     await more('grace', 'Reset the sign-in');
     await visit.button('Reset the sign-in of grace').click();
     await grace.heading('Sign in').waitFor();
-    expect(grace.complaints).toEqual([]);
+    expect(grace.problems).toEqual([]);
     await grace.end();
   });
 
@@ -126,7 +126,7 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
   test('an API token is made, viewed by who gives the password, and gets 401 once it is revoked', async () => {
     const contract = async (token: string) => {
       const authorization = `Basic ${Buffer.from(`:${token}`).toString('base64')}`;
-      return (await new Caller(`${t.facts.base_url}/v0`, { authorization }).get('/contract'))
+      return (await new TestClient(`${t.facts.base_url}/v0`, { authorization }).get('/contract'))
         .status;
     };
     await visit.go('/tokens');
@@ -221,7 +221,7 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
     await save.click();
     await visit.toast('Your password is changed').waitFor();
     await other.heading('Sign in').waitFor();
-    expect(other.complaints).toEqual([]);
+    expect(other.problems).toEqual([]);
     await other.end();
   });
 
@@ -247,6 +247,6 @@ describe('users and tokens in the console', { timeout: 60_000 }, () => {
   });
 
   test('none of it asked another host, or broke the content policy', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 });

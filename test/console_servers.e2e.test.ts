@@ -214,6 +214,6 @@ describe('servers and usage in the console', { timeout: 60_000 }, () => {
   });
 
   test('none of it asked another host, or broke the content policy', () => {
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     expect(await other.page.getByRole('alert').textContent()).toMatch(/used|over|replaced/);
     await other.link('Sign in with a password').click();
     await other.heading('Sign in').waitFor();
-    expect([...visit.complaints, ...other.complaints]).toEqual([]);
+    expect([...visit.problems, ...other.problems]).toEqual([]);
     await visit.end();
     await other.end();
   });
@@ -56,7 +56,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     const other = await t.visit();
     await other.open(path);
     await other.heading('This link does not work').waitFor();
-    expect([...visit.complaints, ...other.complaints]).toEqual([]);
+    expect([...visit.problems, ...other.problems]).toEqual([]);
     await visit.end();
     await other.end();
   });
@@ -69,7 +69,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     await visit.heading('Overview').waitFor();
     await visit.open('/#/authlist');
     await visit.heading('IP authlist').waitFor();
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
     await visit.end();
   });
 
@@ -190,10 +190,10 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
       await other.button('Sign in').click();
       if (works) await other.heading('Overview').waitFor();
       else expect(await other.faultOf('Recovery code')).toMatch(/used already/);
-      expect(other.complaints).toEqual([]);
+      expect(other.problems).toEqual([]);
       await other.end();
     }
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
     await visit.end();
   });
 
@@ -210,7 +210,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     await there.heading('Sign in').waitFor();
     await here.toast('is signed out').waitFor();
     await other.waitFor({ state: 'detached' });
-    expect([...here.complaints, ...there.complaints]).toEqual([]);
+    expect([...here.problems, ...there.problems]).toEqual([]);
     await here.end();
     await there.end();
   });
@@ -271,7 +271,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
     await t.passwordFor('proxy');
     await giveCredentials(visit, 'proxy');
     await visit.heading('IP authlist').waitFor();
-    expect(visit.complaints).toEqual([]);
+    expect(visit.problems).toEqual([]);
     await visit.end();
   });
 
@@ -307,7 +307,7 @@ describe('signing in to the console', { timeout: 60_000 }, () => {
         await visit.open(`/#${path}`);
         await visit.sees('it needs a permission that you do not have');
       }
-      expect(visit.complaints, user).toEqual([]);
+      expect(visit.problems, user).toEqual([]);
       await visit.end();
     }
   });

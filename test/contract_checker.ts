@@ -1,4 +1,4 @@
-// Judges answers by the OpenAPI document: status, headers, body, and what must never show.
+// Evaluates answers by the OpenAPI document: status, headers, body, and what must never show.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Answer, Document, Operation } from '../scripts/openapi/shapes.ts';
 import { errorCodes as codes } from '../server/src/errors.ts';

@@ -15,7 +15,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
   let browser: Browser;
   let page: Page;
   const asked: string[] = [];
-  const complaints: string[] = [];
+  const problems: string[] = [];
 
   beforeAll(async () => {
     t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
@@ -25,11 +25,11 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     page.setDefaultTimeout(20_000);
     page.on('request', (request) => asked.push(request.url()));
-    page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
+    page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
       // A broken content policy is an error on the console too.
       if (message.type() === 'error' || message.type() === 'warning') {
-        complaints.push(`${message.type()}: ${message.text()} ${message.location().url}`);
+        problems.push(`${message.type()}: ${message.text()} ${message.location().url}`);
       }
     });
     await page.goto(`${t.base_url}/docs`);
@@ -77,7 +77,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
   });
 
   test('caused no error, no warning and no breach of its content policy', () => {
-    expect(complaints).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   test('its content policy allows no script but our own, and no other host', async () => {
@@ -90,6 +90,6 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
       "document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))",
     );
     expect(await page.evaluate('window.ran')).toBeUndefined();
-    await expect.poll(() => complaints.join()).toContain('Content Security Policy');
+    await expect.poll(() => problems.join()).toContain('Content Security Policy');
   });
 });

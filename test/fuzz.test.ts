@@ -82,7 +82,7 @@ class Target {
   }
 
   /** Sends one request and answers what is wrong with what came back. */
-  async judge(request: FuzzRequest): Promise<string[]> {
+  async evaluate(request: FuzzRequest): Promise<string[]> {
     const list = /overrides/.test(request.target) ? 'overrides' : 'authlist';
     const target = request.target.replace('{recent}', this.#recentIds.get(list) ?? '1');
     const headers = Object.fromEntries(
@@ -94,7 +94,7 @@ class Target {
     const base = target.startsWith('/admin') ? this.t.running.admin_url : this.t.base_url;
     const received = await this.#send(base, request, target, {
       ...headers,
-      ...this.#credentials[request.caller],
+      ...this.#credentials[request.client],
     });
     const [location, etag] = [
       received.headers.location?.toString(),
@@ -151,7 +151,7 @@ class Target {
     const worker = async () => {
       for (let at = next++; at < all.length && wrong.length < 10; at = next++) {
         const request = all[at] as FuzzRequest;
-        const faults = await this.judge(request).catch((error: Error) => [
+        const faults = await this.evaluate(request).catch((error: Error) => [
           `no answer: ${error.message}`,
         ]);
         const shown = { ...request, body: request.body?.toString().slice(0, 300) };
@@ -243,13 +243,13 @@ function wordsOf(now: number): Words {
 }
 
 /** Some requests would end the test itself, not the server: they are not sent. */
-function isSafe({ method, target, caller, body }: FuzzRequest): boolean {
+function isSafe({ method, target, client, body }: FuzzRequest): boolean {
   const path = target.replace(/\?.*/s, '');
   // The session of the person, and what it stands on.
-  if (caller === 'person') {
+  if (client === 'person') {
     return !(method === 'DELETE' && /^\/console\/(session|users\/alice\/)/.test(path));
   }
-  if (caller !== 'operator') return true;
+  if (client !== 'operator') return true;
   if (path === '/admin/maintenance' && method === 'PUT') return !/"on":true/.test(String(body));
   // Our own operator token, the node under test.
   return !(

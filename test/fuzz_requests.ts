@@ -19,7 +19,7 @@ export interface FuzzRequest {
   method: string;
   /** `{recent}` stands for the id of an entry that was created lately. */
   target: string;
-  caller: CallerName;
+  client: CallerName;
   /** `{recent}` in If-Match and If-None-Match stands for an ETag seen lately. */
   headers: Record<string, string>;
   body: string | Buffer | undefined;
@@ -411,7 +411,7 @@ function around(
       ),
       path: pathOf(path, parameters, words),
       query: queryOf(parameters, words),
-      caller: fc.oneof(
+      client: fc.oneof(
         {
           weight: 12,
           arbitrary: fc.constantFrom(
@@ -424,10 +424,10 @@ function around(
       headers: someHeaders,
       body: bodyOf(operation, words),
     })
-    .map(({ method: asked, path: real, query, caller, headers, body }) => ({
+    .map(({ method: asked, path: real, query, client, headers, body }) => ({
       method: asked,
       target: real + query,
-      caller,
+      client,
       headers:
         body === undefined || headers['content-type'] !== undefined
           ? headers
@@ -489,7 +489,7 @@ export function requests(
   const stray = fc.record({
     method: fc.constantFrom(...methods),
     target: strayPaths,
-    caller: fc.constantFrom<CallerName>('current', 'earlier', 'none'),
+    client: fc.constantFrom<CallerName>('current', 'earlier', 'none'),
     headers: someHeaders,
     body: fc.constantFrom(undefined, '{}'),
   });

@@ -153,7 +153,7 @@ const wanted = [
   'POST /users/token 409',
 ];
 
-interface Caller {
+interface TestClient {
   api_token: string;
   reader: string;
 }
@@ -164,7 +164,7 @@ class History {
   readonly #t: TestApp;
   readonly #number: number;
   readonly #transcript: string[];
-  readonly #callers: Caller[] = [];
+  readonly #clients: TestClient[] = [];
   readonly #nodes: TestNode[][] = [];
   /** The revision that the app had reached after each step. */
   readonly #revisions: number[] = [];
@@ -240,7 +240,7 @@ class History {
           read_only: true,
         }),
       );
-      this.#callers.push({ api_token: built.api_token, reader: text });
+      this.#clients.push({ api_token: built.api_token, reader: text });
     }
     for (const server of servers) {
       const joined: TestNode[] = [];
@@ -262,7 +262,7 @@ class History {
   async take(one: Step): Promise<void> {
     this.model.step += 1;
     await this.#take(one);
-    if (one.do !== 'call') await this.#look(this.model.step % this.#callers.length);
+    if (one.do !== 'call') await this.#look(this.model.step % this.#clients.length);
     await this.#noteRevision();
   }
 
@@ -420,7 +420,7 @@ class History {
   }
 
   async #call(at: number, call: Call): Promise<void> {
-    const answer = await this.#send(this.#callers[at] as Caller, call);
+    const answer = await this.#send(this.#clients[at] as TestClient, call);
     const expected: Expected = this.model.call(
       this.model.accounts[at] as Account,
       call,
@@ -441,7 +441,7 @@ class History {
   }
 
   #send(
-    { api_token, reader }: Caller,
+    { api_token, reader }: TestClient,
     { variant, readOnly, method, path: to, query, body, idempotencyKey }: Call,
   ): Promise<Answer> {
     const search = new URLSearchParams(query).toString();

@@ -133,17 +133,17 @@ export class Model {
           changed = true;
         }
       }
-      if (changed) this.#judge(server);
+      if (changed) this.#evaluate(server);
     }
   }
 
   acknowledge(server: Server, node: Node, step: number): void {
     Object.assign(node, { applied: step, live: true, seen: this.now });
-    this.#judge(server);
+    this.#evaluate(server);
   }
 
   /** Live nodes count; where none is live, all do. */
-  #judge(server: Server): void {
+  #evaluate(server: Server): void {
     const live = server.nodes.filter((node) => node.live);
     const counted = live.length > 0 ? live : server.nodes;
     server.applied = Math.min(...counted.map((node) => node.applied));

@@ -5,7 +5,7 @@ import { bumpVersion } from '../server/src/changes.ts';
 import { addExitIp, requireServer } from '../server/src/servers/servers.ts';
 import { findUserNamed, raiseTokenVersion } from '../server/src/users/users.ts';
 import { eachDatabase } from '../server/test/databases.ts';
-import { type Answer, basic, type Caller } from '../server/test/harness.ts';
+import { type Answer, basic, type TestClient } from '../server/test/harness.ts';
 import { describeEndpoints } from './spec/endpoints.ts';
 import { resources } from './spec/resources.ts';
 import {
@@ -22,8 +22,8 @@ const json = 'application/json; charset=UTF-8';
 
 eachDatabase((database) => {
   let world: World;
-  let current: Caller;
-  let earlier: Caller;
+  let current: TestClient;
+  let earlier: TestClient;
   beforeAll(async () => {
     world = await buildWorld(await database.url());
     current = world.as('current');
@@ -302,7 +302,7 @@ eachDatabase((database) => {
       expectError(await current.post('/contract/overrides', '{'), 400, /JSON/);
     });
 
-    it('401 Unauthorized: the message tells the caller to obtain an API token', async () => {
+    it('401 Unauthorized: the message tells the client to obtain an API token', async () => {
       expectError(await world.t.with().get('/v0/servers'), 401, /obtain an API token/i);
     });
 

@@ -25,11 +25,11 @@ import {
   tell,
   usual,
 } from './histories.ts';
-import type { Judgement } from './oracle.ts';
+import type { Evaluation } from './oracle.ts';
 import { isOnTheInternet } from './special_networks.ts';
 
 /** A decision in the oracle's words. */
-function inWords(decision: Decision): Judgement {
+function inWords(decision: Decision): Evaluation {
   if (decision.verdict !== 'allow') return { reason: decision.reason };
   const { authority, contract, user: name, exit_ip, dial, override } = decision;
   const { account, user } =
@@ -46,7 +46,7 @@ test('a decision is what the records say, whatever came in whatever order', () =
     for (const [request, at] of requests) {
       hear(told, at);
       const verdict = decide(told.policy, rules, request, at.now);
-      const expected = told.oracle.judge(request, at.now);
+      const expected = told.oracle.evaluate(request, at.now);
       expect(inWords(verdict)).toEqual(expected);
       count('reason' in expected ? expected.reason : `${expected.by} ${expected.dial ? '+' : '-'}`);
     }

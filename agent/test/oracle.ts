@@ -1,4 +1,4 @@
-// Judges requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
+// Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
 import type { Allowed, ProxyRequest, Rules } from '../src/policy/decide.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
@@ -45,7 +45,7 @@ interface Person {
   by: 'authlist' | 'token';
 }
 
-export type Judgement =
+export type Evaluation =
   | { reason: Reason }
   | (Pick<Allowed, 'contract' | 'exit_ip' | 'dial' | 'override'> & {
       by: 'authlist' | 'token' | 'probe';
@@ -69,7 +69,7 @@ export class Oracle {
     this.#records.push(record);
   }
 
-  judge(request: ProxyRequest, now: number): Judgement {
+  evaluate(request: ProxyRequest, now: number): Evaluation {
     const server = this.#newest('server');
     if (!server) return { reason: 'not_ready' };
     const port = portsOf(server).get(request.port);

@@ -100,7 +100,7 @@ test('of a stranger there is nothing to tell', () => {
   ]);
 });
 
-test('credentials of the question are judged like those of a request', () => {
+test('credentials of the question are evaluated like those of a request', () => {
   const question = {
     from: '192.0.2.1',
     port: 1,

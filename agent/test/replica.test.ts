@@ -1,4 +1,4 @@
-// The replica: it has what the store has, tells whom a change touched, and judges on while it reads.
+// The replica: it has what the store has, tells whom a change touched, and evaluates on while it reads.
 import {
   appendFileSync,
   readdirSync,

@@ -234,7 +234,7 @@ export function engineScenarios(name: string, start: StartNode): void {
         for (const host of ['www.example', 'WWW.Example.']) {
           expect((await t.see(normal, `http://${host}:${origin.port}/`)).at).toBe(t.originIp);
         }
-        // An engine that judges names as a whole refuses this one.
+        // An engine that evaluates names as a whole refuses this one.
         const mixed = await t.ask(normal, 'GET', `http://mixed.example:${origin.port}/`);
         expect([200, 403]).toContain(mixed.status);
         expect([...origin.dialled]).toEqual([t.originIp]);

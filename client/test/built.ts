@@ -16,7 +16,7 @@ export async function installClient(folder: string): Promise<void> {
   await run(process.execPath, [join(root, 'scripts', 'client_package.mjs'), target]);
 }
 
-/** Checks files with tsc, and writes what they compile to. Answers what it complains of. */
+/** Checks files with tsc, and writes what they compile to. Returns the faults that it finds. */
 export async function compile(folder: string, ...more: string[]): Promise<string> {
   const typeRoots = join(root, 'node_modules', '@types');
   const strict = ['--strict', '--noUncheckedIndexedAccess'];

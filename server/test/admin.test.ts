@@ -5,7 +5,7 @@ import { errorCodes } from '../src/errors.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Answer, Caller, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, startTestApp, type TestApp, TestClient } from './harness.ts';
 
 const day = 86_400;
 
@@ -25,7 +25,7 @@ eachDatabase((database) => {
   afterAll(() => t?.stop());
 
   const bearer = (token: string) =>
-    new Caller(`${t.running.admin_url}/admin`, { authorization: `Bearer ${token}` });
+    new TestClient(`${t.running.admin_url}/admin`, { authorization: `Bearer ${token}` });
   const newAccount = (name: string, more: object = {}) => ({
     name,
     plan: 'Team',
@@ -52,9 +52,9 @@ eachDatabase((database) => {
       ['a well-formed token that nobody has', () => `Bearer ${newTokenText('ewo_')}`],
     ])('%s is answered 401 with the scheme that is expected', async (_, authorization) => {
       const value = authorization();
-      const caller = new Caller(t.running.admin_url, value ? { authorization: value } : {});
+      const client = new TestClient(t.running.admin_url, value ? { authorization: value } : {});
       for (const path of ['/admin', '/admin/accounts', '/admin/nothing', '/admin/tokens/1']) {
-        const answer = await caller.get(path);
+        const answer = await client.get(path);
         expectRefusal(answer, 401, /operator token/);
         expect(answer.headers.get('www-authenticate')).toBe('Bearer');
       }
@@ -191,12 +191,12 @@ eachDatabase((database) => {
     });
 
     test('a suspended contract takes no changes, and takes them again when that is lifted', async () => {
-      const caller = t.as(acme);
+      const client = t.as(acme);
       const entry = { ip: '203.0.113.77', user: 'alice', expiry: t.now() + day };
       await t.operator.patch('/accounts/acme', { suspended: true });
-      expect((await caller.post('/contract/ip-authlist', entry)).status).toBe(403);
+      expect((await client.post('/contract/ip-authlist', entry)).status).toBe(403);
       await t.operator.patch('/accounts/acme', { suspended: false });
-      expect((await caller.post('/contract/ip-authlist', entry)).status).toBe(201);
+      expect((await client.post('/contract/ip-authlist', entry)).status).toBe(201);
     });
 
     test('a change of nothing, of the name, or of an account that is not there is refused', async () => {
@@ -543,21 +543,21 @@ eachDatabase((database) => {
 
   describe('undo', () => {
     test('a "remove all" of either list is undone, once', async () => {
-      const caller = t.as(acme);
+      const client = t.as(acme);
       const override = {
         server: 'fra1',
         hostname: 'a.example',
         ip: '192.0.2.1',
         expiry: t.now() + day,
       };
-      await caller.post('/contract/overrides', override);
+      await client.post('/contract/overrides', override);
       for (const [list, path] of [
         ['authlist', 'ip-authlist'],
         ['overrides', 'overrides'],
       ]) {
         const before = (await t.operator.get(`/accounts/acme/${list}`)).body;
         expect(before).toHaveLength(1);
-        await caller.delete(`/contract/${path}`);
+        await client.delete(`/contract/${path}`);
         expect((await t.operator.get(`/accounts/acme/${list}`)).body).toEqual([]);
         const [removal] = (await t.operator.get('/accounts/acme/removals')).body;
         expect(removal).toMatchObject({ list, entries: 1, at: t.now() });

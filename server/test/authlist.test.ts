@@ -1,4 +1,4 @@
-// The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the caller.
+// The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the client.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
 import type { Reader } from '../src/db/database.ts';
@@ -29,16 +29,16 @@ eachDatabase((database) => {
 
   async function scene(more: Parameters<TestApp['account']>[1] = {}, app = t) {
     const account = await app.account(`account${++names}`, more);
-    const caller = app.as(account);
+    const client = app.as(account);
     const create = (body: object = {}, headers?: Record<string, string>) =>
-      caller.post(
+      client.post(
         list,
         { ip: freshIp(), user: 'alice', expiry: app.now() + 100, ...body },
         headers,
       );
     const ids = async (query = '') =>
-      (await caller.get(`${list}${query}`)).body.map((one: { id: number }) => one.id);
-    return { account, caller, create, ids };
+      (await client.get(`${list}${query}`)).body.map((one: { id: number }) => one.id);
+    return { account, client, create, ids };
   }
 
   describe('addresses', () => {
@@ -51,25 +51,25 @@ eachDatabase((database) => {
       ['10.1.2.3', '10.1.2.3'],
       ['127.0.0.9', '127.0.0.9'],
     ])('%s is kept and shown as %s, and taken in every spelling', async (spelling, canonical) => {
-      const { create, caller } = await scene();
+      const { create, client } = await scene();
       const { status, body } = await create({ ip: spelling });
       expect([status, body.ip]).toEqual([201, canonical]);
-      expect((await caller.get(`${list}/${body.id}`)).body.ip).toBe(canonical);
+      expect((await client.get(`${list}/${body.id}`)).body.ip).toBe(canonical);
       expect((await create({ ip: canonical })).status).toBe(409);
       const other = (await create()).body.id;
-      expect((await caller.patch(`${list}/${other}`, { ip: spelling.toUpperCase() })).status).toBe(
+      expect((await client.patch(`${list}/${other}`, { ip: spelling.toUpperCase() })).status).toBe(
         409,
       );
-      await caller.delete(list);
+      await client.delete(list);
     });
   });
 
   describe('filters', () => {
-    let caller: Awaited<ReturnType<typeof scene>>;
+    let client: Awaited<ReturnType<typeof scene>>;
     beforeAll(async () => {
-      caller = await scene();
-      await t.user(caller.account, 'bob', { proxy: true });
-      await t.user(caller.account, 'carol');
+      client = await scene();
+      await t.user(client.account, 'bob', { proxy: true });
+      await t.user(client.account, 'carol');
       for (const [ip, user] of [
         ['198.51.100.1', 'alice'],
         ['198.51.100.12', 'bob'],
@@ -77,7 +77,7 @@ eachDatabase((database) => {
         ['2001:db8:aa::1', 'bob'],
         ['2001:db8:aa::12', 'carol'],
       ]) {
-        expect((await caller.create({ ip, user, expiry: t.now() + 300 * day })).status).toBe(201);
+        expect((await client.create({ ip, user, expiry: t.now() + 300 * day })).status).toBe(201);
       }
       const other = await scene({ port_scheme: 'second' });
       await other.create({ ip: '198.51.100.1', expiry: t.now() + 300 * day });
@@ -109,8 +109,8 @@ eachDatabase((database) => {
       ['?ip=198.51.&user=bob', [2]],
       ['?user=carol&ip=198.51.100.1', []],
     ])('GET /v0/contract/ip-authlist%s', async (query, expected) => {
-      expect(await caller.ids(query)).toEqual(expected);
-      const earlier = await t.as(caller.account, 'earlier').get(`/contract/whitelist${query}`);
+      expect(await client.ids(query)).toEqual(expected);
+      const earlier = await t.as(client.account, 'earlier').get(`/contract/whitelist${query}`);
       expect(earlier.body.map((one: { id: number }) => one.id)).toEqual(expected);
     });
   });
@@ -143,8 +143,8 @@ eachDatabase((database) => {
       expect([foreign.status, foreign.text]).toEqual([own.status, own.text]);
       const id = (await other.create()).body.id;
       const mine = (await one.create()).body.id;
-      const patched = await other.caller.patch(`${list}/${id}`, { ip });
-      const patchedOwn = await one.caller.patch(`${list}/${mine}`, { ip });
+      const patched = await other.client.patch(`${list}/${id}`, { ip });
+      const patchedOwn = await one.client.patch(`${list}/${mine}`, { ip });
       expect([patched.status, patched.text]).toEqual([409, patchedOwn.text]);
     });
 
@@ -161,22 +161,22 @@ eachDatabase((database) => {
       await one.create({ ip: third });
       await t.pass(100);
       const { id } = (await other.create()).body;
-      expect((await other.caller.patch(`${list}/${id}`, { ip: third })).status).toBe(200);
+      expect((await other.client.patch(`${list}/${id}`, { ip: third })).status).toBe(200);
     });
 
     it.each([
-      ['its removal', (caller: TestApp['operator'], id: number) => caller.delete(`${list}/${id}`)],
-      ['the removal of all', (caller: TestApp['operator']) => caller.delete(list)],
+      ['its removal', (client: TestApp['operator'], id: number) => client.delete(`${list}/${id}`)],
+      ['the removal of all', (client: TestApp['operator']) => client.delete(list)],
       [
         'a change to another address',
-        (caller: TestApp['operator'], id: number) =>
-          caller.patch(`${list}/${id}`, { ip: freshIp() }),
+        (client: TestApp['operator'], id: number) =>
+          client.patch(`${list}/${id}`, { ip: freshIp() }),
       ],
     ])('the claim ends with %s', async (_, end) => {
       const [one, other] = [await scene(), await scene()];
       const ip = freshIp();
       const { id } = (await one.create({ ip })).body;
-      await end(one.caller, id);
+      await end(one.client, id);
       expect(await claim(other, ip)).toBe(201);
     });
 
@@ -227,20 +227,20 @@ eachDatabase((database) => {
 
   describe('expiry', () => {
     it('an entry holds while now < expiry; from then on it is not there for anyone', async () => {
-      const { create, caller, ids } = await scene();
+      const { create, client, ids } = await scene();
       const { body } = await create();
       t.clock.advance(99);
       expect(await ids()).toEqual([1]);
       t.clock.advance(1);
       expect(await ids()).toEqual([]);
       expect(await ids(`?ip=${body.ip}`)).toEqual([]);
-      const absent = await caller.get(`${list}/99`);
+      const absent = await client.get(`${list}/99`);
       for (const sweep of [false, true]) {
         if (sweep) await t.pass(0);
         for (const answer of [
-          await caller.get(`${list}/1`),
-          await caller.patch(`${list}/1`, { expiry: t.now() + 100 }),
-          await caller.delete(`${list}/1`),
+          await client.get(`${list}/1`),
+          await client.patch(`${list}/1`, { expiry: t.now() + 100 }),
+          await client.delete(`${list}/1`),
         ]) {
           expect([answer.status, answer.text]).toEqual([404, absent.text]);
         }
@@ -248,9 +248,9 @@ eachDatabase((database) => {
     });
 
     it('PATCH may prolong an entry that holds', async () => {
-      const { create, caller, ids } = await scene();
+      const { create, client, ids } = await scene();
       await create();
-      await caller.patch(`${list}/1`, { expiry: t.now() + 200 });
+      await client.patch(`${list}/1`, { expiry: t.now() + 200 });
       await t.pass(150);
       expect(await ids()).toEqual([1]);
     });
@@ -258,12 +258,12 @@ eachDatabase((database) => {
 
   describe('ids and accounts', () => {
     it('ids count from 1 on each account and are never used twice', async () => {
-      const { create, caller } = await scene();
+      const { create, client } = await scene();
       const id = async () => (await create()).body.id;
       expect([await id(), await id()]).toEqual([1, 2]);
-      await caller.delete(`${list}/2`);
+      await client.delete(`${list}/2`);
       expect(await id()).toBe(3);
-      await caller.delete(list);
+      await client.delete(list);
       expect(await id()).toBe(4);
       await t.pass(100);
       expect(await id()).toBe(5);
@@ -273,9 +273,9 @@ eachDatabase((database) => {
       const [one, other] = [await scene(), await scene()];
       await one.create();
       for (const send of [
-        (id: number) => other.caller.get(`${list}/${id}`),
-        (id: number) => other.caller.patch(`${list}/${id}`, { expiry: t.now() + 5 }),
-        (id: number) => other.caller.delete(`${list}/${id}`),
+        (id: number) => other.client.get(`${list}/${id}`),
+        (id: number) => other.client.patch(`${list}/${id}`, { expiry: t.now() + 5 }),
+        (id: number) => other.client.delete(`${list}/${id}`),
       ]) {
         const [there, absent] = [await send(1), await send(4242)];
         expect([there.status, there.text]).toEqual([404, absent.text]);
@@ -283,19 +283,19 @@ eachDatabase((database) => {
           Array.from(headers).filter(([name]) => !['date', 'x-request-id'].includes(name));
         expect(comparable(there.headers)).toEqual(comparable(absent.headers));
       }
-      await other.caller.delete(list);
+      await other.client.delete(list);
       expect(await one.ids()).toEqual([1]);
     });
 
     it('user_active follows the user: active and proxy', async () => {
-      const { create, caller, account } = await scene();
+      const { create, client, account } = await scene();
       await t.user(account, 'bob', { proxy: true });
       await create({ user: 'bob' });
       const turn = (changes: object) =>
         t.write(async (tx) =>
           changeUser(tx, await requireUserNamed(tx, account.account.id, 'bob'), changes),
         );
-      const shown = async () => (await caller.get(list)).body[0].user_active;
+      const shown = async () => (await client.get(list)).body[0].user_active;
       expect(await shown()).toBe(true);
       await turn({ active: false });
       expect(await shown()).toBe(false);
@@ -306,7 +306,7 @@ eachDatabase((database) => {
     });
 
     it('both variants manage one list, each under its own path', async () => {
-      const { create, account, caller } = await scene();
+      const { create, account, client } = await scene();
       await create();
       const earlier = t.as(account, 'earlier');
       const posted = await earlier.post('/contract/whitelist', {
@@ -316,10 +316,10 @@ eachDatabase((database) => {
       });
       expect(posted.headers.get('location')).toBe('/contract/whitelist/2');
       expect((await earlier.get('/contract/whitelist')).body).toEqual(
-        (await caller.get(list)).body,
+        (await client.get(list)).body,
       );
       expect((await earlier.delete('/contract/whitelist/1')).status).toBe(204);
-      expect((await caller.get(`${list}/1`)).status).toBe(404);
+      expect((await client.get(`${list}/1`)).status).toBe(404);
     });
   });
 
@@ -336,13 +336,13 @@ eachDatabase((database) => {
       const kept = (await one.create()).body;
       const taken = (await one.create()).body;
       await one.create({ expiry: t.now() + 10 });
-      await one.caller.delete(list);
+      await one.client.delete(list);
       expect(await one.ids()).toEqual([]);
       await other.create({ ip: taken.ip });
       const anew = (await one.create()).body;
       t.clock.advance(10);
       expect(await undo(one.account)).toEqual({ restored: 1, left_out: 2 });
-      expect((await one.caller.get(list)).body).toEqual([kept, anew]);
+      expect((await one.client.get(list)).body).toEqual([kept, anew]);
       expect((await other.create({ ip: kept.ip })).status).toBe(409);
       await expect(undo(one.account)).rejects.toThrow(/no authlist removal/);
     });
@@ -351,7 +351,7 @@ eachDatabase((database) => {
       const one = await scene();
       for (let at = 0; at < 2; at++) {
         await one.create({ expiry: t.now() + 100 });
-        await one.caller.delete(list);
+        await one.client.delete(list);
       }
       const { db } = t.running.ctx;
       const removals = await listRemovals(db, one.account.account.id, t.now());
@@ -366,7 +366,7 @@ eachDatabase((database) => {
     it('for seven days, and never for another account', async () => {
       const [one, other] = [await scene(), await scene()];
       await one.create({ expiry: t.now() + 100 * day });
-      await one.caller.delete(list);
+      await one.client.delete(list);
       await expect(
         t.write((tx) => restoreEntries(tx, other.account.account, 1, t.running.ctx.config)),
       ).rejects.toThrow();
@@ -385,7 +385,7 @@ eachDatabase((database) => {
     it('is in the audit log with the count', async () => {
       const one = await scene();
       for (let at = 0; at < 3; at++) await one.create();
-      await one.caller.delete(list);
+      await one.client.delete(list);
       const row = await t.running.ctx.db.one<{ before: string; actor: string; address: string }>(
         "select before, actor, address from audit where account_id = $1 and action = 'authlist.remove_all'",
         [one.account.account.id],
@@ -399,7 +399,7 @@ eachDatabase((database) => {
 
     it('of an empty list is 204 and leaves nothing to undo', async () => {
       const one = await scene();
-      expect((await one.caller.delete(list)).status).toBe(204);
+      expect((await one.client.delete(list)).status).toBe(204);
       expect(await listRemovals(t.running.ctx.db, one.account.account.id, t.now())).toEqual([]);
     });
   });
@@ -407,7 +407,7 @@ eachDatabase((database) => {
   describe('caps', () => {
     it('an account holds as many entries as the operator allows; expired ones do not count, swept or not', async () => {
       const app = await startTestApp(await database.url(), { EXITWARD_MAX_AUTHLIST_ENTRIES: '2' });
-      const { create, caller } = await scene({}, app);
+      const { create, client } = await scene({}, app);
       expect([(await create()).status, (await create()).status]).toEqual([201, 201]);
       const refused = await create();
       expect([refused.status, refused.body.message]).toEqual([
@@ -419,9 +419,9 @@ eachDatabase((database) => {
       expect([(await create()).status, (await create()).status, (await create()).status]).toEqual([
         201, 201, 409,
       ]);
-      await caller.delete(`${list}/${(await caller.get(list)).body[0].id}`);
+      await client.delete(`${list}/${(await client.get(list)).body[0].id}`);
       expect([(await create()).status, (await create()).status]).toEqual([201, 409]);
-      await caller.delete(list);
+      await client.delete(list);
       expect([(await create()).status, (await create()).status, (await create()).status]).toEqual([
         201, 201, 409,
       ]);
@@ -431,9 +431,9 @@ eachDatabase((database) => {
 
   describe('ip omitted: the address that the request comes from', () => {
     const listOwn = async (app: TestApp, headers: Record<string, string>) => {
-      const { caller } = await scene({}, app);
-      const answer = await caller.post(list, { user: 'alice', expiry: app.now() + 100 }, headers);
-      await caller.delete(list);
+      const { client } = await scene({}, app);
+      const answer = await client.post(list, { user: 'alice', expiry: app.now() + 100 }, headers);
+      await client.delete(list);
       return answer;
     };
 

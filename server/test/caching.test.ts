@@ -78,14 +78,14 @@ eachDatabase((database) => {
     await a.server('fra1');
     await a.server('nyc1');
     acme = await a.account('acme', { servers: ['fra1', 'nyc1'], detailed_billing: true });
-    const caller = a.as(acme);
+    const client = a.as(acme);
     for (let at = 1; at <= 3; at++) {
-      await caller.post('/contract/ip-authlist', {
+      await client.post('/contract/ip-authlist', {
         ip: `192.0.2.${at}`,
         user: 'alice',
         expiry: a.now() + 1000 * day,
       });
-      await caller.post('/contract/overrides', override());
+      await client.post('/contract/overrides', override());
     }
     node = await a.node('fra1');
     await node.snapshot();
@@ -207,24 +207,24 @@ eachDatabase((database) => {
     it.each(lists)(
       '%s: PATCH and DELETE of an entry that has changed since get 412, and change nothing',
       async (list, make, changes) => {
-        const caller = a.as(acme);
-        const made = await caller.post(list, make());
+        const client = a.as(acme);
+        const made = await client.post(list, make());
         const path = made.headers.get('location') as string;
         const etag = made.headers.get('etag') as string;
-        expect((await caller.get(path)).headers.get('etag')).toBe(etag);
+        expect((await client.get(path)).headers.get('etag')).toBe(etag);
         for (const tags of ['"other"', `W/${etag}`, etag.slice(1, -1)]) {
-          const refused = await caller.patch(path, changes, { 'if-match': tags });
+          const refused = await client.patch(path, changes, { 'if-match': tags });
           expect([refused.status, refused.body]).toEqual([412, { message: expect.any(String) }]);
-          expect((await caller.delete(path, { 'if-match': tags })).status).toBe(412);
-          expect((await caller.get(path)).body).toEqual(made.body);
+          expect((await client.delete(path, { 'if-match': tags })).status).toBe(412);
+          expect((await client.get(path)).body).toEqual(made.body);
         }
-        const changed = await caller.patch(path, changes, { 'if-match': `"other", ${etag}` });
+        const changed = await client.patch(path, changes, { 'if-match': `"other", ${etag}` });
         expect(changed.status).toBe(200);
         const after = changed.headers.get('etag') as string;
-        expect((await caller.get(path)).headers.get('etag')).toBe(after);
-        expect((await caller.delete(path, { 'if-match': etag })).status).toBe(412);
-        expect((await caller.delete(path, { 'if-match': after })).status).toBe(204);
-        expect((await caller.delete(path, { 'if-match': '*' })).status).toBe(404);
+        expect((await client.get(path)).headers.get('etag')).toBe(after);
+        expect((await client.delete(path, { 'if-match': etag })).status).toBe(412);
+        expect((await client.delete(path, { 'if-match': after })).status).toBe(204);
+        expect((await client.delete(path, { 'if-match': '*' })).status).toBe(404);
       },
     );
 
@@ -232,14 +232,14 @@ eachDatabase((database) => {
       '%s: DELETE of the collection is held to the ETag of the whole list',
       async (list, make) => {
         const other = await a.account(`match${++names}`, { servers: ['fra1'] });
-        const caller = a.as(other);
-        await caller.post(list, make());
-        const etag = (await caller.get(list)).headers.get('etag') as string;
-        await caller.post(list, make());
-        expect((await caller.delete(list, { 'if-match': etag })).status).toBe(412);
-        expect((await caller.get(list)).body).toHaveLength(2);
-        const now = (await caller.get(list)).headers.get('etag') as string;
-        expect((await caller.delete(list, { 'if-match': now })).status).toBe(204);
+        const client = a.as(other);
+        await client.post(list, make());
+        const etag = (await client.get(list)).headers.get('etag') as string;
+        await client.post(list, make());
+        expect((await client.delete(list, { 'if-match': etag })).status).toBe(412);
+        expect((await client.get(list)).body).toHaveLength(2);
+        const now = (await client.get(list)).headers.get('etag') as string;
+        expect((await client.delete(list, { 'if-match': now })).status).toBe(204);
       },
     );
 
@@ -512,12 +512,12 @@ eachDatabase((database) => {
         const { token, text } = await a.write((tx) =>
           createApiToken(tx, secrets, true, acme.account, body),
         );
-        const caller = (app: TestApp) => app.as({ api_token: text });
+        const client = (app: TestApp) => app.as({ api_token: text });
         for (const app of [a, b, a, b])
-          expect((await caller(app).get('/contract')).status).toBe(200);
+          expect((await client(app).get('/contract')).status).toBe(200);
         await via.write((tx) => removeApiToken(tx, acme.account, token.id));
         for (const app of [a, b]) {
-          expect((await caller(app).get('/contract')).status).toBe(401);
+          expect((await client(app).get('/contract')).status).toBe(401);
           expect((await app.as(acme).get('/contract')).status).toBe(200);
         }
       }
@@ -528,11 +528,11 @@ eachDatabase((database) => {
       const { text } = await a.write((tx) =>
         createApiToken(tx, a.running.ctx.secrets, true, acme.account, body),
       );
-      const caller = (app: TestApp) => app.as({ api_token: text });
+      const client = (app: TestApp) => app.as({ api_token: text });
       later(9);
-      for (const app of [a, b, a, b]) expect((await caller(app).get('/contract')).status).toBe(200);
+      for (const app of [a, b, a, b]) expect((await client(app).get('/contract')).status).toBe(200);
       later(1);
-      for (const app of [a, b]) expect((await caller(app).get('/contract')).status).toBe(401);
+      for (const app of [a, b]) expect((await client(app).get('/contract')).status).toBe(401);
     });
 
     it('a suspended account may not write from that moment on, and may again', async () => {

@@ -1,4 +1,4 @@
-// A caller who may no longer write when the body of the request has come writes nothing, whatever held at its head.
+// A client who may no longer write when the body of the request has come writes nothing, whatever held at its head.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Principal, requireTokenNow } from '../src/api/account/authentication.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
@@ -181,11 +181,11 @@ eachDatabase((database) => {
   test('an API token that is revoked between two changes of one commit makes the first alone', async () => {
     await people();
     const { id } = (await t.operator.get(`/accounts/${name}/tokens`)).body[0];
-    const caller = { account_id: acme.account.id, token_id: id, token_name: 'default' };
+    const client = { account_id: acme.account.id, token_id: id, token_name: 'default' };
     const commits: number[] = [];
     const use = () =>
       t.write(async (tx) => {
-        await requireTokenNow(tx, caller as Principal);
+        await requireTokenNow(tx, client as Principal);
         tx.group.beforeCommit(async () => void commits.push(1));
       });
     const outcomes = await Promise.allSettled([

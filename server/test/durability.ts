@@ -1,5 +1,5 @@
 import type { Database } from '../src/db/database.ts';
-import { basic, Caller } from './harness.ts';
+import { basic, TestClient } from './harness.ts';
 import type { Random } from './random.ts';
 import type { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
@@ -74,7 +74,7 @@ export async function prepareSubject({ operator, node_url }: ServerProcess): Pro
   }
   const { code } = await must(operator.post('/invites', { server: 'fra1' }));
   const node = await must(
-    new Caller(node_url, {}).post('/node/join', { code, name: 'fra1-node', version: 'test' }),
+    new TestClient(node_url, {}).post('/node/join', { code, name: 'fra1-node', version: 'test' }),
   );
   return { tokens, node_token: node.token };
 }
@@ -102,12 +102,12 @@ class Client {
 
   /** Writes until the connection breaks. */
   async run(server: ServerProcess, running: () => boolean): Promise<void> {
-    const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(this.#token) });
+    const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(this.#token) });
     while (running()) {
       this.asked = this.#choose();
-      let answer: Awaited<ReturnType<Caller['send']>>;
+      let answer: Awaited<ReturnType<TestClient['send']>>;
       try {
-        answer = await this.#send(caller, this.asked);
+        answer = await this.#send(client, this.asked);
       } catch {
         return;
       }
@@ -144,8 +144,8 @@ class Client {
     return { what: 'create', list, name, expiry: expiry() + random.between(1, 1000), key };
   }
 
-  #send(caller: Caller, asked: Asked): ReturnType<Caller['send']> {
-    if (asked.what === 'token') return caller.post('/users/token', { user: 'alice' });
+  #send(client: TestClient, asked: Asked): ReturnType<TestClient['send']> {
+    if (asked.what === 'token') return client.post('/users/token', { user: 'alice' });
     if (asked.what === 'usage') throw new Error('that is for the node');
     if (asked.what === 'create') {
       const { list, name, expiry, key } = asked;
@@ -153,12 +153,12 @@ class Client {
         list === 'ip-authlist'
           ? { ip: name, user: 'alice', expiry }
           : { server: 'ams1', hostname: name, ip: '192.0.2.1', expiry };
-      return caller.post(`/contract/${list}`, body, key ? { 'idempotency-key': key } : {});
+      return client.post(`/contract/${list}`, body, key ? { 'idempotency-key': key } : {});
     }
     const path = `/contract/${asked.entry.list}/${asked.entry.id}`;
     return asked.what === 'remove'
-      ? caller.delete(path)
-      : caller.patch(path, { expiry: asked.expiry });
+      ? client.delete(path)
+      : client.patch(path, { expiry: asked.expiry });
   }
 
   #note(asked: Asked, id: number): void {
@@ -210,8 +210,8 @@ class Client {
 
   /** A create with an Idempotency-Key may be sent again, whatever became of it. */
   async #sendAgain(server: ServerProcess, asked: Asked, now: Entry | undefined): Promise<void> {
-    const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(this.#token) });
-    const { status, text, body } = await this.#send(caller, asked);
+    const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(this.#token) });
+    const { status, text, body } = await this.#send(client, asked);
     if (status !== 201 || (now && body.id !== now.id)) {
       this.#verdict.broken.push(`${JSON.stringify(asked)} again: ${status} ${text}`);
     } else this.#note(asked, body.id);
@@ -238,7 +238,7 @@ class Reporter {
   }
 
   async run(server: ServerProcess, running: () => boolean): Promise<void> {
-    const caller = new Caller(server.node_url, { authorization: `Bearer ${this.#token}` });
+    const client = new TestClient(server.node_url, { authorization: `Bearer ${this.#token}` });
     // A report without a response is sent again; it must count once.
     let batch = this.#asked;
     while (running()) {
@@ -247,7 +247,7 @@ class Reporter {
       const at = Math.floor(Date.now() / 1000);
       const row = { account: 1, user: 1, at, up: 1, down: batch.bytes - 1 };
       try {
-        const answer = await caller.post('/node/usage', { boot: 'b', seq: batch.seq, rows: [row] });
+        const answer = await client.post('/node/usage', { boot: 'b', seq: batch.seq, rows: [row] });
         if (answer.status === 200) this.#batches.set(batch.seq, batch.bytes);
         else this.#verdict.broken.push(`usage: ${answer.status} ${answer.text}`);
       } catch {
@@ -329,10 +329,10 @@ export class Crowd {
 }
 
 async function readEntries(server: ServerProcess, token: string): Promise<Map<string, Entry>> {
-  const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(token) });
+  const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(token) });
   const there = new Map<string, Entry>();
   for (const list of ['ip-authlist', 'overrides'] as const) {
-    const { status, text, body } = await caller.get(`/contract/${list}`);
+    const { status, text, body } = await client.get(`/contract/${list}`);
     if (status !== 200) throw new Error(`${list}: ${status} ${text}`);
     for (const { id, ip, hostname, expiry } of body) {
       const name = (hostname ?? ip) as string;

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import type { Actor } from '../src/db/database.ts';
 import { contradictions } from './contradictions.ts';
 import { eachDatabase } from './databases.ts';
-import { type Answer, basic, Caller, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, basic, startTestApp, type TestApp, TestClient } from './harness.ts';
 import { Relay } from './relay.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
@@ -21,22 +21,22 @@ const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '
 async function prepare(t: TestApp) {
   await t.server('fra1');
   const account = await t.account('acme', { servers: ['fra1'] });
-  const caller = t.as(account);
+  const client = t.as(account);
   let written = 0;
   const write = (headers?: Record<string, string>) => {
     written += 1;
     const ip = `10.${(written >> 16) & 255}.${(written >> 8) & 255}.${written & 255}`;
-    return caller.post(
+    return client.post(
       '/contract/ip-authlist',
       { ip, user: 'alice', expiry: t.now() + 1000 },
       headers,
     );
   };
-  const read = () => caller.get('/contract/ip-authlist');
+  const read = () => client.get('/contract/ip-authlist');
   const ips = async () => ((await read()).body as Array<{ ip: string }>).map(({ ip }) => ip);
   expect((await write()).status).toBe(201);
   expect((await read()).status).toBe(200);
-  return { account, caller, write, read, ips };
+  return { account, client, write, read, ips };
 }
 
 function expectUnavailable(answer: Answer): void {
@@ -107,15 +107,15 @@ describe('SQLite', () => {
     const account = { name: 'acme', plan: 'Team', expiry: 4_000_000_000, limit_bytes: 1 };
     const { api_token } = (await operator.post('/accounts', account)).body;
     await operator.post('/accounts/acme/users', { name: 'alice', flags: { proxy: true } });
-    const caller = new Caller(`${server.base_url}/v0`, { authorization: basic(api_token) });
+    const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(api_token) });
     const expiry = Math.floor(Date.now() / 1000) + 86_400;
     let written = 0;
     const write = () => {
       written += 1;
       const ip = `10.0.${written >> 8}.${written & 255}`;
-      return caller.post('/contract/ip-authlist', { ip, user: 'alice', expiry });
+      return client.post('/contract/ip-authlist', { ip, user: 'alice', expiry });
     };
-    const ips = async (by = caller) =>
+    const ips = async (by = client) =>
       ((await by.get('/contract/ip-authlist')).body as Array<{ ip: string }>).map(({ ip }) => ip);
     /** No file of the process may grow past this, from now on; 'unlimited' takes it back. */
     const limit = (bytes: string) =>
@@ -144,7 +144,7 @@ describe('SQLite', () => {
     expect(new Set(await ips())).toEqual(kept);
     await server.end('SIGKILL');
     const again = await ServerProcess.start(settings);
-    const after = new Caller(`${again.base_url}/v0`, { authorization: basic(api_token) });
+    const after = new TestClient(`${again.base_url}/v0`, { authorization: basic(api_token) });
     expect(new Set(await ips(after))).toEqual(kept);
     await again.remove();
   });
@@ -257,15 +257,15 @@ describe('PostgreSQL', () => {
     );
 
     test('a commit whose outcome nobody heard is a 503, and an Idempotency-Key makes sending it again safe', async () => {
-      const { relay, write, ips, caller, t } = made;
+      const { relay, write, ips, client, t } = made;
       const body = { ip: '172.16.2.1', user: 'alice', expiry: t.now() + 1000 };
       const key = { 'idempotency-key': 'unknown-outcome' };
       const cut = relay.cutAtAnswer('COMMIT\0');
-      expectUnavailable(await caller.post('/contract/ip-authlist', body, key));
+      expectUnavailable(await client.post('/contract/ip-authlist', body, key));
       await cut;
       await relay.heal();
       expect(await ips()).toContain(body.ip);
-      const again = await caller.post('/contract/ip-authlist', body, key);
+      const again = await client.post('/contract/ip-authlist', body, key);
       expect(again.status).toBe(201);
       expect(again.body.ip).toBe(body.ip);
       expect((await ips()).filter((ip) => ip === body.ip)).toHaveLength(1);

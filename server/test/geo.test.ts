@@ -230,7 +230,7 @@ eachDatabase((database) => {
       });
     });
 
-    test('an exit IP that is added, and a server that moves, are judged at the next look', async () => {
+    test('an exit IP that is added, and a server that moves, are evaluated at the next look', async () => {
       await t.write(async (tx) => {
         const fra1 = await requireServer(tx, 'fra1');
         await removeExitIp(tx, fra1, '198.51.100.4');
@@ -270,7 +270,7 @@ eachDatabase((database) => {
       ]);
     });
 
-    test('a damaged file changes nothing and shows in the status; a new exit IP is judged by the last good one', async () => {
+    test('a damaged file changes nothing and shows in the status; a new exit IP is evaluated by the last good one', async () => {
       const before = await statuses(t, acme);
       writeFileSync(file, mmdbFile(networks).subarray(0, 900));
       await watch.look();
@@ -360,7 +360,7 @@ eachDatabase((database) => {
     });
     afterAll(() => t.stop());
 
-    test('every exit IP is judged, also by the jobs of a server that starts', async () => {
+    test('every exit IP is evaluated, also by the jobs of a server that starts', async () => {
       const { ctx } = t.running;
       const count = async () =>
         (await ctx.db.one<{ n: number }>('select count(*) as n from geo_statuses'))?.n;

@@ -205,9 +205,9 @@ eachDatabase((database) => {
     it('concurrent creates of one address by several accounts give exactly one 201', async () => {
       const accounts = await Promise.all(['b', 'c', 'd'].map((name) => t.account(name)));
       for (let round = 1; round <= 8; round++) {
-        const callers = accounts.flatMap((account) => [t.as(account), t.as(account)]);
+        const clients = accounts.flatMap((account) => [t.as(account), t.as(account)]);
         const answers = await Promise.all(
-          callers.map((caller) => caller.post(list, entry(`192.0.2.${round}`))),
+          clients.map((client) => client.post(list, entry(`192.0.2.${round}`))),
         );
         expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
       }
@@ -234,21 +234,21 @@ eachDatabase((database) => {
 
     it('good and refused requests at the same time: each gets its own answer', async () => {
       const mixed = await t.account('mixed', { servers: ['fra1'] });
-      const caller = t.as(mixed);
+      const client = t.as(mixed);
       const answers = await Promise.all([
-        caller.post(list, entry('198.18.1.1')),
-        caller.post(list, { ...entry('198.18.1.2'), user: 'nobody' }),
-        caller.post(list, entry('198.18.1.1')),
-        caller.post('/users/token', { user: 'alice' }),
-        caller.post('/users/token', { user: 'nobody' }),
-        caller.delete(`${list}/999`),
-        caller.post('/contract/overrides', {
+        client.post(list, entry('198.18.1.1')),
+        client.post(list, { ...entry('198.18.1.2'), user: 'nobody' }),
+        client.post(list, entry('198.18.1.1')),
+        client.post('/users/token', { user: 'alice' }),
+        client.post('/users/token', { user: 'nobody' }),
+        client.delete(`${list}/999`),
+        client.post('/contract/overrides', {
           server: 'nowhere',
           hostname: 'a.example',
           ip: '192.0.2.1',
           expiry: t.now() + 9,
         }),
-        caller.post('/contract/overrides', {
+        client.post('/contract/overrides', {
           server: 'fra1',
           hostname: 'a.example',
           ip: '192.0.2.1',
@@ -260,8 +260,8 @@ eachDatabase((database) => {
       expect(statuses.filter((_, at) => at !== 0 && at !== 2)).toEqual([
         409, 200, 409, 404, 409, 201,
       ]);
-      expect((await caller.get(list)).body).toHaveLength(1);
-      expect((await caller.get('/contract/overrides')).body).toHaveLength(1);
+      expect((await client.get(list)).body).toHaveLength(1);
+      expect((await client.get('/contract/overrides')).body).toHaveLength(1);
     });
 
     it.each([
@@ -271,11 +271,11 @@ eachDatabase((database) => {
       'an error that nobody foresaw %s; nothing stays, and the next request works',
       async (_, table, status, says) => {
         const { db } = t.running.ctx;
-        const caller = t.as(acme);
-        const before = (await caller.get(list)).text;
+        const client = t.as(acme);
+        const before = (await client.get(list)).text;
         const [one, other] = [entry(`198.18.${status % 256}.1`), entry('198.18.2.2')];
         await db.script([`alter table ${table} rename to ${table}_away`]);
-        const answers = await Promise.all([caller.post(list, one), caller.post(list, other)]);
+        const answers = await Promise.all([client.post(list, one), client.post(list, other)]);
         await db.script([`alter table ${table}_away rename to ${table}`]);
         for (const answer of answers) {
           expect([answer.status, answer.body]).toEqual([
@@ -284,8 +284,8 @@ eachDatabase((database) => {
           ]);
           expect(answer.text).not.toMatch(/users|audit|sql|relation/i);
         }
-        expect((await caller.get(list)).text).toBe(before);
-        expect((await caller.post(list, one)).status).toBe(201);
+        expect((await client.get(list)).text).toBe(before);
+        expect((await client.post(list, one)).status).toBe(201);
       },
     );
   });

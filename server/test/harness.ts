@@ -1,4 +1,4 @@
-// The harness of the tests: a real server on real sockets, a clock that the test moves, callers as objects.
+// The harness of the tests: a real server on real sockets, a clock that the test moves, clients as objects.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { runAllJobs } from '../src/jobs.ts';
 import { type Running, serve } from '../src/main.ts';
 import { cost } from '../src/sign_in/passwords.ts';
 import { type Builders, builders } from './builders.ts';
-import { Browser, Caller } from './caller.ts';
+import { Browser, TestClient } from './client.ts';
 import { TestNode } from './node.ts';
 
-export { type Answer, type Browser, Caller } from './caller.ts';
+export { type Answer, type Browser, TestClient } from './client.ts';
 
 /** A clock that stands still until the test moves it. */
 export class TestClock implements Clock {
@@ -52,11 +52,11 @@ export interface TestApp extends Builders {
   data_dir: string;
   now(): number;
   /** Calls with an account's API token; paths are those below `/v0`. */
-  as(account: { api_token: string }, variant?: 'current' | 'earlier'): Caller;
+  as(account: { api_token: string }, variant?: 'current' | 'earlier'): TestClient;
   /** Calls with any Authorization header, or none; paths are whole. */
-  with(authorization?: string): Caller;
+  with(authorization?: string): TestClient;
   /** Calls as the operator; paths are those below `/admin`. */
-  operator: Caller;
+  operator: TestClient;
   /** A browser that nobody has signed in with; paths are those below `/console`. */
   browser(): Browser;
   /** A browser in which the user is signed in, with `passwordOf(user)` set by an invitation. */
@@ -103,7 +103,7 @@ export async function startTestApp(
   const { ctx } = running;
   const admin_token = readFileSync(ctx.config.admin_token_file, 'utf8').trim();
   const write = <T>(action: (tx: Transaction) => Promise<T>) => ctx.db.write(tester, action);
-  const operator = new Caller(`${running.admin_url}/admin`, {
+  const operator = new TestClient(`${running.admin_url}/admin`, {
     authorization: `Bearer ${admin_token}`,
   });
   const browser = () => new Browser(running.base_url);
@@ -115,8 +115,11 @@ export async function startTestApp(
     data_dir,
     now: () => clock.now(),
     as: (account, variant) =>
-      new Caller(`${running.base_url}/v0`, { authorization: basic(account.api_token, variant) }),
-    with: (authorization) => new Caller(running.base_url, authorization ? { authorization } : {}),
+      new TestClient(`${running.base_url}/v0`, {
+        authorization: basic(account.api_token, variant),
+      }),
+    with: (authorization) =>
+      new TestClient(running.base_url, authorization ? { authorization } : {}),
     operator,
     browser,
     async signIn(account, user) {

@@ -110,7 +110,7 @@ describe('parseHostname', () => {
     [`${'a.'.repeat(127)}`, undefined],
     [`${'a.'.repeat(127)}b`, 'is longer than 253 characters'],
     ['a'.repeat(65_536), 'is longer than 253 characters'],
-  ])('judges %j: %s', (text, why) => {
+  ])('evaluates %j: %s', (text, why) => {
     if (why === undefined) expect(parseHostname('hostname', text)).toBe(text.slice(0, -1));
     else
       expect(() => parseHostname('hostname', text)).toThrow(`" ${why}; expected one full hostname`);

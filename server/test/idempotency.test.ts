@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiToken } from '../src/api_tokens/api_tokens.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Caller, startTestApp, type TestApp } from './harness.ts';
+import { startTestApp, type TestApp, type TestClient } from './harness.ts';
 
 const day = 86_400;
 const lists = ['/contract/ip-authlist', '/contract/overrides'] as const;
@@ -13,7 +13,7 @@ eachDatabase((database) => {
   let t: TestApp;
   let url: string;
   let acme: BuiltAccount;
-  let caller: Caller;
+  let client: TestClient;
   let names = 0;
 
   beforeAll(async () => {
@@ -21,7 +21,7 @@ eachDatabase((database) => {
     t = await startTestApp(url);
     await t.server('fra1');
     acme = await t.account('acme', { servers: ['fra1'], expiry: t.now() + 3000 * day });
-    caller = t.as(acme);
+    client = t.as(acme);
   });
   afterAll(() => t.stop());
 
@@ -35,15 +35,15 @@ eachDatabase((database) => {
           ip: '192.0.2.1',
           expiry: t.now() + 100 * day,
         };
-  const count = async (list: string) => (await caller.get(list)).body.length;
+  const count = async (list: string) => (await client.get(list)).body.length;
 
   describe.each(lists)('POST /v0%s', (list) => {
     it('the same key and body: the first answer again, with its status, Location and ETag, and one entry', async () => {
       const [headers, body, before] = [key(), bodyFor(list), await count(list)];
-      const first = await caller.post(list, body, headers);
+      const first = await client.post(list, body, headers);
       expect(first.status).toBe(201);
       for (let again = 0; again < 3; again++) {
-        const replayed = await caller.post(list, body, headers);
+        const replayed = await client.post(list, body, headers);
         expect([replayed.status, replayed.text]).toEqual([201, first.text]);
         for (const name of ['location', 'etag', 'content-type']) {
           expect(replayed.headers.get(name)).toBe(first.headers.get(name));
@@ -55,18 +55,18 @@ eachDatabase((database) => {
 
     it('the first answer is replayed also when the entry was changed or removed since', async () => {
       const [headers, body] = [key(), bodyFor(list)];
-      const first = await caller.post(list, body, headers);
-      await caller.patch(first.headers.get('location') as string, { expiry: t.now() + 5 * day });
-      expect((await caller.post(list, body, headers)).text).toBe(first.text);
-      await caller.delete(first.headers.get('location') as string);
-      expect((await caller.post(list, body, headers)).text).toBe(first.text);
-      expect((await caller.get(first.headers.get('location') as string)).status).toBe(404);
+      const first = await client.post(list, body, headers);
+      await client.patch(first.headers.get('location') as string, { expiry: t.now() + 5 * day });
+      expect((await client.post(list, body, headers)).text).toBe(first.text);
+      await client.delete(first.headers.get('location') as string);
+      expect((await client.post(list, body, headers)).text).toBe(first.text);
+      expect((await client.get(first.headers.get('location') as string)).status).toBe(404);
     });
 
     it('another body with the same key gets 409 and does nothing', async () => {
       const [headers, before] = [key(), await count(list)];
-      await caller.post(list, bodyFor(list), headers);
-      const refused = await caller.post(list, bodyFor(list), headers);
+      await client.post(list, bodyFor(list), headers);
+      const refused = await client.post(list, bodyFor(list), headers);
       expect([refused.status, refused.body.message]).toEqual([
         409,
         expect.stringContaining('Idempotency-Key'),
@@ -77,7 +77,7 @@ eachDatabase((database) => {
     it('of many requests with one key at the same time one creates, and all get its answer', async () => {
       const [headers, body, before] = [key(), bodyFor(list), await count(list)];
       const answers = await Promise.all(
-        Array.from({ length: 25 }, () => caller.post(list, body, headers)),
+        Array.from({ length: 25 }, () => client.post(list, body, headers)),
       );
       expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
       expect(answers[0]?.status).toBe(201);
@@ -86,22 +86,22 @@ eachDatabase((database) => {
 
     it('a refusal is not kept: the same key may try again', async () => {
       const [headers, body] = [key(), bodyFor(list)];
-      await caller.post(list, body);
-      expect((await caller.post(list, body, headers)).status).toBe(409);
-      await caller.delete(list);
-      expect((await caller.post(list, body, headers)).status).toBe(201);
+      await client.post(list, body);
+      expect((await client.post(list, body, headers)).status).toBe(409);
+      await client.delete(list);
+      expect((await client.post(list, body, headers)).status).toBe(201);
     });
 
     it('after 24 hours the key is free again, swept or not', async () => {
       const [headers, body] = [key(), bodyFor(list)];
-      const first = await caller.post(list, body, headers);
+      const first = await client.post(list, body, headers);
       t.clock.advance(day - 1);
-      expect((await caller.post(list, body, headers)).text).toBe(first.text);
+      expect((await client.post(list, body, headers)).text).toBe(first.text);
       t.clock.advance(1);
       const other = bodyFor(list);
-      const anew = await caller.post(list, other, headers);
+      const anew = await client.post(list, other, headers);
       expect([anew.status, anew.text === first.text]).toEqual([201, false]);
-      expect((await caller.post(list, other, headers)).text).toBe(anew.text);
+      expect((await client.post(list, other, headers)).text).toBe(anew.text);
     });
   });
 
@@ -109,7 +109,7 @@ eachDatabase((database) => {
     const other = await t.account('other', { servers: ['fra1'] });
     const headers = key();
     const [mine, theirs] = [
-      await caller.post(lists[0], bodyFor(lists[0]), headers),
+      await client.post(lists[0], bodyFor(lists[0]), headers),
       await t.as(other).post(lists[0], bodyFor(lists[0]), headers),
     ];
     expect([mine.status, theirs.status]).toEqual([201, 201]);
@@ -118,16 +118,16 @@ eachDatabase((database) => {
 
   it('another path with the same key gets 409', async () => {
     const headers = key();
-    await caller.post(lists[0], bodyFor(lists[0]), headers);
-    expect((await caller.post(lists[1], bodyFor(lists[1]), headers)).status).toBe(409);
-    expect((await caller.post('/users/token', { user: 'alice' }, headers)).status).toBe(409);
+    await client.post(lists[0], bodyFor(lists[0]), headers);
+    expect((await client.post(lists[1], bodyFor(lists[1]), headers)).status).toBe(409);
+    expect((await client.post('/users/token', { user: 'alice' }, headers)).status).toBe(409);
   });
 
   it('blanks in the body do not make it another body', async () => {
     const headers = key();
     const { ip, user, expiry } = bodyFor(lists[0]) as { ip: string; user: string; expiry: number };
-    const first = await caller.post(lists[0], { ip, user, expiry }, headers);
-    const again = await caller.post(
+    const first = await client.post(lists[0], { ip, user, expiry }, headers);
+    const again = await client.post(
       lists[0],
       ` { "ip": "${ip}", "user": "${user}",\n "expiry": ${expiry} } `,
       headers,
@@ -136,19 +136,19 @@ eachDatabase((database) => {
   });
 
   it('PATCH and DELETE take no key: they may be sent again as they are', async () => {
-    const { body } = await caller.post(lists[1], bodyFor(lists[1]));
+    const { body } = await client.post(lists[1], bodyFor(lists[1]));
     const headers = key();
     const path = `${lists[1]}/${body.id}`;
-    expect((await caller.patch(path, { ip: '192.0.2.5' }, headers)).body.ip).toBe('192.0.2.5');
-    expect((await caller.patch(path, { ip: '192.0.2.6' }, headers)).body.ip).toBe('192.0.2.6');
-    expect((await caller.delete(path, headers)).status).toBe(204);
+    expect((await client.patch(path, { ip: '192.0.2.5' }, headers)).body.ip).toBe('192.0.2.5');
+    expect((await client.patch(path, { ip: '192.0.2.6' }, headers)).body.ip).toBe('192.0.2.6');
+    expect((await client.delete(path, headers)).status).toBe(204);
   });
 
   it.each(['', ' ', 'x'.repeat(256), 'a b', 'ü'])(
     'a malformed key gets 400: "%s"',
     async (name) => {
       const sent = name === 'ü' ? Buffer.from(name).toString('latin1') : name;
-      const { status } = await caller.post(lists[0], bodyFor(lists[0]), {
+      const { status } = await client.post(lists[0], bodyFor(lists[0]), {
         'idempotency-key': sent,
       });
       expect(status).toBe(400);
@@ -161,17 +161,17 @@ eachDatabase((database) => {
       createApiToken(tx, t.running.ctx.secrets, true, acme.account, body),
     );
     const [headers, entry] = [key(), bodyFor(lists[0])];
-    await caller.post(lists[0], entry, headers);
+    await client.post(lists[0], entry, headers);
     expect((await t.as({ api_token: text }).post(lists[0], entry, headers)).status).toBe(403);
-    expect((await caller.post(lists[0], '{', headers)).status).toBe(400);
+    expect((await client.post(lists[0], '{', headers)).status).toBe(400);
   });
 
   describe('POST /v0/users/token', () => {
     it('a replay answers the same token, whose text is sealed at rest', async () => {
       const headers = key();
-      const first = await caller.post('/users/token', { user: 'alice', expire: 777 }, headers);
+      const first = await client.post('/users/token', { user: 'alice', expire: 777 }, headers);
       t.clock.advance(60);
-      const again = await caller.post('/users/token', { user: 'alice', expire: 777 }, headers);
+      const again = await client.post('/users/token', { user: 'alice', expire: 777 }, headers);
       expect([again.status, again.text]).toEqual([200, first.text]);
 
       const { db } = t.running.ctx;
@@ -220,19 +220,19 @@ eachDatabase((database) => {
     const node = await t.node('fra1');
     await node.start();
     const [headers, body] = [{ ...key(), prefer: 'wait=5' }, bodyFor(lists[1])];
-    const posted = caller.post(lists[1], body, headers);
+    const posted = client.post(lists[1], body, headers);
     await node.until((one) => one.heard('override').length > 0);
     await node.ack();
     const first = await posted;
     expect(first.body.status).toBe('active');
-    const again = await caller.post(lists[1], body, headers);
+    const again = await client.post(lists[1], body, headers);
     expect([again.status, again.body.id]).toEqual([201, first.body.id]);
     expect(await count(lists[1])).toBeGreaterThan(0);
     node.stop();
   });
 
   it('cached responses leave the database after a day', async () => {
-    await caller.post(lists[0], bodyFor(lists[0]), key());
+    await client.post(lists[0], bodyFor(lists[0]), key());
     await t.pass(day);
     expect(await t.running.ctx.db.all('select key from idempotency_keys')).toEqual([]);
   });

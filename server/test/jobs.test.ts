@@ -337,7 +337,7 @@ eachDatabase((database) => {
     expect(await t.write((tx) => sweepLimits(tx, 500))).toBe(0);
     t.clock.advance(32 * 86_400);
     expect(await t.write((tx) => sweepLimits(tx, 500))).toBe(1);
-    // Still over, in the new period: judged again when that ends.
+    // Still over, in the new period: evaluated again when that ends.
     expect(await t.write((tx) => sweepLimits(tx, 500))).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import { parseJson } from '../src/http/json.ts';
 const read = (text: string) => parseJson(Buffer.from(text));
 
 /** The parser's value as JSON.parse would give it, or the message of its 400. */
-function judged(text: string): { value: unknown } | { message: string } {
+function evaluated(text: string): { value: unknown } | { message: string } {
   try {
     return { value: read(text) };
   } catch (error) {
@@ -68,8 +68,8 @@ describe('parseJson', () => {
         const written = JSON.stringify(value, null, space);
         const parsed = JSON.parse(written);
         if (clean(parsed) && depth(parsed) <= 16)
-          expect(judged(written)).toEqual({ value: parsed });
-        else expect(judged(written)).toHaveProperty('message');
+          expect(evaluated(written)).toEqual({ value: parsed });
+        else expect(evaluated(written)).toHaveProperty('message');
       }),
       { numRuns: 1500 },
     );
@@ -105,7 +105,7 @@ describe('parseJson', () => {
     );
     fc.assert(
       fc.property(texts, (text) => {
-        const result = judged(text);
+        const result = evaluated(text);
         let parsed: unknown;
         try {
           parsed = JSON.parse(Buffer.from(text).toString());
@@ -145,8 +145,8 @@ describe('parseJson', () => {
           const wrap = (members: string[]) =>
             `${'{"in":['.repeat(nesting)}{${members.join(' , ')}}${']}'.repeat(nesting)}`;
           const members = names.map((text) => `${spelled(text, one)} : {"a":"\\":"}`);
-          expect(judged(wrap(members))).toHaveProperty('value');
-          const twice = judged(wrap([...members, `${spelled(again, two)}:1`]));
+          expect(evaluated(wrap(members))).toHaveProperty('value');
+          const twice = evaluated(wrap([...members, `${spelled(again, two)}:1`]));
           expect(twice).toMatchObject({
             message: expect.stringMatching(/: given twice; expected each field once$/),
           });
@@ -208,7 +208,7 @@ describe('parseJson', () => {
     ['[object Object]', 'body: not valid JSON'],
     ['01', 'body: not valid JSON at line 1, column 2: Unexpected number'],
   ])('refuses %j: %s', (text, message) => {
-    expect(judged(text)).toEqual({ message });
+    expect(evaluated(text)).toEqual({ message });
   });
 
   it.each([
@@ -229,7 +229,7 @@ describe('parseJson', () => {
   });
 
   it('reads escaped names right after any other text, which JSON.parse of V8 13 does not', () => {
-    judged('{"q":0,"us\\\\u":1}');
+    evaluated('{"q":0,"us\\\\u":1}');
     JSON.parse('[{"q":0,"us\\\\u":1},{"q":0,"use\\\\":1}]');
     expect(read('{"q":0,"us\\u0065r":1}')).toEqual({ q: 0, user: 1 });
     expect(read('{"q":0,"use\\u0072":1}')).toEqual({ q: 0, user: 1 });
@@ -237,7 +237,7 @@ describe('parseJson', () => {
       q: 0,
       'ün/a': { '😀': '"' },
     });
-    expect(judged('{"q":0,"user":1,"us\\u0065r":1}')).toEqual({
+    expect(evaluated('{"q":0,"user":1,"us\\u0065r":1}')).toEqual({
       message: 'user: given twice; expected each field once',
     });
   });
@@ -247,8 +247,8 @@ describe('parseJson', () => {
       fc.property(fc.array(fc.boolean(), { minLength: 17, maxLength: 17 }), (kinds) => {
         const nested = (levels: boolean[]) =>
           levels.reduce((inner, list) => (list ? `[${inner}]` : `{"a":${inner}}`), '1');
-        expect(judged(nested(kinds.slice(1)))).toHaveProperty('value');
-        expect(judged(nested(kinds))).toMatchObject({
+        expect(evaluated(nested(kinds.slice(1)))).toHaveProperty('value');
+        expect(evaluated(nested(kinds))).toMatchObject({
           message: expect.stringMatching(/nested too deep; expected at most 16 levels$/),
         });
       }),
@@ -265,14 +265,14 @@ describe('parseJson', () => {
       `{"a":1,"a":${'['.repeat(many)}${']'.repeat(many)}}`,
       `{"a":1,"a":${'['.repeat(many)}${']'.repeat(many)},"a":1}`,
     ]) {
-      expect(judged(text)).toHaveProperty('message');
+      expect(evaluated(text)).toHaveProperty('message');
     }
   });
 
   it('finds the repeated name behind long strings in linear time', () => {
     const long = JSON.stringify('\\":{'.repeat(2 ** 16));
     const started = performance.now();
-    expect(judged(`{"a":${long},"b":${long},"a":2}`)).toEqual({
+    expect(evaluated(`{"a":${long},"b":${long},"a":2}`)).toEqual({
       message: 'a: given twice; expected each field once',
     });
     expect(performance.now() - started).toBeLessThan(2000);
@@ -292,7 +292,7 @@ describe('parseJson', () => {
   });
 
   it('leaves the prototype of every object alone', () => {
-    judged('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}');
+    evaluated('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}');
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 });

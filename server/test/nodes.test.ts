@@ -61,7 +61,7 @@ eachDatabase((database) => {
     await t.server(server, { exit_ips: [`198.18.${names}.1`, `198.18.${names}.2`] });
     const built = await t.account(`account${names}`, { servers: [server], ...account });
     const node = await t.node(server);
-    return { server, built, node, caller: t.as(built) };
+    return { server, built, node, client: t.as(built) };
   }
   const contractOf = (records: NodeRecord[], { account }: BuiltAccount) =>
     records.filter(({ kind, account: id }) => kind === 'contract' && id === account.id).at(-1)
@@ -136,27 +136,27 @@ eachDatabase((database) => {
 
   describe('the snapshot holds exactly what the server needs', () => {
     it('its server, the public keys, and of each account on it the contract, users, authlist and overrides', async () => {
-      const { server, built, node, caller } = await scene();
+      const { server, built, node, client } = await scene();
       const other = await scene();
       await t.write(async (tx) =>
         setContractServer(tx, built.account, await requireServer(tx, other.server), null),
       );
       await t.user(built, 'bob', { billing: true });
       const expiry = t.now() + 100;
-      await caller.post('/contract/ip-authlist', { ip: '192.0.2.1', user: 'bob', expiry });
-      await caller.post('/contract/overrides', {
+      await client.post('/contract/ip-authlist', { ip: '192.0.2.1', user: 'bob', expiry });
+      await client.post('/contract/overrides', {
         server,
         hostname: 'a.example',
         ip: '192.0.2.2',
         expiry,
       });
-      await caller.post('/contract/overrides', {
+      await client.post('/contract/overrides', {
         server: other.server,
         hostname: 'b.example',
         ip: '192.0.2.2',
         expiry,
       });
-      await other.caller.post('/contract/ip-authlist', { ip: '192.0.2.9', user: 'alice', expiry });
+      await other.client.post('/contract/ip-authlist', { ip: '192.0.2.9', user: 'alice', expiry });
       const account = built.account.id;
       expect(await node.snapshot()).toEqual([
         {
@@ -216,10 +216,10 @@ eachDatabase((database) => {
     });
 
     it('no secret, no other account, nothing that has expired', async () => {
-      const { built, node, caller, server } = await scene();
+      const { built, node, client, server } = await scene();
       const expiry = t.now() + 10;
-      await caller.post('/contract/ip-authlist', { ip: '192.0.2.10', user: 'alice', expiry });
-      await caller.post('/contract/overrides', {
+      await client.post('/contract/ip-authlist', { ip: '192.0.2.10', user: 'alice', expiry });
+      await client.post('/contract/overrides', {
         server,
         hostname: 'a.example',
         ip: '192.0.2.2',
@@ -357,33 +357,33 @@ eachDatabase((database) => {
               ? (accounts[one.account] as BuiltAccount)
               : (accounts[0] as BuiltAccount);
           const server = 'server' in one ? (servers[one.server] as string) : (servers[0] as string);
-          const caller = t.as(account);
+          const client = t.as(account);
           const list = 'list' in one ? (lists[one.list] as string) : '';
           if (one.do === 'list') {
-            await caller.post(lists[0] as string, {
+            await client.post(lists[0] as string, {
               ip: `10.${run % 250}.${Math.floor(run / 250)}.${one.host}`,
               user: 'alice',
               expiry: t.now() + one.life,
             });
           } else if (one.do === 'override') {
-            await caller.post(lists[1] as string, {
+            await client.post(lists[1] as string, {
               server,
               hostname: `h${one.host}.example`,
               ip: '192.0.2.1',
               expiry: t.now() + one.life,
             });
           } else if (one.do === 'change') {
-            const entries = (await caller.get(list)).body;
+            const entries = (await client.get(list)).body;
             const id = entries[one.host % Math.max(1, entries.length)]?.id ?? 1;
             const change =
               one.list === 0
                 ? { expiry: t.now() + one.life }
                 : { expiry: t.now() + one.life, server: servers[one.host % 2] };
-            await caller.patch(`${list}/${id}`, change);
+            await client.patch(`${list}/${id}`, change);
           } else if (one.do === 'remove') {
-            await caller.delete(`${list}/${(await caller.get(list)).body[0]?.id ?? 1}`);
+            await client.delete(`${list}/${(await client.get(list)).body[0]?.id ?? 1}`);
           } else if (one.do === 'clear') {
-            await caller.delete(list);
+            await client.delete(list);
           } else if (one.do === 'contract') {
             await t.write(async (tx) => {
               const row = await requireServer(tx, server);
@@ -434,8 +434,8 @@ eachDatabase((database) => {
         for (const [at, server] of servers.entries()) {
           const model = new Map<string, unknown>();
           for (const { account, api_token } of accounts) {
-            const caller = t.as({ api_token });
-            const on = (await caller.get('/contract/servers')).body.some(
+            const client = t.as({ api_token });
+            const on = (await client.get('/contract/servers')).body.some(
               (one: { server: string }) => one.server === server,
             );
             if (!on) continue;
@@ -459,11 +459,11 @@ eachDatabase((database) => {
               blocked: false,
               port_scheme: 'default',
             });
-            for (const { id, ip, expiry } of (await caller.get(lists[0] as string)).body) {
+            for (const { id, ip, expiry } of (await client.get(lists[0] as string)).body) {
               model.set(`authlist ${account.id} ${id}`, { ip, user: 1, expiry });
             }
             for (const { id, server: place, hostname, ip, expiry } of (
-              await caller.get(lists[1] as string)
+              await client.get(lists[1] as string)
             ).body) {
               if (place === server && t.now() < expiry)
                 model.set(`override ${account.id} ${id}`, { hostname, ip, expiry });
@@ -494,12 +494,12 @@ eachDatabase((database) => {
 
   describe('the stream', () => {
     it('tells each change in order, under its revision, and ends with a position', async () => {
-      const { node, caller, server } = await scene();
+      const { node, client, server } = await scene();
       await node.snapshot();
       await node.follow();
       await node.until((one) => one.events.some(({ event }) => event === 'position'));
       for (let at = 1; at <= 3; at++) {
-        await caller.post('/contract/overrides', {
+        await client.post('/contract/overrides', {
           server,
           hostname: `h${at}.example`,
           ip: '192.0.2.1',
@@ -518,12 +518,12 @@ eachDatabase((database) => {
       const { node } = await scene();
       const other = await scene();
       await node.start();
-      await other.caller.post('/contract/ip-authlist', {
+      await other.client.post('/contract/ip-authlist', {
         ip: '192.0.2.77',
         user: 'alice',
         expiry: t.now() + 100,
       });
-      await other.caller.post('/contract/overrides', {
+      await other.client.post('/contract/overrides', {
         server: other.server,
         hostname: 'o.example',
         ip: '192.0.2.1',
@@ -541,11 +541,11 @@ eachDatabase((database) => {
     });
 
     it('two streams of one node, and one of a second server, hear alike', async () => {
-      const { node, caller, server } = await scene();
+      const { node, client, server } = await scene();
       const twin = await t.node(server, 'twin');
       await node.start();
       await twin.start();
-      await caller.post('/contract/ip-authlist', {
+      await client.post('/contract/ip-authlist', {
         ip: '192.0.2.78',
         user: 'alice',
         expiry: t.now() + 100,
@@ -582,16 +582,16 @@ eachDatabase((database) => {
     });
 
     it('a revision that the log no longer reaches back to gets 409, one that it does goes on', async () => {
-      const { node, caller } = await scene();
+      const { node, client } = await scene();
       await node.snapshot();
       const old = node.revision;
-      await caller.post('/contract/ip-authlist', {
+      await client.post('/contract/ip-authlist', {
         ip: '192.0.2.79',
         user: 'alice',
         expiry: t.now() + 100 * day,
       });
       await t.pass(4 * day);
-      await caller.post('/contract/ip-authlist', {
+      await client.post('/contract/ip-authlist', {
         ip: '192.0.2.80',
         user: 'alice',
         expiry: t.now() + 100 * day,
@@ -606,7 +606,7 @@ eachDatabase((database) => {
       expect(await refused.json()).toMatchObject({ code: 'snapshot_needed' });
       node.revision = newer;
       await node.follow();
-      await caller.post('/contract/ip-authlist', {
+      await client.post('/contract/ip-authlist', {
         ip: '192.0.2.81',
         user: 'alice',
         expiry: t.now() + 100 * day,
@@ -618,11 +618,11 @@ eachDatabase((database) => {
     it.each(['that catches up', 'that follows'])(
       'a node %s is never past a change of an account while it holds what was before it',
       async (how) => {
-        const { server, built, node, caller } = await scene();
+        const { server, built, node, client } = await scene();
         const other = await t.account(`stays${++names}`, { servers: [server] });
         const expiry = t.now() + 1000;
         const entry = { user: 'alice', ip: `192.0.2.${names % 250}`, expiry };
-        const { body } = await caller.post('/contract/ip-authlist', entry);
+        const { body } = await client.post('/contract/ip-authlist', entry);
         await node.start();
         if (how === 'that catches up') node.stop();
         const before = node.events.length;
@@ -824,7 +824,7 @@ eachDatabase((database) => {
       }
     });
 
-    it('turning detailed server billing on or off judges the own limits at once', async () => {
+    it('turning detailed server billing on or off evaluates the own limits at once', async () => {
       const { built, node, server } = await scene({ detailed_billing: true });
       await t.write(async (tx) =>
         setContractServer(tx, built.account, await requireServer(tx, server), 100),

@@ -120,7 +120,7 @@ eachDatabase((database) => {
       );
     });
 
-    test('is not taken from the caller', async () => {
+    test('is not taken from the client', async () => {
       const answer = await t.as(account).get('/users', { 'x-request-id': 'chosen' });
       expect(answer.headers.get('x-request-id')).not.toBe('chosen');
     });
@@ -192,7 +192,7 @@ eachDatabase((database) => {
       await all.stop();
     });
 
-    test('tells the cause of a 500 under the id that the caller has, and tells the caller nothing of it', async () => {
+    test('tells the cause of a 500 under the id that the client has, and tells the client nothing of it', async () => {
       lines.length = 0;
       const { db } = t.running.ctx;
       await db.script(['alter table users rename to users_away']);

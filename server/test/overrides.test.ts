@@ -11,7 +11,7 @@ import { listRemovals } from '../src/removals.ts';
 import { removeServer, requireServer } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Caller, startTestApp, type TestApp } from './harness.ts';
+import { startTestApp, type TestApp, type TestClient } from './harness.ts';
 import type { TestNode } from './node.ts';
 
 const day = 86_400;
@@ -37,9 +37,9 @@ eachDatabase((database) => {
       await node.start();
       joined.push(node);
     }
-    const caller = t.as(account);
+    const client = t.as(account);
     const create = (more: object = {}, headers?: Record<string, string>) =>
-      caller.post(
+      client.post(
         list,
         {
           server,
@@ -50,9 +50,9 @@ eachDatabase((database) => {
         },
         headers,
       );
-    const status = async (id: number) => (await caller.get(`${list}/${id}`)).body?.status;
+    const status = async (id: number) => (await client.get(`${list}/${id}`)).body?.status;
     const [node] = joined as [TestNode];
-    return { server, account, caller, create, status, node, nodes: joined };
+    return { server, account, client, create, status, node, nodes: joined };
   }
 
   /** Waits until the node has heard of the entry, and acknowledges all that it heard. */
@@ -77,7 +77,7 @@ eachDatabase((database) => {
 
   describe('the states', () => {
     it('pending -> active -> expiring -> expired -> gone after 30 days', async () => {
-      const { create, status, node, caller, server } = await scene();
+      const { create, status, node, client, server } = await scene();
       const { body } = await create();
       expect(body.status).toBe('pending');
       await apply(node, body.id);
@@ -100,12 +100,12 @@ eachDatabase((database) => {
       expect(await status(body.id)).toBe('expired');
 
       await t.pass(30 * day - 1);
-      expect((await caller.get(`${list}?server=${server}`)).body).toEqual([
+      expect((await client.get(`${list}?server=${server}`)).body).toEqual([
         { ...body, status: 'expired' },
       ]);
       await t.pass(1);
       expect(await status(body.id)).toBe(undefined);
-      expect((await caller.get(list)).text).toBe('[]');
+      expect((await client.get(list)).text).toBe('[]');
       node.stop();
     });
 
@@ -118,25 +118,25 @@ eachDatabase((database) => {
     });
 
     it('the node that has not heard of the end yet keeps the entry expiring, for 30 days if need be', async () => {
-      const { create, status, node, caller } = await scene();
+      const { create, status, node, client } = await scene();
       const { body } = await create();
       await apply(node, body.id);
       node.stop();
       await t.pass(100 + 30 * day - 1);
       expect(await status(body.id)).toBe('expiring');
       await t.pass(1);
-      expect((await caller.get(`${list}/${body.id}`)).status).toBe(404);
+      expect((await client.get(`${list}/${body.id}`)).status).toBe(404);
     });
 
     it.each(['pending', 'active', 'expiring', 'expired'])(
       'PATCH leads from %s to pending, and the node applies it anew',
       async (from) => {
-        const { create, status, node, caller } = await scene();
+        const { create, status, node, client } = await scene();
         const { body } = await create();
         if (from === 'active' || from === 'expiring') await apply(node, body.id);
         if (from === 'expiring' || from === 'expired') await t.pass(100);
         expect(await status(body.id)).toBe(from);
-        const patched = await caller.patch(`${list}/${body.id}`, {
+        const patched = await client.patch(`${list}/${body.id}`, {
           ip: '192.0.2.2',
           expiry: t.now() + 50,
         });
@@ -158,10 +158,10 @@ eachDatabase((database) => {
     );
 
     it('a PATCH that changes nothing leads to pending too', async () => {
-      const { create, status, node, caller } = await scene();
+      const { create, status, node, client } = await scene();
       const { body } = await create();
       await apply(node, body.id);
-      expect((await caller.patch(`${list}/${body.id}`, { ip: '192.0.2.1' })).body.status).toBe(
+      expect((await client.patch(`${list}/${body.id}`, { ip: '192.0.2.1' })).body.status).toBe(
         'pending',
       );
       expect(await status(body.id)).toBe('pending');
@@ -239,17 +239,17 @@ eachDatabase((database) => {
     });
 
     it('so it does when the log of changes no longer reaches back to that state', async () => {
-      const { create, status, node, caller } = await scene();
+      const { create, status, node, client } = await scene();
       const old = node.revision;
       const { body } = await create({ expiry: t.now() + 100 * day });
       await apply(node, body.id);
       await t.pass(8 * day);
       await node.ack();
       expect(await status(body.id)).toBe('active');
-      expect((await caller.get(list)).body[0].status).toBe('active');
+      expect((await client.get(list)).body[0].status).toBe('active');
       expect(await node.ack(old)).toBe(204);
       expect(await status(body.id)).toBe('pending');
-      expect((await caller.get(list)).body[0].status).toBe('pending');
+      expect((await client.get(list)).body[0].status).toBe('pending');
       node.stop();
     });
 
@@ -275,10 +275,10 @@ eachDatabase((database) => {
     });
 
     it('what becomes of an entry while its account is off the server is not told to the node', async () => {
-      const { create, node, caller, account, server } = await scene();
+      const { create, node, client, account, server } = await scene();
       const { db } = t.running.ctx;
       await create({ expiry: t.now() + 1000 });
-      await caller.delete(list);
+      await client.delete(list);
       const hearAll = async () => {
         const newest = await db.one<{ revision: number }>('select revision from network');
         await node.until((one) => one.revision === newest?.revision);
@@ -314,13 +314,13 @@ eachDatabase((database) => {
     });
 
     it('PATCH moves an entry to another server: gone from the one, pending until the other has it', async () => {
-      const { create, status, node, caller, account } = await scene();
+      const { create, status, node, client, account } = await scene();
       const second = await scene();
       await change(account, second.server, true);
       const { body } = await create();
       await apply(node, body.id);
       expect(
-        (await caller.patch(`${list}/${body.id}`, { server: second.server })).body,
+        (await client.patch(`${list}/${body.id}`, { server: second.server })).body,
       ).toMatchObject({
         server: second.server,
         status: 'pending',
@@ -335,15 +335,16 @@ eachDatabase((database) => {
   });
 
   describe('uniqueness counts wanted entries only', () => {
-    const twice = async (caller: Caller, body: object) => (await caller.post(list, body)).status;
+    const twice = async (client: TestClient, body: object) =>
+      (await client.post(list, body)).status;
 
     it('a hostname is overridden once on a server, in any spelling', async () => {
-      const { create, server, caller } = await scene(0);
+      const { create, server, client } = await scene(0);
       const { body } = await create({ hostname: 'Münster.Example.com.' });
       expect(body.hostname).toBe('xn--mnster-3ya.example.com');
       const again = { server, ip: '192.0.2.9', expiry: t.now() + 100 };
-      expect(await twice(caller, { ...again, hostname: 'XN--MNSTER-3YA.example.COM' })).toBe(409);
-      const refused = await caller.post(list, { ...again, hostname: 'münster.example.com' });
+      expect(await twice(client, { ...again, hostname: 'XN--MNSTER-3YA.example.COM' })).toBe(409);
+      const refused = await client.post(list, { ...again, hostname: 'münster.example.com' });
       expect(refused.body.message).toContain(`by entry ${body.id}`);
     });
 
@@ -357,31 +358,31 @@ eachDatabase((database) => {
     });
 
     it('an expired entry is revived by a PATCH with a new expiry, unless its hostname is taken by then', async () => {
-      const { create, caller } = await scene(0);
+      const { create, client } = await scene(0);
       const { body } = await create();
       await t.pass(100);
       const path = `${list}/${body.id}`;
-      const without = await caller.patch(path, { ip: '192.0.2.2' });
+      const without = await client.patch(path, { ip: '192.0.2.2' });
       expect([without.status, without.body.message]).toEqual([
         409,
         expect.stringContaining('No changes were made'),
       ]);
       const other = (await create({ hostname: body.hostname })).body;
-      expect(await caller.patch(path, { expiry: t.now() + 10 })).toMatchObject({
+      expect(await client.patch(path, { expiry: t.now() + 10 })).toMatchObject({
         status: 409,
         body: { message: expect.stringMatching(/already overridden.*No changes were made/) },
       });
-      await caller.delete(`${list}/${other.id}`);
-      expect(await caller.patch(path, { expiry: t.now() + 10 })).toMatchObject({
+      await client.delete(`${list}/${other.id}`);
+      expect(await client.patch(path, { expiry: t.now() + 10 })).toMatchObject({
         status: 200,
         body: { status: 'pending' },
       });
     });
 
     it('PATCH to a hostname or a server where it is taken gets 409 and changes nothing', async () => {
-      const { create, caller } = await scene(0);
+      const { create, client } = await scene(0);
       const [one, other] = [(await create()).body, (await create()).body];
-      const refused = await caller.patch(`${list}/${one.id}`, {
+      const refused = await client.patch(`${list}/${one.id}`, {
         hostname: other.hostname,
         ip: '192.0.2.9',
       });
@@ -389,7 +390,7 @@ eachDatabase((database) => {
         409,
         expect.stringContaining('No changes were made'),
       ]);
-      expect((await caller.get(`${list}/${one.id}`)).body).toEqual(one);
+      expect((await client.get(`${list}/${one.id}`)).body).toEqual(one);
     });
 
     it('concurrent creates of one hostname give exactly one 201', async () => {
@@ -419,7 +420,7 @@ eachDatabase((database) => {
   });
 
   it('a filtered list reads no more from the database than it shows', async () => {
-    const { create, account, caller, server } = await scene(0);
+    const { create, account, client, server } = await scene(0);
     const other = await scene(0);
     await change(account, other.server, true);
     await create();
@@ -445,7 +446,7 @@ eachDatabase((database) => {
     expect(await read({ servers: [other.server, 'nowhere', other.server] })).toEqual([[3], 1]);
     expect(await read({ ip: '192.0.2.1', servers: [server] })).toEqual([[1], 1]);
     const many = Array.from({ length: 4000 }, (_, at) => `n${at}`);
-    expect((await caller.get(`${list}?server=${many.slice(0, 900)},${server}`)).body).toHaveLength(
+    expect((await client.get(`${list}?server=${many.slice(0, 900)},${server}`)).body).toHaveLength(
       2,
     );
     expect(await read({ servers: [...many, server] })).toEqual([[1, 2], 2]);
@@ -453,12 +454,12 @@ eachDatabase((database) => {
 
   describe('ids and removal', () => {
     it('ids count from 1 on each account and are never used twice', async () => {
-      const { create, caller } = await scene(0);
+      const { create, client } = await scene(0);
       expect((await create()).body.id).toBe(1);
       expect((await create()).body.id).toBe(2);
-      await caller.delete(`${list}/2`);
+      await client.delete(`${list}/2`);
       expect((await create()).body.id).toBe(3);
-      await caller.delete(list);
+      await client.delete(list);
       expect((await create()).body.id).toBe(4);
     });
 
@@ -467,34 +468,34 @@ eachDatabase((database) => {
       const other = await scene(0);
       await one.create();
       for (const send of [
-        (id: number) => other.caller.get(`${list}/${id}`),
-        (id: number) => other.caller.patch(`${list}/${id}`, { ip: '192.0.2.6' }),
-        (id: number) => other.caller.delete(`${list}/${id}`),
+        (id: number) => other.client.get(`${list}/${id}`),
+        (id: number) => other.client.patch(`${list}/${id}`, { ip: '192.0.2.6' }),
+        (id: number) => other.client.delete(`${list}/${id}`),
       ]) {
         const [there, absent] = [await send(1), await send(77)];
         expect([there.status, there.text]).toEqual([404, absent.text]);
       }
-      expect((await one.caller.get(`${list}/1`)).status).toBe(200);
+      expect((await one.client.get(`${list}/1`)).status).toBe(200);
     });
 
     it('a removed entry is dropped by the node, and the collection too', async () => {
-      const { create, node, caller } = await scene();
+      const { create, node, client } = await scene();
       const [one, other] = [(await create()).body, (await create()).body];
       await apply(node, other.id);
-      await caller.delete(`${list}/${one.id}`);
+      await client.delete(`${list}/${one.id}`);
       await apply(node, one.id, false);
-      await caller.delete(list);
+      await client.delete(list);
       await node.until((it) => it.heard('overrides_cleared').length > 0);
       expect((await node.snapshot()).filter(({ kind }) => kind === 'override')).toEqual([]);
       node.stop();
     });
 
     it('the operator undoes a removal of all: what is still wanted and free is back under its id, and pending', async () => {
-      const { create, caller, account } = await scene(0);
+      const { create, client, account } = await scene(0);
       const kept = (await create({ expiry: t.now() + 1000 })).body;
       const taken = (await create({ expiry: t.now() + 1000 })).body;
       await create({ expiry: t.now() + 10 });
-      await caller.delete(list);
+      await client.delete(list);
       const anew = (await create({ hostname: taken.hostname })).body;
       await t.pass(10);
       const [removal] = await listRemovals(t.running.ctx.db, account.account.id, t.now());
@@ -504,17 +505,17 @@ eachDatabase((database) => {
           restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
         );
       expect(await undo()).toEqual({ restored: 1, left_out: 2 });
-      expect((await caller.get(list)).body).toEqual([kept, anew]);
+      expect((await client.get(list)).body).toEqual([kept, anew]);
       await expect(undo()).rejects.toThrow(/no removal/);
     });
 
     it('an entry whose server is gone is left out when a removal of all is undone', async () => {
-      const { create, caller, account, server } = await scene(0);
+      const { create, client, account, server } = await scene(0);
       const other = await scene(0);
       await change(account, other.server, true);
       const kept = (await create({ server: other.server, expiry: t.now() + 1000 })).body;
       await create({ expiry: t.now() + 1000 });
-      await caller.delete(list);
+      await client.delete(list);
       await change(account, server, false);
       await t.write(async (tx) => removeServer(tx, await requireServer(tx, server)));
       const [removal] = await listRemovals(t.running.ctx.db, account.account.id, t.now());
@@ -522,13 +523,13 @@ eachDatabase((database) => {
         removal_id: removal?.removal_id,
       });
       expect([undone.status, undone.body]).toEqual([200, { restored: 1, left_out: 1 }]);
-      expect((await caller.get(list)).body).toEqual([kept]);
+      expect((await client.get(list)).body).toEqual([kept]);
     });
 
     it('a removal of all can be undone for seven days', async () => {
-      const { create, caller, account } = await scene(0);
+      const { create, client, account } = await scene(0);
       await create({ expiry: t.now() + 100 * day });
-      await caller.delete(list);
+      await client.delete(list);
       await t.pass(7 * day);
       expect(await listRemovals(t.running.ctx.db, account.account.id, t.now())).toEqual([]);
     });
@@ -545,7 +546,7 @@ eachDatabase((database) => {
     });
 
     it('POST and PATCH wait until the live node has applied the change, and show the state reached', async () => {
-      const { create, node, caller } = await scene();
+      const { create, node, client } = await scene();
       let done = false;
       const posted = create({}, wait).finally(() => {
         done = true;
@@ -560,11 +561,11 @@ eachDatabase((database) => {
         'wait=10',
       ]);
       expect(headers.get('location')).toBe(`${list}/${body.id}`);
-      expect((await caller.get(`${list}/${body.id}`)).headers.get('etag')).toBe(
+      expect((await client.get(`${list}/${body.id}`)).headers.get('etag')).toBe(
         headers.get('etag'),
       );
 
-      const patched = caller.patch(`${list}/${body.id}`, { ip: '192.0.2.3' }, wait);
+      const patched = client.patch(`${list}/${body.id}`, { ip: '192.0.2.3' }, wait);
       await node.until((one) => one.heard('override').length > 1);
       await node.ack();
       expect(await patched).toMatchObject({
@@ -575,11 +576,11 @@ eachDatabase((database) => {
     });
 
     it('an entry that is removed meanwhile is answered as it was committed', async () => {
-      const { create, node, caller } = await scene();
+      const { create, node, client } = await scene();
       const posted = create({}, wait);
       await node.until((one) => one.heard('override').length > 0);
-      const [{ id }] = (await caller.get(list)).body;
-      expect((await caller.delete(`${list}/${id}`)).status).toBe(204);
+      const [{ id }] = (await client.get(list)).body;
+      expect((await client.delete(`${list}/${id}`)).status).toBe(204);
       await node.ack();
       expect(await posted).toMatchObject({ status: 201, body: { id, status: 'pending' } });
       node.stop();
@@ -621,9 +622,9 @@ eachDatabase((database) => {
     it('an account holds as many entries as the operator allows, expired ones counted', async () => {
       const small = await startTestApp(await database.url(), { EXITWARD_MAX_OVERRIDES: '2' });
       await small.server('fra1');
-      const caller = small.as(await small.account('acme', { servers: ['fra1'] }));
+      const client = small.as(await small.account('acme', { servers: ['fra1'] }));
       const create = (hostname: string) =>
-        caller.post(list, { server: 'fra1', hostname, ip: '192.0.2.1', expiry: small.now() + 100 });
+        client.post(list, { server: 'fra1', hostname, ip: '192.0.2.1', expiry: small.now() + 100 });
       expect([(await create('a.example')).status, (await create('b.example')).status]).toEqual([
         201, 201,
       ]);
@@ -636,7 +637,7 @@ eachDatabase((database) => {
       expect((await create('c.example')).status).toBe(409);
       await small.pass(30 * day);
       expect((await create('c.example')).status).toBe(201);
-      await caller.delete(list);
+      await client.delete(list);
       expect([(await create('a.example')).status, (await create('b.example')).status]).toEqual([
         201, 201,
       ]);
@@ -647,7 +648,7 @@ eachDatabase((database) => {
       const { create } = await scene(0);
       const strict = await startTestApp(await database.url(), { EXITWARD_ADDRESSES: 'public' });
       await strict.server('fra1');
-      const caller = strict.as(await strict.account('acme', { servers: ['fra1'] }));
+      const client = strict.as(await strict.account('acme', { servers: ['fra1'] }));
       for (const ip of [
         '127.0.0.1',
         '10.0.0.1',
@@ -664,13 +665,13 @@ eachDatabase((database) => {
           ip,
           expiry: strict.now() + 100,
         };
-        const refused = await caller.post(list, body);
+        const refused = await client.post(list, body);
         expect([ip, refused.status, refused.body.message]).toEqual([
           ip,
           400,
           expect.stringMatching(/^ip: .*public Internet/),
         ]);
-        expect((await caller.post(list, { ...body, ip: '8.8.8.8' })).status).toBe(201);
+        expect((await client.post(list, { ...body, ip: '8.8.8.8' })).status).toBe(201);
       }
       await strict.stop();
     });

@@ -64,13 +64,13 @@ async function startServer(): Promise<Server> {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let said = '';
-  let complained = '';
+  let problem = '';
   child.stderr.on('data', (chunk) => {
-    complained += chunk;
+    problem += chunk;
   });
   const url = await new Promise<string>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', () => reject(new Error(complained.trim())));
+    child.once('close', () => reject(new Error(problem.trim())));
     child.stdout.on('data', (chunk) => {
       said += chunk;
       if (said.endsWith('\n')) resolve(said.trim());

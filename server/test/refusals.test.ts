@@ -10,7 +10,7 @@ import { Metrics } from '../src/metrics.ts';
 import { newTokenText } from '../src/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Answer, basic, type Caller, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, basic, startTestApp, type TestApp, type TestClient } from './harness.ts';
 import { sendRaw } from './raw.ts';
 
 interface Route {
@@ -44,8 +44,8 @@ eachDatabase((database) => {
   let suspended: BuiltAccount;
   let expired: BuiltAccount;
   let readOnly: BuiltAccount;
-  let current: Caller;
-  let earlier: Caller;
+  let current: TestClient;
+  let earlier: TestClient;
   let routes: Route[];
 
   beforeAll(async () => {
@@ -243,7 +243,7 @@ eachDatabase((database) => {
       '/users/alice',
       '/servers/fra1',
     ])('an unknown path: %s', async (path) => {
-      for (const caller of [current, earlier]) expectRefusal(await caller.get(path), 404);
+      for (const client of [current, earlier]) expectRefusal(await client.get(path), 404);
     });
 
     it.each([
@@ -324,7 +324,7 @@ eachDatabase((database) => {
     it('every other method of every path gets 405, and Allow lists those that there are', async () => {
       const byPath = Map.groupBy(routes, ({ url }) => url);
       for (const [url, there] of byPath) {
-        const caller = /whitelist/.test(url) ? earlier : current;
+        const client = /whitelist/.test(url) ? earlier : current;
         const allowed = there.map(({ method }) => method).sort();
         for (const method of [
           'HEAD',
@@ -337,7 +337,7 @@ eachDatabase((database) => {
           'PROPFIND',
         ]) {
           if (allowed.includes(method)) continue;
-          const answer = await caller.send(method, pathOf({ method, url }).slice(3));
+          const answer = await client.send(method, pathOf({ method, url }).slice(3));
           expect([method, url, answer.status]).toEqual([method, url, 405]);
           expect(answer.headers.get('allow')).toBe(allowed.join(', '));
           if (method !== 'HEAD') expect(answer.body.message).toContain(allowed.join(', '));
@@ -373,10 +373,10 @@ eachDatabase((database) => {
     });
   });
 
-  describe('403: the caller is known and may not do this', () => {
+  describe('403: the client is known and may not do this', () => {
     it('a server of the network that is not on the contract', async () => {
-      for (const caller of [current, earlier]) {
-        expectRefusal(await caller.get('/contract/servers/lon1'), 403, /not on your contract/);
+      for (const client of [current, earlier]) {
+        expectRefusal(await client.get('/contract/servers/lon1'), 403, /not on your contract/);
       }
     });
 
@@ -386,11 +386,11 @@ eachDatabase((database) => {
       ['an expired contract', () => expired, /expired/],
     ] as const)('%s: every write is refused, reads stay open', async (_, of, says) => {
       const account = of();
-      const caller = t.as(account);
+      const client = t.as(account);
       const there = readOnly === account ? '1' : undefined;
       for (const route of routes) {
         if (/whitelist/.test(route.url) || (route.url.includes(':id') && !there)) continue;
-        const answer = await caller.send(route.method, pathOf(route).slice(3));
+        const answer = await client.send(route.method, pathOf(route).slice(3));
         if (route.method === 'GET' || route.method === 'HEAD')
           expect([route, answer.status]).toEqual([route, 200]);
         else expectRefusal(answer, 403, says);

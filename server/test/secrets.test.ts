@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Environment } from '../src/config.ts';
 import { openDatabase } from '../src/db/open.ts';
-import { Browser } from './caller.ts';
+import { Browser } from './client.ts';
 import { eachDatabase } from './databases.ts';
 import { prepareSubject } from './durability.ts';
-import { type Answer, basic, Caller, startTestApp } from './harness.ts';
+import { type Answer, basic, startTestApp, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
 
@@ -104,11 +104,13 @@ eachDatabase((database) => {
         (await operator.post('/invites', { server: 'ams1' })).body.code,
       );
       const join_body = { code: used, name: 'ams1-node', version: 'test' };
-      const node = new Caller(node_url, {});
+      const node = new TestClient(node_url, {});
       keep('second node token', (await node.post('/node/join', join_body)).body.token);
 
       for (const variant of ['current', 'earlier'] as const) {
-        const account = new Caller(`${base_url}/v0`, { authorization: basic(api_token, variant) });
+        const account = new TestClient(`${base_url}/v0`, {
+          authorization: basic(api_token, variant),
+        });
         const list = `/contract/${variant === 'current' ? 'ip-authlist' : 'whitelist'}`;
         const ip = variant === 'current' ? '192.0.2.1' : '192.0.2.2';
         const body = { ip, user: 'alice', expiry: expiry() };
@@ -124,16 +126,16 @@ eachDatabase((database) => {
         for (const path of ['', '/contract', list, list])
           expect((await account.get(path)).status).toBe(200);
       }
-      const account = new Caller(`${base_url}/v0`, { authorization: basic(api_token) });
+      const account = new TestClient(`${base_url}/v0`, { authorization: basic(api_token) });
       const kept = { 'idempotency-key': 'proxy-token' };
       const proxy = await account.post('/users/token', { user: 'alice' }, kept);
       keep('proxy token', proxy.body.token);
       const again = await account.post('/users/token', { user: 'alice' }, kept);
       expect(again.body.token).toBe(proxy.body.token);
-      await explain(new Caller(`${node_url}/node`, { authorization: `Bearer ${node_token}` }));
+      await explain(new TestClient(`${node_url}/node`, { authorization: `Bearer ${node_token}` }));
       await signIn();
       await failing(account.post('/users/token', { user: 'nobody' }), 409);
-      const reader = new Caller(`${base_url}/v0`, { authorization: basic(read_only) });
+      const reader = new TestClient(`${base_url}/v0`, { authorization: basic(read_only) });
       await failing(reader.post('/users/token', { user: 'alice' }), 403);
 
       // In the wrong place, and almost right.
@@ -147,12 +149,12 @@ eachDatabase((database) => {
         `Bearer ${api_token}`,
         api_token,
       ]) {
-        await failing(new Caller(base_url, { authorization }).get('/v0/contract'), 401);
-        await failing(new Caller(admin_url, { authorization }).get('/admin/status'), 401);
-        await failing(new Caller(node_url, { authorization }).get('/node/snapshot'), 401);
+        await failing(new TestClient(base_url, { authorization }).get('/v0/contract'), 401);
+        await failing(new TestClient(admin_url, { authorization }).get('/admin/status'), 401);
+        await failing(new TestClient(node_url, { authorization }).get('/node/snapshot'), 401);
       }
       await failing(node.post('/node/join', join_body), 401);
-      await failing(new Caller(base_url, {}).get('/v0/%zz'), 401);
+      await failing(new TestClient(base_url, {}).get('/v0/%zz'), 401);
       await account.get(`/contract?token=${api_token}`);
       await account.get(`/${api_token}`);
       await operator.get(`/accounts/${api_token}`);
@@ -204,7 +206,7 @@ eachDatabase((database) => {
     }
 
     /** An operator asks about a connection that shows the proxy token, rightly and wrongly; a node answers. */
-    async function explain(node: Caller): Promise<void> {
+    async function explain(node: TestClient): Promise<void> {
       const head = (await node.get('/snapshot')).text.split('\n')[0] as string;
       const { epoch, revision } = JSON.parse(head);
       expect((await node.post('/acks', { epoch, revision })).status).toBe(204);
@@ -233,7 +235,7 @@ eachDatabase((database) => {
       expect(server.log.filter(({ msg }) => msg === 'request').length).toBeGreaterThan(40);
       expect(foundIn(server.stdout + server.stderr, secrets)).toEqual([]);
       expect(errors.length).toBeGreaterThan(20);
-      // A refusal names the unknown field, which the caller itself made of its token; nothing else does.
+      // A refusal names the unknown field, which the client itself made of its token; nothing else does.
       const own = errors.filter((text) => foundIn(text, secrets).length > 0);
       expect(own).toHaveLength(2);
       for (const text of own) expect(text).toContain(`${secrets.get('API token')}: `);

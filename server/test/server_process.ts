@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '../src/config.ts';
-import { Caller } from './harness.ts';
+import { TestClient } from './harness.ts';
 import { until } from './waiting.ts';
 
 const program = fileURLToPath(new URL('serve.ts', import.meta.url));
@@ -105,9 +105,9 @@ export class ServerProcess {
   }
 
   /** Calls as the operator; paths are those below `/admin`. */
-  get operator(): Caller {
+  get operator(): TestClient {
     const token = readFileSync(join(this.data_dir, 'admin-token'), 'utf8').trim();
-    return new Caller(`${this.admin_url}/admin`, { authorization: `Bearer ${token}` });
+    return new TestClient(`${this.admin_url}/admin`, { authorization: `Bearer ${token}` });
   }
 
   /** Ends it with a signal and resolves when it is gone. */

@@ -228,13 +228,13 @@ eachDatabase((database) => {
     it('the operator sets how old is too old', async () => {
       const app = await startTestApp(await database.url(), { EXITWARD_HEALTH_STALE_SECONDS: '10' });
       await app.server('fra1', { exit_ips: ['192.0.2.1'] });
-      const caller = app.as(await app.account('acme', { servers: ['fra1'] }));
+      const client = app.as(await app.account('acme', { servers: ['fra1'] }));
       await app.write(async (tx) =>
         recordHealth(tx, (await requireServer(tx, 'fra1')).id, [
           { ip: '192.0.2.1', status: 'ok', status_time: tx.now },
         ]),
       );
-      const status = async () => (await caller.get('/contract/servers/fra1')).body.ips[0].status;
+      const status = async () => (await client.get('/contract/servers/fra1')).body.ips[0].status;
       app.clock.advance(9);
       expect(await status()).toBe('ok');
       app.clock.advance(1);

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cost } from '../src/sign_in/passwords.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
-import { until } from './waiting.ts';
 
 const day = 86_400;
 const wrong = { message: 'account, user or password is not right.', code: 'wrong_password' };

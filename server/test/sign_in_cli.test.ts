@@ -1,7 +1,7 @@
 // exitward user …: how an operator lets people into the console, and takes it back.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Browser } from './caller.ts';
 import { CommandLine } from './cli_process.ts';
+import { Browser } from './client.ts';
 
 const cli = new CommandLine({ EXITWARD_PUBLIC_URL: 'https://proxies.example' });
 const password = 'a long password of alice';

@@ -1,4 +1,4 @@
-// Guessing: attempts are counted before they are judged, waits grow, and nothing tells a right guess from a wrong one.
+// Guessing: attempts are counted before they are evaluated, waits grow, and nothing tells a right guess from a wrong one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

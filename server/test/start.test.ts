@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../src/config.ts';
 import { prepareSubject } from './durability.ts';
-import { basic, Caller } from './harness.ts';
+import { basic, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
 
 const servers: ServerProcess[] = [];
@@ -171,7 +171,7 @@ describe('a server that is told to stop', () => {
     const server = await start(settings);
     const { tokens, node_token } = await prepareSubject(server);
     const authorization = basic(tokens[0] as string);
-    const account = new Caller(`${server.base_url}/v0`, { authorization });
+    const account = new TestClient(`${server.base_url}/v0`, { authorization });
     const body = JSON.stringify({ ip: '192.0.2.77', user: 'alice', expiry: inSeconds(1000) });
     const socket = connect(Number(new URL(server.base_url).port), '127.0.0.1');
     let heard = '';
@@ -192,7 +192,7 @@ describe('a server that is told to stop', () => {
   test('finishes the requests in flight, takes no new ones, ends the streams, exits with 0, and has kept everything', async () => {
     const { settings, server, account, node_token, authorization, sendRest, closed } =
       await startWithHalfARequest();
-    const node = new Caller(server.node_url, { authorization: `Bearer ${node_token}` });
+    const node = new TestClient(server.node_url, { authorization: `Bearer ${node_token}` });
     const { epoch, revision } = JSON.parse(
       (await node.get('/node/snapshot')).text.split('\n')[0] as string,
     );
@@ -225,7 +225,7 @@ describe('a server that is told to stop', () => {
     expect(performance.now() - told).toBeLessThan(5000);
 
     const again = await start(settings);
-    const same = new Caller(`${again.base_url}/v0`, { authorization });
+    const same = new TestClient(`${again.base_url}/v0`, { authorization });
     expect((await same.get('/contract/ip-authlist')).body).toMatchObject([{ ip: '192.0.2.77' }]);
     expect((await same.get('/contract/overrides')).body).toMatchObject([
       { hostname: 'wait.example' },

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Caller, startTestApp, type TestApp } from './harness.ts';
+import { startTestApp, type TestApp, type TestClient } from './harness.ts';
 
 const day = 86_400;
 
@@ -20,14 +20,14 @@ function claimsOf(token: string) {
 eachDatabase((database) => {
   let t: TestApp;
   let acme: BuiltAccount;
-  let caller: Caller;
+  let client: TestClient;
   let keys: Array<{ kid: string; public_key: string }>;
 
   beforeAll(async () => {
     t = await startTestApp(await database.url());
     await t.server('fra1');
     acme = await t.account('acme', { servers: ['fra1'] });
-    caller = t.as(acme);
+    client = t.as(acme);
     await t.user(acme, 'bob', { billing: true });
     await t.user(acme, 'carol', { proxy: true });
     await change(acme, 'carol', { active: false });
@@ -40,7 +40,7 @@ eachDatabase((database) => {
     t.write(async (tx) => changeUser(tx, await requireUserNamed(tx, of.account.id, name), changes));
   const raise = (of: BuiltAccount, name: string) =>
     t.write(async (tx) => raiseTokenVersion(tx, await requireUserNamed(tx, of.account.id, name)));
-  const create = (user: unknown, expire?: number, by = caller) =>
+  const create = (user: unknown, expire?: number, by = client) =>
     by.post('/users/token', { user, ...(expire === undefined ? {} : { expire }) });
 
   /** As a node verifies a token: with the public key of its snapshot alone. */
@@ -55,7 +55,7 @@ eachDatabase((database) => {
 
   describe('GET /v0/users', () => {
     it('shows the active users of the account by id, with their permissions', async () => {
-      expect((await caller.get('/users')).body).toEqual([
+      expect((await client.get('/users')).body).toEqual([
         {
           id: 1,
           name: 'alice',
@@ -211,12 +211,12 @@ eachDatabase((database) => {
         id: 1,
         value: { name: 'alice', token_version: after },
       });
-      expect((await caller.get('/users')).body[0].token_version).toBe(after);
+      expect((await client.get('/users')).body[0].token_version).toBe(after);
       node.stop();
     });
 
     it('it only rises, and of raises at the same time each counts', async () => {
-      const version = async () => (await caller.get('/users')).body[0].token_version;
+      const version = async () => (await client.get('/users')).body[0].token_version;
       const before = await version();
       await Promise.all(Array.from({ length: 10 }, () => raise(acme, 'alice')));
       expect(await version()).toBe(before + 10);
@@ -225,7 +225,7 @@ eachDatabase((database) => {
     });
 
     it('a token and a raise at the same time: no token carries a version that was not the current one', async () => {
-      const before = (await caller.get('/users')).body[0].token_version;
+      const before = (await client.get('/users')).body[0].token_version;
       const [made] = await Promise.all([
         create('alice'),
         raise(acme, 'alice'),

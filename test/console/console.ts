@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { Caller } from '../../server/test/caller.ts';
+import { TestClient } from '../../server/test/client.ts';
 import { TestNode } from '../../server/test/node.ts';
 import { connectBrowser } from '../browser.ts';
 import { Demo, type Facts, freeBase, givenPort } from '../demo_process.ts';
@@ -87,24 +87,24 @@ export class Console {
   }
 
   /** Calls below /v0 as the account. */
-  get api(): Caller {
+  get api(): TestClient {
     const { base_url, accounts } = this.facts;
     const token = accounts.find(({ name }) => name === account)?.api_token;
     const authorization = `Basic ${Buffer.from(`:${token}`).toString('base64')}`;
-    return new Caller(`${base_url}/v0`, { authorization });
+    return new TestClient(`${base_url}/v0`, { authorization });
   }
 
   /** Calls below /admin. */
-  get operator(): Caller {
+  get operator(): TestClient {
     const { admin_url, admin_token } = this.facts;
-    return new Caller(`${admin_url}/admin`, { authorization: `Bearer ${admin_token}` });
+    return new TestClient(`${admin_url}/admin`, { authorization: `Bearer ${admin_token}` });
   }
 
   /** A node of the server that does only what it is told to, beside the demo's own. */
   async node(server: string): Promise<TestNode> {
     const { base_url } = this.facts;
     const { body: invite } = await this.operator.post('/invites', { server });
-    const joined = await new Caller(`${base_url}/node`, {}).post('/join', {
+    const joined = await new TestClient(`${base_url}/node`, {}).post('/join', {
       code: invite.code,
       name: 'scripted',
       version: 'test',
@@ -122,7 +122,7 @@ export class Console {
   async passwordFor(user: string): Promise<void> {
     const { base_url } = this.facts;
     const code = (await this.invite(user)).replace('/#/invite/', '');
-    const page = new Caller(`${base_url}/console`, { origin: base_url });
+    const page = new TestClient(`${base_url}/console`, { origin: base_url });
     const { status, text } = await page.post('/invite/accept', {
       code,
       password: passwordOf(user),

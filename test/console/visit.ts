@@ -23,7 +23,7 @@ export class Visit {
   readonly context: BrowserContext;
   readonly origin: string;
   /** The things that should not have happened, in words. */
-  readonly complaints: string[] = [];
+  readonly problems: string[] = [];
   /** The server is away: its browser may say that it cannot be reached. */
   mayBeUnreachable = false;
 
@@ -35,18 +35,18 @@ export class Visit {
     page.on('request', (request) => {
       const url = new URL(request.url());
       if (url.protocol === 'blob:') return;
-      if (url.origin !== origin) this.complaints.push(`request to ${url.href}`);
+      if (url.origin !== origin) this.problems.push(`request to ${url.href}`);
     });
     page.on('response', (response) => {
       if (response.status() >= 500 && !this.mayBeUnreachable)
-        this.complaints.push(`${response.status()} of ${response.url()}`);
+        this.problems.push(`${response.status()} of ${response.url()}`);
     });
-    page.on('pageerror', (error) => this.complaints.push(`error: ${error.stack ?? error.message}`));
+    page.on('pageerror', (error) => this.problems.push(`error: ${error.stack ?? error.message}`));
     page.on('console', (message) => {
       const text = message.text();
       if (!['error', 'warning'].includes(message.type()) || isRefusal(text)) return;
       if (this.mayBeUnreachable && text.startsWith('Failed to load resource: net::ERR_')) return;
-      this.complaints.push(`${message.type()}: ${text}`);
+      this.problems.push(`${message.type()}: ${text}`);
     });
   }
 

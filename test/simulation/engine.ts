@@ -1,4 +1,4 @@
-// The engine of the simulation: judges by a real replica of the policy, and carries connections that are only numbers.
+// The engine of the simulation: evaluates by a real replica of the policy, and carries connections that are only numbers.
 
 import type { Finished, Poll } from '../../agent/src/engine.ts';
 import {
@@ -138,7 +138,7 @@ export class SimulatedEngine {
 
   // ---- What clients do ----------------------------------------------------------------------
 
-  judge(request: ProxyRequest): Decision | undefined {
+  evaluate(request: ProxyRequest): Decision | undefined {
     const { rules, scheduler } = this.#options;
     if (!this.#replica) return undefined;
     return decide(this.#replica.policy, rules, request, scheduler.now());

@@ -22,7 +22,7 @@ export interface Happening {
 export class Scheduler {
   /** Epoch seconds, with fractions. */
   time = 1_800_000_000;
-  /** A fault that came up where no caller could have caught it. */
+  /** A fault that came up where no client could have caught it. */
   fault: Error | undefined;
   #planned = 0;
   /** A heap: the next is the first. */

@@ -256,7 +256,7 @@ export class Simulation {
 
   #ask(machine: Machine, asked: Partial<ProxyRequest>): Decision | undefined {
     const request = requestOf(asked);
-    const verdict = machine.engine.judge(request);
+    const verdict = machine.engine.evaluate(request);
     if (!verdict) return undefined;
     const said = saidOf(verdict);
     this.trace.note(
@@ -380,7 +380,7 @@ export class Simulation {
     await this.#waitForUsage();
   }
 
-  /** Nothing is open that may not be; and who would come now is judged as the newest records say. */
+  /** Nothing is open that may not be; and who would come now is evaluated as the newest records say. */
   #checkDecisions(): void {
     for (const machine of this.#machines) {
       machine.engine.sweep();

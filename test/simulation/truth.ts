@@ -101,10 +101,10 @@ export class Truth {
   }
 
   /**
-   * Every judgement that fits what a node may know which has applied `claimed` at least; undefined
+   * Every evaluation that fits what a node may know which has applied `claimed` at least; undefined
    * when there are too many.
    */
-  judgements(
+  evaluations(
     server_id: number,
     request: ProxyRequest,
     { held, claimed, heard_at }: Known,
@@ -112,7 +112,7 @@ export class Truth {
   ): string[] | undefined {
     return this.#combine(server_id, request, held, claimed, (oracle) => {
       oracle.heard_at = heard_at;
-      const { reason, by, account, user, exit_ip, dial, override } = oracle.judge(
+      const { reason, by, account, user, exit_ip, dial, override } = oracle.evaluate(
         request,
         now,
       ) as Record<string, unknown>;
@@ -169,7 +169,7 @@ export class Truth {
   }
 }
 
-/** A verdict in the words of `judgements`. */
+/** A verdict in the words of `evaluations`. */
 export function saidOf(verdict: Decision): string {
   if (verdict.verdict !== 'allow') return JSON.stringify({ reason: verdict.reason });
   const { authority, exit_ip, dial, override } = verdict;
@@ -197,7 +197,7 @@ function possible(history: History, key: string, since: number): Version[] {
   return versions.slice(Math.max(0, first));
 }
 
-/** Of other addresses and hostnames a judgement knows nothing. */
+/** Of other addresses and hostnames a evaluation knows nothing. */
 function matters(record: NodeRecord, { source, host }: ProxyRequest): boolean {
   if (record.kind === 'authlist') return record.value?.ip === source;
   if (record.kind === 'override') return record.value?.hostname === host;

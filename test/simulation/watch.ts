@@ -103,7 +103,7 @@ export class Watch {
     }
     if (!policy || !held) return;
     const about = { held, claimed, heard_at: policy.heard_at };
-    const may = this.#watched.truth.judgements(joined.server_id, request, about, now);
+    const may = this.#watched.truth.evaluations(joined.server_id, request, about, now);
     if (!may) this.#watched.trace.note('too-many-truths');
     else if (!may.includes(said)) {
       throw new Violation(

@@ -1,6 +1,6 @@
 // The spec's tables of endpoints: each row is a test, in each variant that has it.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, basic, type Caller } from '../../server/test/harness.ts';
+import { type Answer, basic, type TestClient } from '../../server/test/harness.ts';
 import {
   authlistPath,
   claimsOf,
@@ -14,8 +14,8 @@ import {
 
 export function describeEndpoints(worldOf: () => World): void {
   let world: World;
-  let current: Caller;
-  let earlier: Caller;
+  let current: TestClient;
+  let earlier: TestClient;
   beforeAll(() => {
     world = worldOf();
     current = world.as('current');
@@ -25,13 +25,13 @@ export function describeEndpoints(worldOf: () => World): void {
 
   it('lists answer a JSON array, and an empty result is 200 with []', async () => {
     for (const variant of variants) {
-      const caller = world.as(variant, world.flat);
+      const client = world.as(variant, world.flat);
       for (const path of [
         authlistPath[variant],
         '/contract/overrides',
         '/contract/servers?server=none',
       ]) {
-        const { status, text } = await caller.get(path);
+        const { status, text } = await client.get(path);
         expect([status, text]).toEqual([200, '[]']);
       }
     }
@@ -73,8 +73,8 @@ export function describeEndpoints(worldOf: () => World): void {
 
   describe('Contract', () => {
     it('GET /v0/contract answers 200 and the contract record', async () => {
-      for (const caller of [current, earlier]) {
-        expect(await caller.get('/contract')).toMatchObject({
+      for (const client of [current, earlier]) {
+        expect(await client.get('/contract')).toMatchObject({
           status: 200,
           body: { name: 'acme' },
         });
@@ -92,8 +92,8 @@ export function describeEndpoints(worldOf: () => World): void {
       'geostatus,usage,location',
     ];
     it.each(subsets)('GET /v0/contract/servers takes detail=%s', async (detail) => {
-      for (const caller of [current, earlier]) {
-        const { status, body } = await caller.get(`/contract/servers?detail=${detail}`);
+      for (const client of [current, earlier]) {
+        const { status, body } = await client.get(`/contract/servers?detail=${detail}`);
         expect([status, body.length]).toEqual([200, 2]);
         for (const word of ['location', 'usage']) {
           expect(word in body[0]).toBe(detail.includes(word));
@@ -113,9 +113,9 @@ export function describeEndpoints(worldOf: () => World): void {
     });
 
     it('GET /v0/contract/servers/{server-name} answers 200 and one contract server record', async () => {
-      for (const caller of [current, earlier]) {
-        const [first] = (await caller.get('/contract/servers')).body;
-        expect(await caller.get('/contract/servers/fra1')).toMatchObject({
+      for (const client of [current, earlier]) {
+        const [first] = (await client.get('/contract/servers')).body;
+        expect(await client.get('/contract/servers/fra1')).toMatchObject({
           status: 200,
           body: first,
         });
@@ -174,11 +174,11 @@ export function describeEndpoints(worldOf: () => World): void {
 
   describe.each(variants)('IP authlist (%s variant)', (variant) => {
     const path = authlistPath[variant];
-    const caller = () => world.as(variant);
+    const client = () => world.as(variant);
 
     it(`GET /v0${path} answers 200 and an array of authlist entries`, async () => {
       const { body: entry } = await list(variant);
-      const { status, body } = await caller().get(path);
+      const { status, body } = await client().get(path);
       expect(status).toBe(200);
       expect(body).toContainEqual(entry);
     });
@@ -186,21 +186,21 @@ export function describeEndpoints(worldOf: () => World): void {
     it(`GET /v0${path}?ip= restricts to a full or partial address`, async () => {
       const { body: one } = await list(variant, { ip: `192.0.2.${variant.length}` });
       const { body: other } = await list(variant, { ip: `192.0.2.1${variant.length}` });
-      const found = async (ip: string) => (await caller().get(`${path}?ip=${ip}`)).body;
+      const found = async (ip: string) => (await client().get(`${path}?ip=${ip}`)).body;
       expect(await found(one.ip)).toEqual([one]);
       expect(await found('192.0.2.')).toEqual([one, other]);
       expect(await found('192.0.3.')).toEqual([]);
-      await caller().delete(`${path}/${one.id}`);
-      await caller().delete(`${path}/${other.id}`);
+      await client().delete(`${path}/${one.id}`);
+      await client().delete(`${path}/${other.id}`);
     });
 
     it(`GET /v0${path}?user= restricts to comma-separated users of the account`, async () => {
       const { body: one } = await list(variant, { user: 'bob' });
-      const { body } = await caller().get(`${path}?user=bob,carol`);
+      const { body } = await client().get(`${path}?user=bob,carol`);
       expect(body).toContainEqual(one);
       expect(body.every((entry: Answer['body']) => entry.user === 'bob')).toBe(true);
-      const all = (await caller().get(path)).body;
-      expect((await caller().get(`${path}?user=bob,alice`)).body).toEqual(all);
+      const all = (await client().get(path)).body;
+      expect((await client().get(`${path}?user=bob,alice`)).body).toEqual(all);
     });
 
     it(`POST /v0${path} answers 201, the new entry and a relative Location`, async () => {
@@ -212,9 +212,9 @@ export function describeEndpoints(worldOf: () => World): void {
     });
 
     it(`POST /v0${path} without ip lists the address that the request comes from`, async () => {
-      const { status, body } = await caller().post(path, { user: 'alice', expiry: later });
+      const { status, body } = await client().post(path, { user: 'alice', expiry: later });
       expect([status, body.ip]).toEqual([201, '127.0.0.1']);
-      await caller().delete(`${path}/${body.id}`);
+      await client().delete(`${path}/${body.id}`);
     });
 
     it.each(['user', 'expiry'])(`POST /v0${path} requires %s`, async (field) => {
@@ -226,7 +226,7 @@ export function describeEndpoints(worldOf: () => World): void {
 
     it(`GET /v0${path}/{id} answers 200 and one entry`, async () => {
       const { body: entry } = await list(variant);
-      expect(await caller().get(`${path}/${entry.id}`)).toMatchObject({
+      expect(await client().get(`${path}/${entry.id}`)).toMatchObject({
         status: 200,
         body: entry,
       });
@@ -235,10 +235,10 @@ export function describeEndpoints(worldOf: () => World): void {
     it(`PATCH /v0${path}/{id} answers 200 and the complete modified entry`, async () => {
       const { body: entry } = await list(variant);
       const changes = { ip: freshIp(), user: 'bob', expiry: later + 5 };
-      const { status, body } = await caller().patch(`${path}/${entry.id}`, changes);
+      const { status, body } = await client().patch(`${path}/${entry.id}`, changes);
       expect(status).toBe(200);
       expect(body).toEqual({ id: entry.id, ...changes, user_active: false });
-      expect((await caller().get(`${path}/${entry.id}`)).body).toEqual(body);
+      expect((await client().get(`${path}/${entry.id}`)).body).toEqual(body);
     });
 
     it.each([
@@ -248,20 +248,20 @@ export function describeEndpoints(worldOf: () => World): void {
       { ip: '192.0.2.201', expiry: later + 9 },
     ])(`PATCH /v0${path}/{id} takes a part of the fields (not shown): %o`, async (changes) => {
       const { body: entry } = await list(variant);
-      const { status, body } = await caller().patch(`${path}/${entry.id}`, changes);
+      const { status, body } = await client().patch(`${path}/${entry.id}`, changes);
       expect([status, body]).toEqual([
         200,
         { ...entry, ...changes, user_active: !('user' in changes) },
       ]);
-      await caller().delete(`${path}/${entry.id}`);
+      await client().delete(`${path}/${entry.id}`);
     });
 
     it(`DELETE /v0${path}/{id} answers 204 and removes that entry alone`, async () => {
       const { body: one } = await list(variant);
       const { body: other } = await list(variant);
-      expect((await caller().delete(`${path}/${one.id}`)).status).toBe(204);
-      expect((await caller().get(`${path}/${one.id}`)).status).toBe(404);
-      expect((await caller().get(`${path}/${other.id}`)).status).toBe(200);
+      expect((await client().delete(`${path}/${one.id}`)).status).toBe(204);
+      expect((await client().get(`${path}/${one.id}`)).status).toBe(404);
+      expect((await client().get(`${path}/${other.id}`)).status).toBe(200);
     });
 
     it('POST answers 409 when the IP address is already on the list', async () => {
@@ -275,38 +275,38 @@ export function describeEndpoints(worldOf: () => World): void {
 
     it(`DELETE /v0${path} answers 204 and removes all entries of the account`, async () => {
       await list(variant);
-      expect((await caller().delete(path)).status).toBe(204);
-      expect((await caller().get(path)).text).toBe('[]');
+      expect((await client().delete(path)).status).toBe(204);
+      expect((await client().get(path)).text).toBe('[]');
     });
   });
 
   describe.each(variants)('Custom DNS entries (%s variant)', (variant) => {
     const path = '/contract/overrides';
-    const caller = () => world.as(variant);
+    const client = () => world.as(variant);
     const make = (body?: object) => world.override(body, variant);
 
     it('GET /v0/contract/overrides answers 200 and an array, including expired and expiring entries', async () => {
       const { body: entry } = await make({ expiry: world.t.now() + 50 });
       await world.t.pass(50);
-      const { status, body } = await caller().get(path);
+      const { status, body } = await client().get(path);
       expect(status).toBe(200);
       expect(body).toContainEqual({ ...entry, status: 'expired' });
     });
 
     it('GET /v0/contract/overrides?ip= restricts to entries for that address', async () => {
       const { body: entry } = await make({ ip: `2001:db8::${variant.length}` });
-      expect((await caller().get(`${path}?ip=2001:DB8:0::${variant.length}`)).body).toEqual([
+      expect((await client().get(`${path}?ip=2001:DB8:0::${variant.length}`)).body).toEqual([
         entry,
       ]);
     });
 
     it('GET /v0/contract/overrides?server= restricts to comma-separated servers', async () => {
       const { body: entry } = await make({ server: 'nyc1' });
-      const { body } = await caller().get(`${path}?server=nyc1,lon1`);
+      const { body } = await client().get(`${path}?server=nyc1,lon1`);
       expect(body).toContainEqual(entry);
       expect(body.every((one: Answer['body']) => one.server === 'nyc1')).toBe(true);
-      const all = (await caller().get(path)).body;
-      expect((await caller().get(`${path}?server=nyc1,fra1`)).body).toEqual(all);
+      const all = (await client().get(path)).body;
+      expect((await client().get(`${path}?server=nyc1,fra1`)).body).toEqual(all);
     });
 
     it('POST /v0/contract/overrides answers 201, the new entry with status pending, and a relative Location', async () => {
@@ -329,7 +329,7 @@ export function describeEndpoints(worldOf: () => World): void {
 
     it('GET /v0/contract/overrides/{id} answers 200 and one entry', async () => {
       const { body: entry } = await make();
-      expect(await caller().get(`${path}/${entry.id}`)).toMatchObject({
+      expect(await client().get(`${path}/${entry.id}`)).toMatchObject({
         status: 200,
         body: entry,
       });
@@ -343,9 +343,9 @@ export function describeEndpoints(worldOf: () => World): void {
         ip: '192.0.2.90',
         expiry: later + 1,
       };
-      const { status, body } = await caller().patch(`${path}/${entry.id}`, changes);
+      const { status, body } = await client().patch(`${path}/${entry.id}`, changes);
       expect([status, body]).toEqual([200, { id: entry.id, ...changes, status: 'pending' }]);
-      expect((await caller().get(`${path}/${entry.id}`)).body).toEqual(body);
+      expect((await client().get(`${path}/${entry.id}`)).body).toEqual(body);
     });
 
     it.each([
@@ -357,17 +357,17 @@ export function describeEndpoints(worldOf: () => World): void {
       'PATCH /v0/contract/overrides/{id} takes a part of the fields (not shown): %o',
       async (changes) => {
         const { body: entry } = await make();
-        const { status, body } = await caller().patch(`${path}/${entry.id}`, changes);
+        const { status, body } = await client().patch(`${path}/${entry.id}`, changes);
         expect([status, body]).toEqual([200, { ...entry, ...changes }]);
-        await caller().delete(`${path}/${entry.id}`);
+        await client().delete(`${path}/${entry.id}`);
       },
     );
 
     it('DELETE /v0/contract/overrides/{id} answers 204 and removes that entry alone', async () => {
       const [one, other] = [(await make()).body, (await make()).body];
-      expect((await caller().delete(`${path}/${one.id}`)).status).toBe(204);
-      expect((await caller().get(`${path}/${one.id}`)).status).toBe(404);
-      expect((await caller().get(`${path}/${other.id}`)).status).toBe(200);
+      expect((await client().delete(`${path}/${one.id}`)).status).toBe(204);
+      expect((await client().get(`${path}/${one.id}`)).status).toBe(404);
+      expect((await client().get(`${path}/${other.id}`)).status).toBe(200);
     });
 
     it('POST answers 409 when the server and hostname combination already exists', async () => {
@@ -378,16 +378,16 @@ export function describeEndpoints(worldOf: () => World): void {
 
     it('PATCH answers 409 and says that no changes were made when the server is not added to the account', async () => {
       const { body: entry } = await make();
-      const { status, body } = await caller().patch(`${path}/${entry.id}`, { server: 'lon1' });
+      const { status, body } = await client().patch(`${path}/${entry.id}`, { server: 'lon1' });
       expect(status).toBe(409);
       expect(body.message).toMatch(/no changes were made/i);
-      expect((await caller().get(`${path}/${entry.id}`)).body).toEqual(entry);
+      expect((await client().get(`${path}/${entry.id}`)).body).toEqual(entry);
     });
 
     it('DELETE /v0/contract/overrides answers 204 and removes all entries of the account', async () => {
       await make();
-      expect((await caller().delete(path)).status).toBe(204);
-      expect((await caller().get(path)).text).toBe('[]');
+      expect((await client().delete(path)).status).toBe(204);
+      expect((await client().get(path)).text).toBe('[]');
     });
   });
 }

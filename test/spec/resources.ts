@@ -254,10 +254,10 @@ export const resources: Resource[] = [
     read: async (world, variant) => {
       const path = authlistPath[variant];
       const ip = `192.0.2.${variant.length}`;
-      const caller = world.as(variant);
-      const { body } = await caller.post(path, { ip, user: 'alice', expiry });
-      const { body: entry } = await caller.get(`${path}/${body.id}`);
-      await caller.delete(`${path}/${body.id}`);
+      const client = world.as(variant);
+      const { body } = await client.post(path, { ip, user: 'alice', expiry });
+      const { body: entry } = await client.get(`${path}/${body.id}`);
+      await client.delete(`${path}/${body.id}`);
       return entry;
     },
     rows: [
@@ -292,11 +292,11 @@ export const resources: Resource[] = [
     resource: 'Custom DNS entry (earlier variant: hostname override)',
     read: async (world, variant) => {
       const path = '/contract/overrides';
-      const caller = world.as(variant);
+      const client = world.as(variant);
       const sent = { server: 'fra1', hostname: 'www.example.org', ip: '192.0.2.9', expiry };
-      const { body } = await caller.post(path, sent);
-      const { body: entry } = await caller.get(`${path}/${body.id}`);
-      await caller.delete(`${path}/${body.id}`);
+      const { body } = await client.post(path, sent);
+      const { body: entry } = await client.get(`${path}/${body.id}`);
+      await client.delete(`${path}/${body.id}`);
       return entry;
     },
     rows: [

@@ -8,7 +8,12 @@ import { recordHealth, requireServer } from '../../server/src/servers/servers.ts
 import { recordUsage } from '../../server/src/usage/usage.ts';
 import { changeUser } from '../../server/src/users/users.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
-import { type Answer, type Caller, startTestApp, type TestApp } from '../../server/test/harness.ts';
+import {
+  type Answer,
+  startTestApp,
+  type TestApp,
+  type TestClient,
+} from '../../server/test/harness.ts';
 import type { TestNode } from '../../server/test/node.ts';
 
 /** When the walk begins, epoch seconds: where the tests' clock stands at first. */
@@ -26,7 +31,7 @@ export interface World {
   flat: BuiltAccount;
   /** The node of fra1, which follows and acknowledges when told to. */
   node: TestNode;
-  as(variant: Variant, account?: BuiltAccount): Caller;
+  as(variant: Variant, account?: BuiltAccount): TestClient;
   /** Lists a fresh address for alice; `body` says otherwise. */
   list(variant: Variant, body?: object): Promise<Answer>;
   /** Overrides a fresh hostname on fra1; `body` says otherwise. */

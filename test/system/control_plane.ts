@@ -1,7 +1,7 @@
 // The control plane as a process on a SQLite file: killed, started again where it was, and cut off by a relay.
 import type { Environment } from '../../server/src/config.ts';
 import { bin, type Outcome, runNode } from '../../server/test/cli_process.ts';
-import { basic, Caller } from '../../server/test/harness.ts';
+import { basic, TestClient } from '../../server/test/harness.ts';
 import { Relay } from '../../server/test/relay.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
 import { nextClientIp, nextControlPlace } from './places.ts';
@@ -13,7 +13,7 @@ const farAway = 4_000_000_000;
 export interface Customer {
   name: string;
   /** Calls as the account; paths are those below `/v0`. */
-  api: Caller;
+  api: TestClient;
   /** Lists a new address of its own; the id is the entry's. */
   list(expiry?: number): Promise<{ ip: string; id: number }>;
   /** A proxy access token, as credentials. */
@@ -59,7 +59,7 @@ export class ControlPlaneProcess {
   }
 
   /** Calls as the operator; paths are those below `/admin`. */
-  get operator(): Caller {
+  get operator(): TestClient {
     return this.#server.operator;
   }
 
@@ -113,7 +113,7 @@ export class ControlPlaneProcess {
     });
     await this.do('PUT', `/accounts/${name}/servers/${server}`, {});
     await this.do('POST', `/accounts/${name}/users`, { name: 'alice', flags: { proxy: true } });
-    const api = new Caller(`${this.#server.base_url}/v0`, {
+    const api = new TestClient(`${this.#server.base_url}/v0`, {
       authorization: basic(created.api_token),
     });
     return {

@@ -1,4 +1,4 @@
-// Clients of the server under test: a caller with its headers, and a browser with its cookies.
+// Clients of the server under test: a client with its headers, and a browser with its cookies.
 
 /** An answer, with its body read as JSON where there is one. */
 export interface Answer {
@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 /** Sends requests with one Authorization header. */
-export class Caller {
+export class TestClient {
   readonly #base: string;
   readonly #headers: Record<string, string>;
 
@@ -62,7 +62,7 @@ export class Caller {
 }
 
 /** A page in a browser that calls /console: it keeps cookies and says where it is from. */
-export class Browser extends Caller {
+export class Browser extends TestClient {
   #cookies = new Map<string, string>();
   readonly #origin: string;
 
