@@ -173,4 +173,13 @@ eachDatabase((database) => {
       expect([path, status]).toEqual([path, 404]);
     }
   });
+
+  test('an operator names the address of an authlist entry; a person may leave out their own', async () => {
+    const body = { user: 'alice', expiry: t.now() + 1000 };
+    const rejected = await operator.send('POST', '/authlist', body);
+    expect(rejected.status).toBe(400);
+    expect(rejected.body).toMatchObject({ code: 'invalid_field', field: 'ip' });
+    const person = await t.signIn('acme', 'alice');
+    expect((await person.post('/authlist', body)).status).toBe(201);
+  });
 });

@@ -1,4 +1,5 @@
 // …/authlist: the IP authlist of an account; whole for admins and operators, one's own entries for who has the proxy flag alone.
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {
@@ -14,6 +15,7 @@ import {
   restoreEntries,
   userIsActive,
 } from '../../authlist/authlist.ts';
+import { invalidField } from '../../errors.ts';
 import {
   checkExpiry,
   IdPath,
@@ -68,6 +70,11 @@ export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void 
   const admins = ['admin'] as const;
   const find = async (scope: Scope, { id }: IdPath) =>
     requireOwn(scope, await requireEntry(ctx.db, scope.account_id, idOf(id), ctx.clock.now()));
+  /** Errors: 400 for an operator, whose own address belongs on no account. */
+  const addressOf = (request: FastifyRequest) => {
+    if (audience.lists_own_address) return ownAddress(request);
+    throw invalidField('ip', 'is missing from the body.');
+  };
   const shown = async (entries: AuthlistEntry[], account_id: number) => {
     const uses = await lastUses(ctx.db, account_id);
     return entries.map((entry) => presentEntry(entry, uses.get(entry.id) ?? null));
@@ -93,7 +100,8 @@ export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void 
     created: Entry,
     errors: [409, 429],
     handle: async (request) => {
-      const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
+      const { ip = addressOf(request) } = request.body;
+      const body = { ...request.body, ip };
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
         checkExpiry(body.expiry, tx.now);

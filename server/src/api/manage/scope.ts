@@ -36,6 +36,8 @@ export interface Audience {
   /** Whether one active user with the admin flag must be left: else only an operator could help. */
   keeps_an_admin: boolean;
   makes_sign_in_links: boolean;
+  /** Whether an authlist entry without an address is one of the client's own; an operator's is nobody's to list. */
+  lists_own_address: boolean;
   /** Whether the audit log shows them from where operators and nodes call. */
   sees_all_addresses: boolean;
   scopeOf(request: FastifyRequest): Promise<Scope>;
@@ -70,6 +72,7 @@ export function people(ctx: Context, rules: AuthlistRules): Audience {
     sets_limits: false,
     keeps_an_admin: true,
     makes_sign_in_links: false,
+    lists_own_address: true,
     sees_all_addresses: false,
     scopeOf: async ({ person }) => scopeOfPerson(person),
     write: (request, action) =>
@@ -102,6 +105,7 @@ export function operators(ctx: Context): Audience {
     sets_limits: true,
     keeps_an_admin: false,
     makes_sign_in_links: true,
+    lists_own_address: false,
     sees_all_addresses: true,
     scopeOf: (request) => scopeOfPath(ctx.db, request),
     write: (request, action) =>
