@@ -17,7 +17,7 @@ const cycles = asked ? Number(asked) : process.env.CI ? 50 : 4;
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
 const control_tries = 10;
 const nothing = { lost: [], broken: [] };
-const cycle_milliseconds = 4000;
+const cycle_milliseconds = 15_000;
 
 /** Starts a network for the crowd, under a server that is as it should be. */
 async function prepare(settings: Environment, random: Random): Promise<Crowd> {
