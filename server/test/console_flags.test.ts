@@ -44,6 +44,7 @@ const routes: Route[] = [
   { method: 'PUT', path: '/servers/fra1', may: ['admin'], record: true },
   { method: 'DELETE', path: '/servers/ams1', may: ['admin'], record: true },
   { method: 'GET', path: '/users', may: ['admin', 'proxy'] },
+  { method: 'GET', path: '/users/self', may: ['admin', 'proxy'] },
   { method: 'POST', path: '/users', may: ['admin'], body: ({ name }) => ({ name }) },
   {
     method: 'PATCH',
@@ -99,6 +100,7 @@ const routes: Route[] = [
     }),
     record: true,
   },
+  { method: 'GET', path: '/overrides/id', may: ['admin'] },
   {
     method: 'PATCH',
     path: '/overrides/id',
