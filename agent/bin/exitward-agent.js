@@ -14,7 +14,7 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
 } else {
   enableCompileCache?.();
   // A checkout runs its source; the published package holds it as JavaScript.
-  const isBuilt = existsSync(new URL('../dist', import.meta.url));
+  const isBuilt = !existsSync(new URL('../src', import.meta.url));
   const { main } = await import(isBuilt ? '../dist/cli.js' : '../src/cli.ts');
   process.exitCode = await main(process.argv, process.env);
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 
 // A checkout runs its source; the published package holds it as JavaScript, which older Nodes run, too.
-const isBuilt = existsSync(new URL('../dist', import.meta.url));
+const isBuilt = !existsSync(new URL('../src', import.meta.url));
 const needed = isBuilt ? 20 : 24;
 
 if (Number.parseInt(process.versions.node, 10) < needed) {

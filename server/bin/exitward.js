@@ -16,7 +16,7 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   // Compiled code is kept between starts: it halves the time that loading takes.
   enableCompileCache?.();
   // A checkout runs its source; the published package holds it as JavaScript.
-  const isBuilt = existsSync(new URL('../dist', import.meta.url));
+  const isBuilt = !existsSync(new URL('../src', import.meta.url));
   const load = (name) => import(isBuilt ? `../dist/cli/${name}.js` : `../src/cli/${name}.ts`);
   const [noun, ...more] = process.argv.slice(2);
   if (noun === 'serve' && more.length === 0) {
