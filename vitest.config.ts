@@ -23,10 +23,12 @@ const hasTerminal =
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
   '**/test/{cli,cli_run,package}.test.ts',
-  'agent/test/{decide,policy,replica,store_crash}.test.ts',
-  'client/test/examples.test.ts',
-  'server/test/{caching,console_flags,console_late_body,doors,durability}.test.ts',
-  'server/test/{faults,nodes_pace,secrets,sign_in_cli,start}.test.ts',
+  'agent/test/{decide,journal,policy,replica,store_crash}.test.ts',
+  'client/test/{examples,retries}.test.ts',
+  'server/test/{admin_inventory,caching,console_events,console_flags,console_late_body}.test.ts',
+  'server/test/{doors,durability,explain,faults,geofeed,nodes,nodes_limits,nodes_pace}.test.ts',
+  'server/test/{observability,secrets,sign_in,sign_in_cli,sign_in_endings,sign_in_throttle,start}.test.ts',
+  'test/cli_kits.test.ts',
 ];
 
 const repository = ['test/tidy.test.ts'];
