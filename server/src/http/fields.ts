@@ -117,10 +117,11 @@ export function checkExpiry(expiry: number, now: number): void {
       `${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
     );
   }
-  throw badRequest(
+  throw invalidField(
+    'expiry',
     expiry <= now
-      ? `expiry: ${expiry} is not in the future; expected epoch seconds after ${now}.`
-      : `expiry: ${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,
+      ? `${expiry} is not in the future; expected epoch seconds after ${now}.`
+      : `${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,
   );
 }
 
