@@ -13,7 +13,7 @@ import { connect as connectTls } from 'node:tls';
 import { vi } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import { systemClock } from '../src/clock.ts';
-import type { Engine, Traffic } from '../src/engine.ts';
+import type { Engine, Finished, Traffic } from '../src/engine.ts';
 import type { Rules } from '../src/policy/decide.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import { createSigningKey, signToken } from './histories.ts';
@@ -301,6 +301,7 @@ export class Client {
   received = 0;
   isEnded = false;
   isClosed = false;
+  static #exchanges = 0;
   #text = '';
   #wake: () => void = () => {};
 
@@ -381,6 +382,14 @@ export class Client {
     return this.answer();
   }
 
+  /** One plain exchange with the origin, of a length that no other has. */
+  static async exchange(url: string): Promise<Client> {
+    const client = await Client.open({ port: normalPort });
+    await client.ask(requestText('GET', `${url}?${'x'.repeat(5000 + Client.#exchanges++)}`));
+    await client.close();
+    return client;
+  }
+
   /** Ends it, and waits for the proxy to do so, too. */
   async close(): Promise<void> {
     this.socket.end();
@@ -454,18 +463,28 @@ export class Usage {
     this.#engine = engine;
   }
 
-  /** From now on: the requests that were under way before are over. */
-  static async from(engine: Engine): Promise<Usage> {
+  /**
+   * From now on: the requests that were under way before are over, and counted.
+   *
+   * `url`: where the origin is, for a request that is waited for. What is counted comes in order, and
+   * an engine may still have to tell of a connection that nobody lists any more.
+   */
+  static async from(engine: Engine, url?: string): Promise<Usage> {
     const usage = new Usage(engine);
+    const last = url === undefined ? undefined : await Client.exchange(url);
+    let isLastCounted = last === undefined;
     await until(async () => {
-      await usage.poll();
-      return usage.open.length === 0;
+      const finished = await usage.poll();
+      isLastCounted ||= finished.some(
+        ({ up, down }) => up === last?.sent && down === last.received,
+      );
+      return isLastCounted && usage.open.length === 0;
     });
     usage.sums.clear();
     return usage;
   }
 
-  async poll(): Promise<void> {
+  async poll(): Promise<Finished[]> {
     const { finished, open, cursor } = await this.#engine.poll(this.#cursor);
     for (const { account, user, up, down } of finished) {
       const sum = this.sums.get(`${account} ${user}`) ?? { up: 0, down: 0 };
@@ -473,6 +492,7 @@ export class Usage {
     }
     this.open = open;
     this.#cursor = cursor;
+    return finished;
   }
 
   /** All sums, when these are they; or what they are after five seconds. */

@@ -447,7 +447,7 @@ export function engineScenarios(name: string, start: StartNode): void {
 
     describe('usage', () => {
       test('is what the client counts on its own socket: plain, tunnel, TLS to the proxy', async () => {
-        const usage = await t.Usage.from(node.engine);
+        const usage = await t.Usage.from(node.engine, url);
         const sum = { up: 0, down: 0 };
         const body = 'u'.repeat(70_000);
         for (const port of [t.normalPort, t.tlsBase + 1]) {
@@ -469,7 +469,7 @@ export function engineScenarios(name: string, start: StartNode): void {
       });
 
       test('on one connection each request counts with its own user, refused ones with nobody', async () => {
-        const usage = await t.Usage.from(node.engine);
+        const usage = await t.Usage.from(node.engine, url);
         const sums = {
           '1 1': { up: 0, down: 0 },
           '1 2': { up: 0, down: 0 },
@@ -501,7 +501,7 @@ export function engineScenarios(name: string, start: StartNode): void {
       });
 
       test('is told while a tunnel is open, and never more than there was', async () => {
-        const usage = await t.Usage.from(node.engine);
+        const usage = await t.Usage.from(node.engine, url);
         const client = await t.openTunnel(normal, to);
         await client.ask(t.requestText('GET', '/bytes/100000'));
         await t.until(async () => {
@@ -520,7 +520,7 @@ export function engineScenarios(name: string, start: StartNode): void {
       });
 
       test('of many transfers at once adds up to the byte', async () => {
-        const usage = await t.Usage.from(node.engine);
+        const usage = await t.Usage.from(node.engine, url);
         const sums: Record<string, { up: number; down: number }> = {};
         const transfers = fc.sample(
           fc.record({

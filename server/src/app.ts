@@ -20,7 +20,7 @@ import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
-import { collectMethods, rejectUndocumentedQueries } from './http/routing.ts';
+import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
 import type { Certificate } from './http/tls.ts';
 import { validatorCompiler } from './http/validation.ts';
 
@@ -58,7 +58,10 @@ export async function createApp(
 
   const app = Fastify({
     serverFactory: (route) => {
-      const toRouter = route as RequestListener;
+      const toRouter: RequestListener = (request, response) => {
+        foldMethod(request);
+        (route as RequestListener)(request, response);
+      };
       return listener(
         parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter,
         options,
@@ -84,9 +87,6 @@ export async function createApp(
     // While the server stops, a request that still arrives on an open connection is answered as always.
     return503OnClosing: false,
   });
-  for (const method of http.METHODS) {
-    if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method);
-  }
   app.decorateRequest('session', null as never);
   app.decorateRequest('unreadable_ip', undefined);
   app.setErrorHandler(errorHandler(ctx));
@@ -198,7 +198,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
     if (quiet && ctx.config.log_requests === 'changes') return;
     logRequest(ctx, {
       request_id: request.id,
-      method: request.method,
+      method: methodOf(request),
       route,
       status,
       seconds: reply.elapsedTime / 1000,
@@ -222,7 +222,7 @@ function addLastChecks(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     if (request.is404) throw nothingThere(request);
     const { allow } = request.routeOptions.config;
-    if (allow) throw methodNotAllowed(request.method, allow);
+    if (allow) throw methodNotAllowed(methodOf(request), allow);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (request.headers['sec-fetch-site'] === 'cross-site' && !isRead) {
       // Browsers send remembered Basic credentials along; another site must not use them.
@@ -231,6 +231,6 @@ function addLastChecks(app: FastifyInstance): void {
   });
 }
 
-function nothingThere({ method, url }: FastifyRequest): ApiError {
-  return notFound(`There is nothing at ${method} ${url.split('?')[0]}.`);
+function nothingThere(request: FastifyRequest): ApiError {
+  return notFound(`There is nothing at ${methodOf(request)} ${request.url.split('?')[0]}.`);
 }

@@ -42,16 +42,27 @@ const queries: Record<keyof Rows, string> = {
   overrides: 'select * from overrides where removed_revision is null',
 };
 
+/** A list that an account emptied, and from which revision on. */
+export interface Cleared {
+  revision: number;
+  kind: 'authlist' | 'override';
+  account: number;
+}
+
 export class Tables {
   readonly #db: DatabaseSync;
   readonly #keys: PublicKey[];
   readonly #position;
+  readonly #cleared;
   readonly #queries;
 
   constructor(file: string, keys: PublicKey[]) {
     this.#db = new DatabaseSync(file, { readOnly: true });
     this.#keys = keys;
     this.#position = this.#db.prepare('select epoch, revision from network');
+    this.#cleared = this.#db.prepare(`select revision, account_id as account,
+        case kind when 'authlist_cleared' then 'authlist' else 'override' end as kind
+      from changes where revision > ? and kind in ('authlist_cleared', 'overrides_cleared')`);
     this.#queries = Object.entries(queries).map(
       ([name, sql]) => [name, this.#db.prepare(sql)] as const,
     );
@@ -59,6 +70,11 @@ export class Tables {
 
   position(): Position {
     return this.#position.get() as unknown as Position;
+  }
+
+  /** Lists that were emptied after a revision: the same transaction group may have filled them again. */
+  clearedAfter(revision: number): Cleared[] {
+    return this.#cleared.all(revision) as unknown as Cleared[];
   }
 
   /** The records of each server, by its id. */

@@ -3,7 +3,7 @@ import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decid
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import { type Issued, Oracle, type World } from '../../agent/test/oracle.ts';
-import type { Tables } from './tables.ts';
+import type { Cleared, Tables } from './tables.ts';
 
 /** A record, or that there is none, from this revision on. */
 interface Version {
@@ -41,13 +41,25 @@ export class Truth {
   /** Takes in what is said after a commit, if that is anything new. Answers whether. */
   look(tables: Tables): boolean {
     const at = tables.position();
-    if (at.epoch === this.#at?.epoch && at.revision === this.#at.revision) return false;
+    const before = this.#at;
+    if (at.epoch === before?.epoch && at.revision === before.revision) return false;
     this.#at = at;
+    const cleared = at.epoch === before?.epoch ? tables.clearedAfter(before.revision) : [];
     for (const [server_id, records] of tables.read()) {
       const now = new Map(records.map((record) => [keyOf(record), record]));
-      this.#extend(`${at.epoch} ${server_id}`, at.revision, now);
+      const name = `${at.epoch} ${server_id}`;
+      for (const one of cleared) this.#clear(name, one);
+      this.#extend(name, at.revision, now);
     }
     return true;
+  }
+
+  /** A node may have heard of an emptied list, and not yet of what was put back in the same commit. */
+  #clear(name: string, { revision, kind, account }: Cleared): void {
+    for (const [key, versions] of this.#histories.get(name) ?? []) {
+      if (!key.startsWith(`${kind} ${account} `) || !versions.at(-1)?.record) continue;
+      versions.push({ from: revision, record: undefined, text: '' });
+    }
   }
 
   #extend(name: string, from: number, now: Map<string, NodeRecord>): void {

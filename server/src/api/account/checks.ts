@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { methodNotAllowed, notFound, tooManyRequests, unavailable } from '../../errors.ts';
-import { isUnder, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
+import { isUnder, methodOf, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
 import { authenticate, rejectReadOnly, type Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 
@@ -54,7 +54,7 @@ export function addV0Checks(app: FastifyInstance, ctx: AccountContext): void {
     rejectNul(request, 'path');
     if (allow) {
       await rejectIfAbsent(request, find);
-      throw methodNotAllowed(request.method, allow);
+      throw methodNotAllowed(methodOf(request), allow);
     }
     await find?.(request);
     if (!reads.has(request.method)) requireWriteAccess(ctx, request);

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';
 import { isSecure, readCookie } from '../../http/cookies.ts';
-import { isUnder, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
+import { isUnder, methodOf, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
 import {
   confirmPassword,
   findPerson,
@@ -58,7 +58,7 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     rejectNul(request, 'path');
     if (allow) {
       await rejectIfAbsent(request, find);
-      throw methodNotAllowed(request.method, allow);
+      throw methodNotAllowed(methodOf(request), allow);
     }
     await find?.(request);
     if (access && 'may' in access) requireFlags(request.person, access.may);

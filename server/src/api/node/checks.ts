@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Actor } from '../../db/database.ts';
 import { methodNotAllowed } from '../../errors.ts';
-import { isUnder, rejectNul } from '../../http/routing.ts';
+import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
 import { authenticateNode, type Node } from '../../nodes/nodes.ts';
 
 declare module 'fastify' {
@@ -27,7 +27,7 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context): void {
     request.node = await authenticateNode(ctx.db, ctx.secrets, token);
     const { allow } = request.routeOptions.config;
     rejectNul(request, 'path');
-    if (allow) throw methodNotAllowed(request.method, allow);
+    if (allow) throw methodNotAllowed(methodOf(request), allow);
     rejectNul(request, 'query');
   });
 }

@@ -5,7 +5,7 @@ import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
-import { isUnder, rejectNul } from '../../http/routing.ts';
+import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
 import { findOperator, type Operator } from '../../operators/operators.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
 
@@ -52,7 +52,7 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     rejectNul(request, 'path');
     rejectNul(request, 'query');
     await find?.(request);
-    if (allow) throw methodNotAllowed(request.method, allow);
+    if (allow) throw methodNotAllowed(methodOf(request), allow);
   });
 }
 
