@@ -222,7 +222,7 @@ interface Import {
 }
 
 const writtenImport =
-  /(?:\b(?:import|export)(?: type)?\s*(?:\{[^}]*\}|\*(?: as \w+)?|\w+)\s*from\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
+  /(?:\b(?:import|export)(?: type)?\s*(?:\w+\s*,\s*)?(?:\{[^}]*\}|\*(?: as \w+)?|\w+)\s*from\s*|\bimport\s*\(?\s*)(['"`])([^'"`\n]+)\1/g;
 
 /** The imports of a source file, in any of the ways to write them. */
 function findImports({ path, text }: File): Import[] {
@@ -301,9 +301,10 @@ function faultOfServerImport({ file, target, isOurs, isType }: Import): string |
 // ---- Each module has its tables -----------------------------------------------------------
 
 const known = new Set(Object.values(tables).flat());
+// The tables are looked ahead at, not taken: where the first has no alias, the next word may be a join.
 const inSql =
-  /\b(?:from|join|update|into)\s+([a-z_]+(?:\s+[a-z]+)?(?:\s*,\s*[a-z_]+(?:\s+[a-z]+)?)*)/g;
-const inCall = /\b(?:insertMany|insertRow|updateRow)\(\s*(?:tx,\s*)?'([a-z_]+)'/g;
+  /\b(?:from|join|update|into|using)\s+(?=([a-z_]+(?:\s+(?:as\s+)?[a-z]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:as\s+)?[a-z]+)?)*))/gi;
+const inCall = /\b(?:insertMany|insertRow|updateRow)(?:<[^>]*>)?\(\s*(?:\w+,\s*)?'([a-z_]+)'/g;
 
 /** The tables that the SQL of a file reads or writes, each with its line. */
 function findTables({ text }: File): Array<{ table: string; line: number }> {
@@ -311,7 +312,7 @@ function findTables({ text }: File): Array<{ table: string; line: number }> {
   return [...code.matchAll(inSql), ...code.matchAll(inCall)].flatMap(({ index, 1: found = '' }) =>
     found
       .split(',')
-      .map((one) => one.trim().split(/\s/)[0] ?? '')
+      .map((one) => (one.trim().split(/\s/)[0] ?? '').toLowerCase())
       .filter((table) => known.has(table))
       .map((table) => ({ table, line: code.slice(0, index).split('\n').length })),
   );
@@ -380,6 +381,8 @@ const rules: Rule[] = [
       source('users/users.ts', "import type { FastifyRequest } from 'fastify';"),
       source('users/users.ts', "import type { ServerResponse } from 'node:http';"),
       source('users/users.ts', "import 'node:http';"),
+      source('users/users.ts', "import Fastify, { type FastifyRequest } from 'fastify';"),
+      source('users/users.ts', 'const late = await import(`../api/manage/users.ts`);'),
       source('users/store.ts', "import { text } from '../http/fields.ts';"),
       source('users/store.ts', "import { rule } from './users.ts';"),
       source('users/store.ts', "import { find } from '../accounts/accounts.ts';"),
@@ -451,9 +454,15 @@ const rules: Rule[] = [
     bad: [
       source('users/store.ts', "db.all('select * from accounts where id = $1', [id]);"),
       source('users/store.ts', "db.all('select * from users u, accounts a');"),
+      source('users/store.ts', "db.all('select * from users as u, accounts as a');"),
+      source('users/store.ts', "db.all('select * from users join accounts using (id)');"),
+      source('users/store.ts', "db.all('SELECT * FROM accounts');"),
+      source('users/store.ts', "tx.run('delete from users using accounts a');"),
       source('users/store.ts', 'db.all(`select * from users u', '  join accounts a`);'),
       source('users/store.ts', "tx.run('delete from sessions where id = $1', [id]);"),
       source('users/store.ts', "tx.insertMany('sessions', rows);"),
+      source('users/store.ts', "tx.insertMany<Row>('sessions', rows);"),
+      source('users/store.ts', "insertRow(last, 'sessions', columns, row);"),
       source('users/store.ts', "insertRow(tx, 'sessions', columns, row);"),
       source('users/users.ts', "db.all('select * from users');"),
       source('app.ts', "db.one('select epoch from network');"),

@@ -223,6 +223,28 @@ eachDatabase((database) => {
     expect(both.status).toBe(200);
   });
 
+  test('a field that is given twice, and a NUL anywhere, is refused', async () => {
+    const alice = person('alice');
+    const refusals = [
+      await alice.post('/users', '{"name":"once","name":"twice"}'),
+      await alice.post('/users', '{"name":"nul","display_name":"a\\u0000b"}'),
+      await alice.get('/users/a%00b'),
+      await alice.get('/usage?user=%00'),
+    ];
+    expect(refusals.map(({ status, body }) => [status, body])).toEqual([
+      [
+        400,
+        { code: 'invalid_field', field: 'name', message: expect.stringMatching(/given twice/) },
+      ],
+      [
+        400,
+        { code: 'invalid_field', field: 'display_name', message: expect.stringMatching(/NUL/) },
+      ],
+      [404, { code: 'not_found', message: 'There is nothing at this path.' }],
+      [400, { code: 'bad_request', message: expect.stringMatching(/NUL/) }],
+    ]);
+  });
+
   test('a person sees nothing of another account', async () => {
     await t.account('globex');
     const other = await t.signIn('globex', 'alice');

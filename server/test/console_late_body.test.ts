@@ -66,6 +66,32 @@ eachDatabase((database) => {
     expect(await namesOfTokens()).toEqual(['default', 'late']);
   });
 
+  test('a person whose contract was suspended while the body was on its way changes no record', async () => {
+    await people();
+    const expiry = t.now() + 3600;
+    const entry = { ip: `192.0.2.${accounts}`, user: 'alice', expiry };
+    const override = { server: 'fra1', hostname: 'a.example', ip: '192.0.2.1', expiry };
+    await alice.post('/authlist', entry);
+    await alice.post('/overrides', override);
+    const before = [await alice.get('/authlist'), await alice.get('/overrides')];
+    for (const request of [
+      ['POST', '/authlist', { ...entry, ip: `198.51.100.${accounts}` }],
+      ['PATCH', '/authlist/1', { expiry: expiry + 1 }],
+      ['POST', '/overrides', { ...override, hostname: 'b.example' }],
+      ['PATCH', '/overrides/1', { expiry: expiry + 1 }],
+    ] as Array<[string, string, unknown]>) {
+      const { status, text } = await late(alice, request, () => suspend(true));
+      expect([request, status, JSON.parse(text).code]).toEqual([
+        request,
+        403,
+        'contract_suspended',
+      ]);
+      await suspend(false);
+    }
+    const after = [await alice.get('/authlist'), await alice.get('/overrides')];
+    expect(after.map(({ body }) => body)).toEqual(before.map(({ body }) => body));
+  });
+
   describe('who was an admin when the request began', () => {
     const noAdmin = () => alice.patch('/users/bob', { flags: { admin: false } });
 

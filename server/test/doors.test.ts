@@ -3,7 +3,8 @@ import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument, type RegisteredRoute } from '../../scripts/openapi/document.ts';
 import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { basic, keptLog, startTestApp, type TestApp } from './harness.ts';
+import { sendRaw } from './raw.ts';
 
 /** Ways to write a path that the router takes for the same one. */
 const spellings: Record<string, (path: string) => string> = {
@@ -94,5 +95,29 @@ eachDatabase((database) => {
         expect(await statusOf(t.running.admin_url, 'GET', path), path).toBe(401);
       }
     });
+  });
+
+  test('a method that no route has is named as it was sent, at each door and in the log', async () => {
+    const { log, lines } = keptLog();
+    const t = await startTestApp(await database.url(), {}, log);
+    await t.server('fra1');
+    const { api_token } = await t.account('acme', { servers: ['fra1'] });
+    const { token } = await t.node('fra1');
+    const { cookie } = await t.signIn('acme', 'alice');
+    lines.length = 0;
+    for (const [base, path, headers] of [
+      [t.base_url, '/v0/contract', ['Authorization', basic(api_token)]],
+      [t.base_url, '/v0/nothing', ['Authorization', basic(api_token)]],
+      [t.base_url, '/console/users', ['Cookie', cookie]],
+      [t.base_url, '/healthz', []],
+      [t.running.admin_url, '/admin/accounts', ['Authorization', `Bearer ${t.admin_token}`]],
+      [t.running.node_url, '/node/usage', ['Authorization', `Bearer ${token}`]],
+    ] as Array<[string, string, string[]]>) {
+      const { text } = await sendRaw(base, { method: 'PROPFIND', path, headers });
+      expect([path, text]).toEqual([path, expect.stringContaining('PROPFIND')]);
+    }
+    await expect.poll(() => lines.length).toBe(6);
+    expect(lines.map(({ method }) => method)).toEqual(Array(6).fill('PROPFIND'));
+    await t.stop();
   });
 });

@@ -13,9 +13,9 @@ const Body = Strict({
 });
 const check = new Ajv({ strict: false }).compile(Body);
 
-function sentenceOf(body: object): string {
+function errorOf(body: object) {
   expect(check(body)).toBe(false);
-  return schemaError(check.errors?.[0] as never, 'body').message;
+  return schemaError(check.errors?.[0] as never, 'body');
 }
 
 const names =
@@ -32,6 +32,10 @@ test.each<[object, string]>([
   [{ list: [] }, 'list: expected at least 1 item.'],
   [{ list: [1, 2, 3] }, 'list: expected at most 2 items.'],
   [{ list: [1, 1] }, 'list: expected each item once.'],
+  [{ list: [1, 'x'] }, 'list.1: expected an integer.'],
+  [{ nothing: 1 }, 'nothing: is not a field of this request.'],
 ])('%j is told what was expected, and no regular expression', (body, sentence) => {
-  expect(sentenceOf(body)).toBe(sentence);
+  const { message, code, field } = errorOf(body);
+  const [named] = sentence.split(':');
+  expect([message, code, field]).toEqual([sentence, 'invalid_field', named]);
 });

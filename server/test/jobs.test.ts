@@ -298,6 +298,21 @@ eachDatabase((database) => {
         ?.last_used_at;
     };
 
+    test('is noted at each request, a cached response too', async () => {
+      const built = await t.account('noted');
+      const { ctx } = t.running;
+      // The second and third responses come from the cache.
+      for (let times = 0; times < 3; times += 1) {
+        t.clock.advance(1);
+        expect((await t.as(built).get('/users')).status).toBe(200);
+        await ctx.lastUsed.write(ctx);
+        expect(await stored(built.account.id)).toBe(t.now());
+      }
+      await ctx.metrics.text();
+      const { values } = await ctx.metrics.cacheHits.get();
+      expect(values).toMatchObject([{ value: 2 }]);
+    });
+
     test('is written once per token, however often and by however many clients it was used', async () => {
       const { account } = await t.account('busy');
       const used = collector();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../../scripts/openapi/document.ts';
 import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 const { routes } = await makeDocument();
 
@@ -94,6 +94,32 @@ eachDatabase((database) => {
     expect(link).toMatch(/^<\/admin\/accounts\/acme\/audit\?limit=1&before=\d+>; rel="next"$/);
   });
 
+  test('the id of a record of another account names nothing, to people and operators', async () => {
+    await t.account('globex', { servers: ['fra1'] });
+    const other = await t.signIn('globex', 'alice');
+    await operator.send('POST', '/tokens', { name: 'second' });
+    const records = () =>
+      Promise.all(
+        ['/authlist', '/overrides', '/tokens'].map(async (path) => (await operator.get(path)).body),
+      );
+    const before = await records();
+    const expiry = t.now() + 2000;
+    for (const [method, path, body] of [
+      ['PATCH', '/authlist/1', { expiry }],
+      ['DELETE', '/authlist/1'],
+      ['GET', '/overrides/1'],
+      ['PATCH', '/overrides/1', { expiry }],
+      ['DELETE', '/overrides/1'],
+      ['DELETE', '/tokens/2'],
+      ['POST', '/tokens/2/view', { password: passwordOf('alice') }],
+    ] as Array<[string, string, object?]>) {
+      const seen = await other.send(method, path, body);
+      const same = await t.operator.send(method, `/accounts/globex${path}`, body);
+      expect([path, seen.body.code, same.body.code]).toEqual([path, 'not_found', 'not_found']);
+    }
+    expect(await records()).toEqual(before);
+  });
+
   describe('on a suspended contract', () => {
     beforeAll(() => t.operator.patch('/accounts/acme', { suspended: true }));
     afterAll(() => t.operator.patch('/accounts/acme', { suspended: false }));
@@ -125,6 +151,7 @@ eachDatabase((database) => {
           200,
         ],
         'a server is added': ['PUT', '/servers/ams1', () => ({}), 201],
+        'a server is taken off': ['DELETE', '/servers/ams1', () => ({}), 204],
       };
     test.each(Object.entries(bodies))(
       '%s by the operator, and not by an admin',

@@ -89,5 +89,14 @@ eachDatabase((database) => {
       expect([status, body.code, body.field]).toEqual([409, 'removal_gone', 'removal_id']);
       await clear();
     });
+
+    test('after seven days an undo is refused, before any sweep', async () => {
+      await create(8 * 86_400);
+      const { removal_id } = await clear();
+      t.clock.advance(7 * 86_400);
+      const path = `/accounts/${account.account.name}/${list}/restore`;
+      const { status, body } = await t.operator.post(path, { removal_id });
+      expect([status, body.code]).toEqual([409, 'removal_gone']);
+    });
   });
 });
