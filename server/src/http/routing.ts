@@ -1,7 +1,7 @@
 // Routes of every audience: to which audience a path belongs, what is checked of every path, and the 405s.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import { ApiError, badRequest, methodNotAllowed, notFound } from '../errors.ts';
+import { ApiError, badRequest, notFound } from '../errors.ts';
 import { EmptyQuery } from './fields.ts';
 
 /** The facts that a route states beside its schema; each audience adds its own. */
@@ -76,8 +76,9 @@ function plainPath(url: string): string {
 }
 
 /**
- * Sends 405 with `Allow` where a path exists and the method does not. Call before any route is
- * added; returns the function that adds the 405 routes, to be called after the last.
+ * Lets the router find a path also by the methods that it does not have, with `allow` in its config, so
+ * that the checks of its audience send 405. Call before any route is added; returns the function that
+ * adds those routes, to be called after the last.
  */
 export function collectMethods(app: FastifyInstance): () => void {
   const paths = new Map<string, { allowed: Set<string>; config: FastifyContextConfig }>();
@@ -99,9 +100,8 @@ export function collectMethods(app: FastifyInstance): () => void {
         method: others,
         schema: { hide: true },
         config: { ...config, allow },
-        handler: async (request) => {
-          throw methodNotAllowed(methodOf(request), allow);
-        },
+        // The checks of each audience send the 405, each in its order.
+        handler: () => {},
       });
     }
   };
