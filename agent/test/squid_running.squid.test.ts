@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
@@ -158,6 +159,8 @@ test('a Squid that dies is started again, and what its tunnels had transferred i
   await tunnel.ended();
   const finished: unknown[] = [];
   await t.until(async () => {
+    // Its line in the log is waited for so many polls, which are to be longer than its death goes unnoticed.
+    await sleep(200);
     finished.push(...(await usage.poll()));
     return squids().length === 1 && squids()[0] !== pid;
   });
