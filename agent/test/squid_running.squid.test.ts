@@ -159,10 +159,10 @@ test('a Squid that dies is started again, and what its tunnels had transferred i
   await tunnel.ended();
   const finished: unknown[] = [];
   await t.until(async () => {
-    // Its line in the log is waited for so many polls, which are to be longer than its death goes unnoticed.
+    // After thirty polls the engine gives up a connection, and it looks for dead Squids once a second.
     await sleep(200);
     finished.push(...(await usage.poll()));
-    return squids().length === 1 && squids()[0] !== pid;
+    return finished.length > 0 && squids().length === 1 && squids()[0] !== pid;
   });
   expect(open).toMatchObject({ account: 1, up: tunnel.sent, down: tunnel.received });
   expect(finished).toMatchObject([open ?? {}]);
