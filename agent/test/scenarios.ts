@@ -558,22 +558,18 @@ export function engineScenarios(name: string, start: StartNode): void {
       });
     });
 
-    test('a node that has not heard of its control plane for long trusts tokens alone', async () => {
-      await node.stop();
-      try {
+    // The last tests: each ends the node that there is, and leaves another.
+    describe('with other settings', () => {
+      test('a node that has not heard of its control plane for long trusts tokens alone', async () => {
+        await node.stop();
         node = await start({ records: t.usualRecords(), heard_at: t.now() - 4000 });
         await expectRefusal(normal, 'stale');
         for (const answer of await askBoth(tokened(1))) expect(answer.status).toBe(200);
-      } finally {
-        await node.stop();
-        node = await start({ records: t.usualRecords(), names });
-      }
-    });
+      });
 
-    test('the checks of the node itself are let in everywhere, to one destination, and not billed', async () => {
-      await node.stop();
-      const probe = { password: 'secret', host: 'private.example', port: origin.port };
-      try {
+      test('the checks of the node itself are let in everywhere, to one destination, and not billed', async () => {
+        await node.stop();
+        const probe = { password: 'secret', host: 'private.example', port: origin.port };
         node = await start({ records: t.usualRecords(), rules: { probe }, names });
         const usage = await t.Usage.from(node.engine);
         const through = { ...normal, from: stranger, authorization: t.basic('secret', '-probe') };
@@ -582,10 +578,7 @@ export function engineScenarios(name: string, start: StartNode): void {
         );
         expect((await t.ask(through, 'CONNECT', to)).status).toBe(403);
         expect(await usage.settled({})).toEqual({});
-      } finally {
-        await node.stop();
-        node = await start({ records: t.usualRecords(), names });
-      }
+      });
     });
   });
 }

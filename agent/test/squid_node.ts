@@ -3,13 +3,23 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { afterAll, afterEach } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Rules } from '../src/policy/decide.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser } from '../src/squid/agent/unix_user.ts';
 import { Store } from '../src/store/store.ts';
-import { createCertificate, now, rules, startNameServer } from './proxy_world.ts';
+import {
+  createCertificate,
+  now,
+  rules,
+  serverRecord,
+  startNameServer,
+  until,
+  usualRecords,
+} from './proxy_world.ts';
 import type { NodeOptions, ProxyNode } from './scenarios.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
@@ -24,8 +34,49 @@ export interface SquidNode extends ProxyNode {
   store: Store;
   /** Ends the agent's part, leaving Squid, and starts it anew. */
   restart(settings?: Record<string, string>): Promise<void>;
+  /**
+   * Begins anew with these records, at revision 1. Resolves when nothing is left of what was before: no
+   * fault, connection, last use or leaving decider. False, and nothing is done: it has other settings by now.
+   */
+  reset(records: NodeRecord[]): Promise<boolean>;
   /** The Squids that run, by their number. */
   squids(): number[];
+}
+
+/**
+ * The nodes of a test file, of which one runs at a time: one that tests share when they end with all
+ * of it in health, and those that a test has for itself. They have the usual records, but this server.
+ */
+export function nodesOfFile(rules: Partial<Rules> = {}) {
+  let own: SquidNode | undefined;
+  let shared: SquidNode | undefined;
+  afterEach(async () => {
+    await own?.stop();
+    own = undefined;
+  });
+  /** Ends the shared one: its ports are free. */
+  const stop = async () => {
+    await shared?.stop();
+    shared = undefined;
+  };
+  afterAll(stop);
+  const recordsWith = (server: NodeRecord) => [server, ...usualRecords().slice(1)];
+  return {
+    stop,
+    async start(settings: Record<string, string> = {}, server = serverRecord()) {
+      await stop();
+      own = await startSquidNode({ settings, records: recordsWith(server), rules });
+      return own;
+    },
+    async share(server = serverRecord()) {
+      const records = recordsWith(server);
+      const isReset = await shared?.reset(records).catch(() => false);
+      if (shared && isReset) return shared;
+      await stop();
+      shared = await startSquidNode({ records, rules });
+      return shared;
+    },
+  };
 }
 
 export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
@@ -47,8 +98,9 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
     });
   const policy = join(dir, 'policy');
   const store = await Store.open(policy, { group: findSquidUser()?.gid });
-  const first = { epoch: 'e1', revision: 1 };
-  await store.replace(inPieces(snapshotText(first, options.records)), options.heard_at ?? now());
+  const replace = (records: NodeRecord[], heard_at = now()) =>
+    store.replace(inPieces(snapshotText({ epoch: 'e1', revision: 1 }, records)), heard_at);
+  await replace(options.records, options.heard_at);
   const config = configure();
   const nodeRules = { ...rules, ...options.rules, allowed: config.allowed };
   const start = (settings?: Record<string, string>) =>
@@ -60,6 +112,7 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
       log: pino({ level: 'silent' }),
     });
   let revision = 1;
+  let hasOtherSettings = false;
   const node: SquidNode = {
     dir,
     config,
@@ -75,7 +128,21 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
     },
     async restart(settings) {
       await node.engine.stop({ leave_running: true });
+      hasOtherSettings = settings !== undefined;
       node.engine = await start(settings);
+    },
+    async reset(records) {
+      if (hasOtherSettings) return false;
+      revision = 1;
+      await replace(records);
+      await node.engine.catchUp();
+      await until(async () => {
+        const { open } = await node.engine.poll(undefined);
+        const isCalm = node.squids().every((squid) => decidersOf(squid).length === 1);
+        return isCalm && open.length === 0 && node.engine.faults().length === 0;
+      });
+      await node.engine.takeLastUsed();
+      return true;
     },
     squids: () => findSquids(dir),
     async stop() {
@@ -112,7 +179,11 @@ export function childrenOf(squid: number | undefined): number[] {
 }
 
 export function deciderOf(squid: number | undefined): number | undefined {
-  return childrenOf(squid).find((child) =>
+  return decidersOf(squid)[0];
+}
+
+function decidersOf(squid: number | undefined): number[] {
+  return childrenOf(squid).filter((child) =>
     readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('decider'),
   );
 }

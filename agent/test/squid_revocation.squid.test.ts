@@ -1,27 +1,24 @@
 // Connections that the Squid engine let in can be ended, whatever became of Squid, its decider or the agent meanwhile.
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as t from './proxy_world.ts';
-import { deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
+import { deciderOf, nodesOfFile, type SquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
 let url: string;
 let to: string;
-let node: SquidNode | undefined;
 beforeAll(async () => {
   origin = await t.startOrigin();
   to = `${t.originIp}:${origin.port}`;
   url = `http://${to}/`;
 });
 afterAll(() => origin?.stop());
-afterEach(async () => {
-  await node?.stop();
-  node = undefined;
-});
+
+const { start, share } = nodesOfFile();
 
 const normal = { port: t.normalPort };
 const byToken = { ...normal, from: t.sources[2], authorization: t.basic(t.tokenOf(2)) };
@@ -29,12 +26,6 @@ const requestInside = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const oneExit = (index: 0 | 1 = 0) =>
   t.serverRecord({ exit_ips: [{ ip: t.exits[index], port_base: index + 1 }] });
 const inactive = t.userRecord(2, { active: false });
-
-async function start(settings: Record<string, string> = {}, server = t.serverRecord()) {
-  const records = [server, ...t.usualRecords().slice(1)];
-  node = await startSquidNode({ settings, records });
-  return node;
-}
 
 /** Polls as the agent does, so many times. */
 async function poll({ engine }: SquidNode, times: number): Promise<void> {
@@ -51,11 +42,12 @@ async function untilReplaced({ squids, engine }: SquidNode, old: number | undefi
 }
 
 test('a tunnel of a moment before Squid reads its configuration again is revoked afterwards', async () => {
-  const { apply, squids, engine } = await start({}, oneExit());
+  const one = await share(oneExit());
+  const { apply, squids, engine } = one;
   const tunnel = await t.openTunnel(byToken, to);
   const old = deciderOf(squids()[0]);
   await apply(t.serverRecord());
-  await untilReplaced(node as SquidNode, old);
+  await untilReplaced(one, old);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   expect((await engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
   await apply(inactive);
@@ -63,31 +55,20 @@ test('a tunnel of a moment before Squid reads its configuration again is revoked
 });
 
 test('a tunnel of a moment before Squid begins its logs anew is revoked afterwards', async () => {
-  const { apply, squids } = await start();
+  const one = await share();
+  const { apply, squids } = one;
   const tunnel = await t.openTunnel(byToken, to);
   const [pid = 0] = squids();
   const old = deciderOf(pid);
   process.kill(pid, 'SIGUSR1');
-  await untilReplaced(node as SquidNode, old);
-  expect((await tunnel.ask(requestInside)).status).toBe(200);
-  await apply(inactive);
-  await tunnel.ended();
-});
-
-test('a tunnel of before an agent with other settings is revoked by it', async () => {
-  const { apply, restart, squids } = await start();
-  const tunnel = await t.openTunnel(byToken, to);
-  const old = deciderOf(squids()[0]);
-  await restart({ EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.78.2.0/24,10.9.0.0/16' });
-  await node?.engine.catchUp();
-  await untilReplaced(node as SquidNode, old);
+  await untilReplaced(one, old);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   await apply(inactive);
   await tunnel.ended();
 });
 
 test('a tunnel of before an agent that finds no file of listeners lives on, and is revoked by it', async () => {
-  const one = await start();
+  const one = await share();
   const tunnel = await t.openTunnel(byToken, to);
   await poll(one, 3);
   const old = deciderOf(one.squids()[0]);
@@ -109,7 +90,7 @@ test('a tunnel of before an agent that finds no file of listeners lives on, and 
 });
 
 test('what a killed decider had let in and not told is closed, and nothing else', async () => {
-  const one = await start();
+  const one = await share();
   const told = await t.openTunnel(byToken, to);
   await poll(one, 1);
   const untold = await t.openTunnel(byToken, to);
@@ -126,32 +107,21 @@ test('what a killed decider had let in and not told is closed, and nothing else'
 });
 
 test('what a decider let in that was killed while no agent was there is closed by the next one', async () => {
-  const { engine, squids, restart } = await start();
+  const one = await share();
+  const { engine, squids, restart } = one;
   const tunnel = await t.openTunnel(byToken, to);
   await engine.stop({ leave_running: true });
   const old = deciderOf(squids()[0]);
   process.kill(old ?? 0, 'SIGKILL');
   await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
   await restart();
-  await node?.engine.catchUp();
-  await poll(node as SquidNode, 6);
-  await tunnel.ended();
-});
-
-test('a new exit leaves the others with their Squid, and their tunnels are still revoked', async () => {
-  const one = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
-  const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, to);
-  await poll(one, 1);
-  await one.apply(t.serverRecord());
-  expect(one.squids()).toHaveLength(2);
-  await poll(one, 3);
-  expect((await tunnel.ask(requestInside)).status).toBe(200);
-  await one.apply(inactive);
+  await one.engine.catchUp();
+  await poll(one, 6);
   await tunnel.ended();
 });
 
 test('a connection that could not be closed is closed when that is possible again', async () => {
-  const one = await start();
+  const one = await share();
   const tunnel = await t.openTunnel(byToken, to);
   await poll(one, 1);
   const bin = join(one.dir, 'bin');
@@ -180,30 +150,8 @@ test('a connection that could not be closed is closed when that is possible agai
   }
 });
 
-test('a port that means something else when the agent comes back takes its tunnels with it', async () => {
-  const { engine, restart, store } = await start();
-  const moved = await t.openTunnel(normal, to);
-  const kept = await t.openTunnel({ ...normal, port: normal.port + 1 }, to);
-  await engine.stop({ leave_running: true });
-  store.append(2, t.now(), [
-    t.serverRecord({
-      exit_ips: [
-        { ip: t.exits[1], port_base: 2 },
-        { ip: t.exits[0], port_base: 3 },
-      ],
-    }),
-  ]);
-  await restart();
-  await node?.engine.catchUp();
-  await moved.ended();
-  expect((await kept.ask(requestInside)).status).toBe(200);
-  await restart({ EXITWARD_AGENT_PORT_SHIFT: '5' });
-  await node?.engine.catchUp();
-  await kept.ended();
-});
-
 test('without an exit no Squid is started at changes, and what would happen is explained', async () => {
-  const { apply, squids, engine } = await start();
+  const { apply, squids, engine } = await share();
   await apply({ kind: 'server', value: null });
   const request = {
     ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
@@ -220,8 +168,19 @@ test('without an exit no Squid is started at changes, and what would happen is e
   expect((await t.ask(normal, 'GET', url)).status).toBe(200);
 });
 
+test('an agent that took a Squid over starts none at changes either, once there is no exit', async () => {
+  const one = await share();
+  await one.restart();
+  await one.apply({ kind: 'server', value: null });
+  const said = () => readFileSync(join(one.dir, 'squid/0/logs/cache.log'), 'utf8');
+  const before = said();
+  await one.apply(inactive);
+  expect(said()).toBe(before);
+  expect(one.squids()).toEqual([]);
+});
+
 test('who says nonsense to the agent in a decider\u2019s place is cut off, and nothing else happens', async () => {
-  const { dir, engine } = await start();
+  const { dir, engine } = await share();
   for (const line of ['no json', '{"revoked":1}', '{"opened":[1]}', 'null', '{"revoked":[null]}']) {
     const socket = connect(join(dir, 'squid/0/agent.sock'));
     socket.on('error', () => {});
@@ -239,4 +198,52 @@ test('who says nonsense to the agent in a decider\u2019s place is cut off, and n
   socket.destroy();
   expect(engine.faults()).toEqual([]);
   await engine.catchUp();
+});
+
+test('a tunnel of before an agent with other settings is revoked by it', async () => {
+  const one = await share();
+  const { apply, restart, squids } = one;
+  const tunnel = await t.openTunnel(byToken, to);
+  const old = deciderOf(squids()[0]);
+  await restart({ EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.78.2.0/24,10.9.0.0/16' });
+  await one.engine.catchUp();
+  await untilReplaced(one, old);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  await apply(inactive);
+  await tunnel.ended();
+});
+
+test('a port that means something else when the agent comes back takes its tunnels with it', async () => {
+  const one = await share();
+  const { engine, restart, store } = one;
+  const moved = await t.openTunnel(normal, to);
+  const kept = await t.openTunnel({ ...normal, port: normal.port + 1 }, to);
+  await engine.stop({ leave_running: true });
+  store.append(2, t.now(), [
+    t.serverRecord({
+      exit_ips: [
+        { ip: t.exits[1], port_base: 2 },
+        { ip: t.exits[0], port_base: 3 },
+      ],
+    }),
+  ]);
+  await restart();
+  await one.engine.catchUp();
+  await moved.ended();
+  expect((await kept.ask(requestInside)).status).toBe(200);
+  await restart({ EXITWARD_AGENT_PORT_SHIFT: '5' });
+  await one.engine.catchUp();
+  await kept.ended();
+});
+
+test('a new exit leaves the others with their Squid, and their tunnels are still revoked', async () => {
+  const one = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
+  const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, to);
+  await poll(one, 1);
+  await one.apply(t.serverRecord());
+  expect(one.squids()).toHaveLength(2);
+  await poll(one, 3);
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  await one.apply(inactive);
+  await tunnel.ended();
 });

@@ -4,64 +4,41 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
-import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
+import { childrenOf, deciderOf, nodesOfFile } from './squid_node.ts';
 
 let origin: t.Origin;
 let url: string;
 let to: string;
-let node: SquidNode | undefined;
 beforeAll(async () => {
   origin = await t.startOrigin();
   to = `${t.originIp}:${origin.port}`;
   url = `http://${to}/`;
 });
 afterAll(() => origin?.stop());
-afterEach(async () => {
-  await node?.stop();
-  node = undefined;
-});
 
 const normal = { port: t.normalPort };
 const stranger = { ...normal, from: t.sources[2] };
 const byToken = { ...stranger, authorization: t.basic(t.tokenOf(2)) };
 const requestInside = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-const rules = { probe: { password: 'probe-password', host: t.privateIp, port: 1 } };
-
-async function start(settings: Record<string, string> = {}, server = t.serverRecord()) {
-  const records = [server, ...t.usualRecords().slice(1)];
-  node = await startSquidNode({ settings, records, rules });
-  return node;
-}
+const { start, share, stop } = nodesOfFile({
+  probe: { password: 'probe-password', host: t.privateIp, port: 1 },
+});
 
 const reasonFor = async (through: t.Through) =>
   (await t.ask(through, 'GET', url)).headers['x-exitward-reason'] ?? 'let in';
 
 const oneExit = () => t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] });
 
-test('more listeners than one Squid takes are parted among several, an exit\u2019s together', async () => {
-  const { engine, squids } = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
-  expect(engine.faults()).toEqual([]);
-  expect(squids()).toHaveLength(2);
-  expect(engine.listeners().size).toBe(12);
-  for (const [index, exit] of t.exits.entries()) {
-    for (const port of [normal.port + index, normal.port + index + 500]) {
-      expect((await t.see({ port }, url)).from).toBe(exit);
-    }
-  }
-  await node?.apply(t.authlistRecord(1, null));
-  for (const index of t.exits.keys()) {
-    expect((await t.ask({ port: normal.port + index }, 'GET', url)).status).toBe(407);
-  }
-});
-
 test('exits come and go with the server\u2019s record, and what stays is not disturbed', async () => {
-  const { apply, squids, engine } = await start({}, oneExit());
+  const node = await share(oneExit());
+  const { apply, squids, engine } = node;
   const before = squids();
   const tunnel = await t.openTunnel(normal, to);
   await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
@@ -75,36 +52,25 @@ test('exits come and go with the server\u2019s record, and what stays is not dis
   await apply({ kind: 'server', value: null });
   expect(squids()).toEqual([]);
   expect(engine.listeners().size).toBe(0);
-  expect((await engine.catchUp())?.revision).toBe(node?.store.position?.revision);
+  expect((await engine.catchUp())?.revision).toBe(node.store.position?.revision);
   await apply(t.serverRecord());
   expect(await reasonFor(normal)).toBe('let in');
 });
 
 test('a change of policy does not make Squid read its configuration again', async () => {
-  const { apply, squids } = await start();
+  const { apply, squids } = await share();
   const before = deciderOf(squids()[0]);
   await apply(t.authlistRecord(1, t.sources[0], 2), t.userRecord(1));
   await apply(t.serverRecord());
   expect(deciderOf(squids()[0])).toBe(before);
 });
 
-test('a port that is taken is told, and listened on when it is free', async () => {
-  const other = createServer();
-  await once(other.listen(normal.port + 1, '0.0.0.0'), 'listening');
-  const { port } = other.address() as AddressInfo;
-  const { engine } = await start();
-  expect(engine.faults()).toEqual([`Port ${port} is taken by another program.`]);
-  expect(await reasonFor(normal)).toBe('let in');
-  await new Promise((resolve) => other.close(resolve));
-  await t.until(() => engine.faults().length === 0);
-  expect(await reasonFor({ port })).toBe('let in');
-});
-
 test('without an agent it serves on, restarts included; the next agent takes it over', async () => {
-  const { squids, apply, restart } = await start();
+  const node = await share();
+  const { squids, apply, restart } = node;
   const [pid] = squids();
   const tunnel = await t.openTunnel(byToken, to);
-  await node?.engine.stop({ leave_running: true });
+  await node.engine.stop({ leave_running: true });
   expect(await reasonFor(normal)).toBe('let in');
   expect(await reasonFor(stranger)).toBe('unknown_address');
   process.kill(deciderOf(pid) ?? 0, 'SIGKILL');
@@ -118,7 +84,7 @@ test('without an agent it serves on, restarts included; the next agent takes it 
 });
 
 test('a tunnel that an earlier agent saw opened is closed by the next one when it must', async () => {
-  const { apply, restart } = await start();
+  const { apply, restart } = await share();
   const tunnel = await t.openTunnel(byToken, to);
   await restart();
   await apply(t.userRecord(2, { active: false }));
@@ -126,10 +92,11 @@ test('a tunnel that an earlier agent saw opened is closed by the next one when i
 });
 
 test('what authlist entries let in is not forgotten when a decider is replaced, nor without an agent', async () => {
-  const { apply, squids, restart } = await start();
+  const node = await share();
+  const { apply, squids, restart } = node;
   let told: unknown[] = [];
   const areTold = async () => {
-    told = (await node?.engine.takeLastUsed()) ?? [];
+    told = await node.engine.takeLastUsed();
     return told.length > 0;
   };
   const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];
@@ -140,7 +107,7 @@ test('what authlist entries let in is not forgotten when a decider is replaced, 
   await t.until(areTold);
   expect(told).toEqual(ofAlice);
   expect(await areTold()).toBe(false);
-  await node?.engine.stop({ leave_running: true });
+  await node.engine.stop({ leave_running: true });
   expect(await reasonFor(normal)).toBe('let in');
   await restart();
   await t.until(areTold);
@@ -148,7 +115,7 @@ test('what authlist entries let in is not forgotten when a decider is replaced, 
 });
 
 test('a decider that dies is replaced, and knows what the dead one had let in', async () => {
-  const { apply, squids, engine } = await start();
+  const { apply, squids, engine } = await share();
   const tunnel = await t.openTunnel(byToken, to);
   // The agent has it in its list.
   const { open } = await engine.poll(undefined);
@@ -167,7 +134,7 @@ test('a decider that dies is replaced, and knows what the dead one had let in', 
 });
 
 test('a decider that hangs is found out and replaced', async () => {
-  const { squids, engine } = await start();
+  const { squids, engine } = await share();
   // A Squid whose first decider dies young, and before it ever responded, gives up itself.
   expect(await reasonFor(normal)).toBe('let in');
   const hung = deciderOf(squids()[0]) ?? 0;
@@ -181,99 +148,29 @@ test('a decider that hangs is found out and replaced', async () => {
 });
 
 test('a Squid that dies is started again, and what its tunnels had transferred is told', async () => {
-  const { squids, engine } = await start();
+  const { squids, engine } = await share();
   const [pid = 0] = squids();
-  const { cursor } = await engine.poll(undefined);
+  const usage = await t.Usage.from(engine, url);
   const tunnel = await t.openTunnel(normal, to);
   await tunnel.ask(requestInside);
-  let last = await engine.poll(cursor);
-  const [open] = last.open;
+  await usage.poll();
+  const [open] = usage.open;
   process.kill(pid, 'SIGKILL');
   await tunnel.ended();
   const finished: unknown[] = [];
   await t.until(async () => {
-    last = await engine.poll(last.cursor);
-    finished.push(...last.finished);
-    return squids().length === 1 && squids()[0] !== pid;
+    // After thirty polls the engine gives up a connection, and it looks for dead Squids once a second.
+    await sleep(200);
+    finished.push(...(await usage.poll()));
+    return finished.length > 0 && squids().length === 1 && squids()[0] !== pid;
   });
   expect(open).toMatchObject({ account: 1, up: tunnel.sent, down: tunnel.received });
   expect(finished).toMatchObject([open ?? {}]);
   await t.until(async () => (await reasonFor(normal).catch(() => '')) === 'let in');
 });
 
-test('a certificate that cannot be read is told and changes nothing; a renewed one is put in force', async () => {
-  const { dir, restart, squids } = await start();
-  const crt = join(dir, 'proxy.crt');
-  const good = readFileSync(crt, 'utf8');
-  const through = { port: t.tlsBase + 1, proxy_certificate: good };
-  const [pid] = squids();
-  await restart({ EXITWARD_AGENT_TLS_CERT: join(dir, 'missing.crt') });
-  await node?.engine.catchUp();
-  expect(node?.engine.faults().join()).toMatch(
-    /^The certificate of until now stays: .*missing\.crt/,
-  );
-  await restart();
-  writeFileSync(crt, 'no certificate');
-  await node?.engine.catchUp();
-  expect(node?.engine.faults().join()).toMatch(/^The certificate of until now stays: .*proxy\.crt/);
-  expect((await t.ask(through, 'GET', url)).status).toBe(200);
-  execFileSync('openssl', [
-    ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '3'],
-    ...['-subj', '/CN=renewed', '-addext', 'subjectAltName=DNS:proxy.test'],
-  ]);
-  const renewed = readFileSync(crt, 'utf8');
-  await t.until(async () =>
-    t.ask({ ...through, proxy_certificate: renewed }, 'GET', url).then(
-      ({ status }) => status === 200,
-      () => false,
-    ),
-  );
-  expect(squids()).toEqual([pid]);
-  expect(node?.engine.faults()).toEqual([]);
-});
-
-test('ports that need a certificate are told when there is none, and the others serve', async () => {
-  const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
-  expect(engine.faults()).toEqual([
-    `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
-  ]);
-  expect(await reasonFor(normal)).toBe('let in');
-});
-
-test('with a certificate that is bad from the start, or when Squid dies, the other ports serve', async () => {
-  const { dir, restart, squids } = await start();
-  const crt = join(dir, 'proxy.crt');
-  const good = readFileSync(crt, 'utf8');
-  const tls = { port: t.tlsBase + 1, proxy_certificate: good };
-  await node?.engine.stop({ leave_running: false });
-  // Whole by itself, and of another key.
-  writeFileSync(crt, t.createCertificate('proxy.test').cert);
-  await restart();
-  await node?.engine.catchUp();
-  expect(node?.engine.faults().join()).toMatch(/^No certificate for the ports .*: .*proxy\.crt/);
-  expect(await reasonFor(normal)).toBe('let in');
-  writeFileSync(crt, good);
-  await node?.apply(t.serverRecord({ hostname: 'other.example.net' }));
-  expect((await t.ask(tls, 'GET', url)).status).toBe(200);
-  writeFileSync(crt, 'no certificate');
-  const [pid = 0] = squids();
-  process.kill(pid, 'SIGKILL');
-  await t.until(() => squids().length === 1 && squids()[0] !== pid);
-  await t.until(async () => (await reasonFor(normal).catch(() => '')) === 'let in');
-  await expect(t.ask(tls, 'GET', url)).rejects.toThrow('ECONNREFUSED');
-});
-
-test('with leave, what is revoked may go on, and nothing new is let in', async () => {
-  const { apply } = await start({ EXITWARD_AGENT_ON_REVOKE: 'leave' });
-  const tunnel = await t.openTunnel(normal, to);
-  await apply(t.authlistRecord(1, null));
-  expect((await tunnel.ask(requestInside)).status).toBe(200);
-  expect(await reasonFor(normal)).toBe('unknown_address');
-  tunnel.socket.destroy();
-});
-
 test('the password of the node\u2019s own check is in no argument, and in no file that others read', async () => {
-  const { dir, squids } = await start();
+  const { dir, squids } = await share();
   const pids = squids().flatMap((pid) => [pid, ...childrenOf(pid)]);
   for (const pid of pids) {
     expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain('probe-password');
@@ -285,7 +182,7 @@ test('the password of the node\u2019s own check is in no argument, and in no fil
 });
 
 test('a folder that Squid\u2019s user may not enter is named at the start', async () => {
-  const { dir, config, rules } = await start();
+  const { dir, config, rules } = await share();
   const closed = join(dir, 'closed');
   mkdirSync(join(closed, 'state'), { recursive: true });
   chmodSync(closed, 0o700);
@@ -302,7 +199,7 @@ test('a folder that Squid\u2019s user may not enter is named at the start', asyn
 });
 
 test('nothing of Squid is to be had but requests and tunnels, and nobody asks it about itself', async () => {
-  await start();
+  await share();
   for (const scheme of ['ftp', 'https', 'urn', 'cache_object']) {
     const answer = await t.ask(normal, 'GET', `${scheme}://${to}/`);
     expect([scheme, answer.status]).toEqual([scheme, scheme === 'urn' ? 400 : 403]);
@@ -313,4 +210,107 @@ test('nothing of Squid is to be had but requests and tunnels, and nobody asks it
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(answer.body).not.toContain('Connection information');
   }
+});
+
+test('more listeners than one Squid takes are parted among several, an exit\u2019s together', async () => {
+  const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
+  const { engine, squids } = node;
+  expect(engine.faults()).toEqual([]);
+  expect(squids()).toHaveLength(2);
+  expect(engine.listeners().size).toBe(12);
+  for (const [index, exit] of t.exits.entries()) {
+    for (const port of [normal.port + index, normal.port + index + 500]) {
+      expect((await t.see({ port }, url)).from).toBe(exit);
+    }
+  }
+  await node.apply(t.authlistRecord(1, null));
+  for (const index of t.exits.keys()) {
+    expect((await t.ask({ port: normal.port + index }, 'GET', url)).status).toBe(407);
+  }
+});
+
+test('a port that is taken is told, and listened on when it is free', async () => {
+  await stop();
+  const other = createServer();
+  await once(other.listen(normal.port + 1, '0.0.0.0'), 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { engine } = await start();
+  expect(engine.faults()).toEqual([`Port ${port} is taken by another program.`]);
+  expect(await reasonFor(normal)).toBe('let in');
+  await new Promise((resolve) => other.close(resolve));
+  await t.until(() => engine.faults().length === 0);
+  expect(await reasonFor({ port })).toBe('let in');
+});
+
+test('a certificate that cannot be read is told and changes nothing; a renewed one is put in force', async () => {
+  const node = await start();
+  const { dir, restart, squids } = node;
+  const crt = join(dir, 'proxy.crt');
+  const good = readFileSync(crt, 'utf8');
+  const through = { port: t.tlsBase + 1, proxy_certificate: good };
+  const [pid] = squids();
+  await restart({ EXITWARD_AGENT_TLS_CERT: join(dir, 'missing.crt') });
+  await node.engine.catchUp();
+  expect(node.engine.faults().join()).toMatch(
+    /^The certificate of until now stays: .*missing\.crt/,
+  );
+  await restart();
+  writeFileSync(crt, 'no certificate');
+  await node.engine.catchUp();
+  expect(node.engine.faults().join()).toMatch(/^The certificate of until now stays: .*proxy\.crt/);
+  expect((await t.ask(through, 'GET', url)).status).toBe(200);
+  execFileSync('openssl', [
+    ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '3'],
+    ...['-subj', '/CN=renewed', '-addext', 'subjectAltName=DNS:proxy.test'],
+  ]);
+  const renewed = readFileSync(crt, 'utf8');
+  await t.until(async () =>
+    t.ask({ ...through, proxy_certificate: renewed }, 'GET', url).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  );
+  expect(squids()).toEqual([pid]);
+  expect(node.engine.faults()).toEqual([]);
+});
+
+test('ports that need a certificate are told when there is none, and the others serve', async () => {
+  const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
+  expect(engine.faults()).toEqual([
+    `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
+  ]);
+  expect(await reasonFor(normal)).toBe('let in');
+});
+
+test('with a certificate that is bad from the start, or when Squid dies, the other ports serve', async () => {
+  const node = await start();
+  const { dir, restart, squids } = node;
+  const crt = join(dir, 'proxy.crt');
+  const good = readFileSync(crt, 'utf8');
+  const tls = { port: t.tlsBase + 1, proxy_certificate: good };
+  await node.engine.stop({ leave_running: false });
+  // Whole by itself, and of another key.
+  writeFileSync(crt, t.createCertificate('proxy.test').cert);
+  await restart();
+  await node.engine.catchUp();
+  expect(node.engine.faults().join()).toMatch(/^No certificate for the ports .*: .*proxy\.crt/);
+  expect(await reasonFor(normal)).toBe('let in');
+  writeFileSync(crt, good);
+  await node.apply(t.serverRecord({ hostname: 'other.example.net' }));
+  expect((await t.ask(tls, 'GET', url)).status).toBe(200);
+  writeFileSync(crt, 'no certificate');
+  const [pid = 0] = squids();
+  process.kill(pid, 'SIGKILL');
+  await t.until(() => squids().length === 1 && squids()[0] !== pid);
+  await t.until(async () => (await reasonFor(normal).catch(() => '')) === 'let in');
+  await expect(t.ask(tls, 'GET', url)).rejects.toThrow('ECONNREFUSED');
+});
+
+test('with leave, what is revoked may go on, and nothing new is let in', async () => {
+  const { apply } = await start({ EXITWARD_AGENT_ON_REVOKE: 'leave' });
+  const tunnel = await t.openTunnel(normal, to);
+  await apply(t.authlistRecord(1, null));
+  expect((await tunnel.ask(requestInside)).status).toBe(200);
+  expect(await reasonFor(normal)).toBe('unknown_address');
+  tunnel.socket.destroy();
 });

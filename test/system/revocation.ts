@@ -102,7 +102,7 @@ export function revocationTests(world: () => World): void {
       return { control: world().control, customer, entry: id, open, client };
     }
 
-    test.each(revocations)('is ended when $what', async (revocation) => {
+    test.concurrent.each(revocations)('is ended when $what', async (revocation) => {
       const made = await scene(revocation);
       await revocation.revoke(made);
       expect(await made.open.endsWithin(revocation.seconds ?? closing_seconds)).toBe(true);
@@ -125,7 +125,7 @@ export function revocationTests(world: () => World): void {
         await node.agent.start({ EXITWARD_AGENT_ON_REVOKE: 'leave' });
       });
 
-      test.each(revocations)('stays when $what, and is the last', async (revocation) => {
+      test.concurrent.each(revocations)('stays when $what, and is the last', async (revocation) => {
         const made = await scene(revocation);
         await revocation.revoke(made);
         await until(

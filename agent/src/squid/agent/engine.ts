@@ -46,7 +46,7 @@ class SquidEngine implements Engine {
   #listeners: ReadonlyMap<number, Listener> = new Map();
   /** The policy in this process: only while there is no decider that holds it. */
   #replica: Replica | undefined;
-  /** Nothing was ever listened on: how a node gets to work fast. */
+  /** Nothing was ever listened on, nor taken over: how a node gets to work fast. */
   #isNew = true;
   #closing_fault: string | undefined;
   #isStopped = false;
@@ -69,6 +69,7 @@ class SquidEngine implements Engine {
 
   async start(): Promise<void> {
     await this.#fleet.start();
+    this.#isNew = this.#fleet.active.length === 0;
     this.#watchPorts();
   }
 
