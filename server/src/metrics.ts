@@ -10,6 +10,7 @@ export class Metrics {
     help: 'Requests by route, method and status.',
     labelNames: ['route', 'method', 'status'],
     registers: [this.registry],
+    collect: () => this.#countHits(),
   });
   readonly latency = new Histogram({
     name: 'exitward_http_request_seconds',
@@ -23,6 +24,7 @@ export class Metrics {
     help: 'GETs answered with a cached response, by status.',
     labelNames: ['status'],
     registers: [this.registry],
+    collect: () => this.#countHits(),
   });
   readonly groups = new Histogram({
     name: 'exitward_database_group_seconds',
@@ -68,8 +70,7 @@ export class Metrics {
     else this.#hits.set(route, { 200: 0, 304: 0, [status]: 1 });
   }
 
-  /** Everything, as Prometheus reads it. */
-  text(): Promise<string> {
+  #countHits(): void {
     for (const [route, hits] of this.#hits) {
       for (const status of [200, 304] as const) {
         if (hits[status] === 0) continue;
@@ -78,7 +79,6 @@ export class Metrics {
       }
     }
     this.#hits.clear();
-    return this.registry.metrics();
   }
 
   /** Shows how many change streams are open on this process. */
@@ -110,7 +110,7 @@ export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): S
       sleep(refresh_milliseconds, undefined, { signal: late.signal }).catch(() => {}),
     ]);
     late.abort();
-    const text = await metrics.text();
+    const text = await metrics.registry.metrics();
     response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
   });
 }

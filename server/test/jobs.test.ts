@@ -183,7 +183,10 @@ eachDatabase((database) => {
       try {
         const stop = await startJobs(ctx);
         vi.advanceTimersByTime(5000);
-        await vi.waitFor(async () => expect(await ctx.metrics.text()).toContain(says), 5000);
+        await vi.waitFor(
+          async () => expect(await ctx.metrics.registry.metrics()).toContain(says),
+          5000,
+        );
         await stop();
       } finally {
         vi.useRealTimers();
@@ -200,7 +203,7 @@ eachDatabase((database) => {
       expect(await left()).toBe(entries);
       await runUntil('exitward_sweeps_total{job="expired authlist",outcome="ok"} 1');
       expect(await left()).toBe(0);
-      expect(await t.running.ctx.metrics.text()).toContain(
+      expect(await t.running.ctx.metrics.registry.metrics()).toContain(
         `exitward_swept_records_total{job="expired authlist"} ${entries}`,
       );
     });
@@ -308,7 +311,6 @@ eachDatabase((database) => {
         await ctx.lastUsed.write(ctx);
         expect(await stored(built.account.id)).toBe(t.now());
       }
-      await ctx.metrics.text();
       const { values } = await ctx.metrics.cacheHits.get();
       expect(values).toMatchObject([{ value: 2 }]);
     });

@@ -20,9 +20,7 @@ async function sendBytes(url: string, bytes: string): Promise<string> {
 
 /** How many responses came out of the cache. */
 async function hitsOf({ running }: TestApp): Promise<number> {
-  const { metrics } = running.ctx;
-  await metrics.text();
-  const { values } = await metrics.cacheHits.get();
+  const { values } = await running.ctx.metrics.cacheHits.get();
   return values.reduce((sum, { value }) => sum + value, 0);
 }
 
