@@ -22,6 +22,8 @@ export interface LinkOptions {
   control: ControlPlane;
   clock: Clock;
   log: Logger;
+  /** Hears of a contract that changed, or, without an account, of a snapshot. */
+  onContract?: (account?: number) => void;
 }
 
 export interface LinkStatus {
@@ -49,6 +51,7 @@ export class Link {
   readonly #control: ControlPlane;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #onContract: (account?: number) => void;
   readonly #revocation: Revocation;
   /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
@@ -65,12 +68,13 @@ export class Link {
   /** Ends the stream that is open. */
   #stream = new AbortController();
 
-  constructor({ store, engine, control, clock, log }: LinkOptions) {
+  constructor({ store, engine, control, clock, log, onContract }: LinkOptions) {
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
+    this.#onContract = onContract ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
   }
 
@@ -136,6 +140,7 @@ export class Link {
     const heard_at = this.#clock.now();
     await this.#store.replace(this.#control.snapshot(signal), heard_at);
     this.#needsSnapshot = false;
+    this.#onContract();
     this.#log.info({ ...this.#store.position }, 'took a snapshot');
     this.#noteHeard();
     this.#noteStored();
@@ -148,10 +153,28 @@ export class Link {
     this.#isFollowing = true;
     this.#noteHeard();
     checkAll(records);
-    for (const record of records) this.#noteQuestion(record);
+    for (const record of records) {
+      this.#noteQuestion(record);
+      if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
+    }
     // A change that was stored before it could be applied comes again.
     if (position.revision < stored.revision) return;
     this.#store.append(position.revision, this.#clock.now(), records);
+    this.#noteStored();
+  }
+
+  /**
+   * By this node's own count an account has reached its limit, until then (epoch seconds; 0: it has not).
+   * It is put in force as a change is, and the contract's next record ends it. Errors: those of the disk.
+   */
+  limit(account: number, until: number): void {
+    const { position } = this.#store;
+    // Before anything was heard in this run it is not known how old the policy is.
+    if (!position || this.#heard_at === undefined) return;
+    const value = until > 0 ? { until } : null;
+    this.#store.append(position.revision, this.#heard_at, [
+      { kind: 'limit_reached', account, value },
+    ]);
     this.#noteStored();
   }
 
