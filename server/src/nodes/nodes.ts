@@ -196,18 +196,22 @@ export async function acknowledge(
   revision: number,
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
-  const now = await log.networkPosition(tx);
-  if (epoch !== now.epoch || revision > now.revision) {
-    throw conflict(
-      'The history of changes is another one now (a backup was restored); take a new snapshot.',
-      { code: 'snapshot_needed' },
-    );
-  }
+  await requireHistory(tx, epoch, revision);
   const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, heard);
   if (node.live === 1 && node.applied_revision === revision) return;
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
+}
+
+/** Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot. */
+export async function requireHistory(db: Reader, epoch: string, revision: number): Promise<void> {
+  const now = await log.networkPosition(db);
+  if (epoch === now.epoch && revision <= now.revision) return;
+  throw conflict(
+    'The history of changes is another one now (a backup was restored); take a new snapshot.',
+    { code: 'snapshot_needed' },
+  );
 }
 
 /**
