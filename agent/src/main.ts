@@ -20,6 +20,7 @@ import { Store } from './store/store.ts';
 import type { Unstored } from './store/unstored.ts';
 import { Journal } from './usage/journal.ts';
 import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
+import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -89,6 +90,7 @@ class Agent implements Running {
   #link: Link | undefined;
   #health: HealthChecks | undefined;
   #lastUsed: LastUsedReporter | undefined;
+  #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
   #firewall_exits = '';
@@ -139,6 +141,7 @@ class Agent implements Running {
         catchUp: () => this.#catchUp(engine),
         explain: (request) => engine.explain(request),
       },
+      onContract: (account) => this.#limits?.forget(account),
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),
@@ -203,14 +206,20 @@ class Agent implements Running {
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
-    const poll = async (cursor: unknown) => {
-      const answer = await engine.poll(cursor);
+    const poll = async (cursor: unknown, isExtra?: boolean) => {
+      const answer = await engine.poll(cursor, isExtra);
       this.#connections = answer.open.length;
       return answer;
     };
     const { poll_seconds, report_seconds } = this.#config;
-    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds });
-    const sender = new Sender({ journal, control, clock, log, report_seconds });
+    const limits = new Limits({
+      ...{ journal, clock, log, poll_seconds, report_seconds },
+      end: (account, until) => this.#link?.limit(account, until),
+      report: () => sender.hurry(),
+    });
+    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds, limits });
+    const sender = new Sender({ journal, control, clock, log, report_seconds, limits });
+    this.#limits = limits;
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);

@@ -8,7 +8,7 @@ import { readConfig } from '../src/config.ts';
 import { startEmbedded } from '../src/embedded/engine.ts';
 import { Store } from '../src/store/store.ts';
 import { createCertificate, nameServerIp, now, rules, startNameServer } from './proxy_world.ts';
-import type { NodeOptions, ProxyNode } from './scenarios.ts';
+import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
 const certificate = createCertificate('proxy.test');

@@ -13,6 +13,7 @@ import {
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
 import { ControlError } from './control_error.ts';
+import { keepMending } from './mending.ts';
 import { answerOf, requestOf } from './questions.ts';
 import { Revocation } from './revocation.ts';
 
@@ -22,6 +23,8 @@ export interface LinkOptions {
   control: ControlPlane;
   clock: Clock;
   log: Logger;
+  /** Hears of a contract that changed, or, without an account, of a snapshot. */
+  onContract?: (account?: number) => void;
 }
 
 export interface LinkStatus {
@@ -40,8 +43,6 @@ interface Question {
 
 /** Without it, hundreds of nodes that follow many changes leave the control plane little time for anything else. */
 const acknowledging_pause_seconds = 0.1;
-/** Between tries to write what a full disk did not take. */
-const full_pause_seconds = 1;
 const shortest_delay_seconds = 0.2;
 const longest_delay_seconds = 30;
 
@@ -51,6 +52,7 @@ export class Link {
   readonly #control: ControlPlane;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #onContract: (account?: number) => void;
   readonly #revocation: Revocation;
   /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
@@ -67,12 +69,13 @@ export class Link {
   /** Ends the stream that is open. */
   #stream = new AbortController();
 
-  constructor({ store, engine, control, clock, log }: LinkOptions) {
+  constructor({ store, engine, control, clock, log, onContract }: LinkOptions) {
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
+    this.#onContract = onContract ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
   }
 
@@ -98,7 +101,16 @@ export class Link {
     await Promise.all([
       this.#keepFollowing(signal),
       this.#keepApplying(signal),
-      this.#keepMending(signal),
+      keepMending(
+        {
+          store: this.#store,
+          clock: this.#clock,
+          log: this.#log,
+          moved: (end) => this.#moved(end),
+          onMended: () => this.#noteStored(),
+        },
+        signal,
+      ),
       this.#keepAcknowledging(signal),
     ]);
   }
@@ -140,6 +152,7 @@ export class Link {
     const heard_at = this.#clock.now();
     await this.#store.replace(this.#control.snapshot(signal), heard_at);
     this.#needsSnapshot = false;
+    this.#onContract();
     this.#log.info({ ...this.#store.position }, 'took a snapshot');
     this.#noteHeard();
     this.#noteStored();
@@ -152,30 +165,27 @@ export class Link {
     this.#isFollowing = true;
     this.#noteHeard();
     checkAll(records);
-    for (const record of records) this.#noteQuestion(record);
+    for (const record of records) {
+      this.#noteQuestion(record);
+      if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
+    }
     // A change that was stored before it could be applied comes again.
     if (position.revision < held.revision) return;
-    const wasSound = this.#store.isSound;
     this.#store.append(position.revision, this.#clock.now(), records);
-    if (wasSound && !this.#store.isSound) {
-      this.#log.error({ ...position, faults: this.#store.faults() }, 'a change is in memory alone');
-    }
     this.#noteStored();
   }
 
-  /** Writes what the disk did not take as soon as it does, and has it acknowledged. */
-  async #keepMending(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      while (this.#store.isSound && !signal.aborted) await this.#moved(signal);
-      // A disk that loses what it took is given all anew, which is work.
-      const isFull = this.#store.unstored.size > 0;
-      await this.#clock.sleep(isFull ? full_pause_seconds : longest_delay_seconds, signal);
-      if (signal.aborted) return;
-      if (await this.#store.mend()) {
-        this.#log.info({ ...this.#store.position }, 'the disk takes changes again');
-        this.#noteStored();
-      }
-    }
+  /**
+   * By this node's own count an account has reached its limit, until then (epoch seconds; 0: it has not).
+   * It is put in force as a change is, and the contract's next record ends it. Errors: those of the disk.
+   */
+  limit(account: number, until: number): void {
+    const { held } = this.#store;
+    // Before anything was heard in this run it is not known how old the policy is.
+    if (!held || this.#heard_at === undefined) return;
+    const value = until > 0 ? { until } : null;
+    this.#store.append(held.revision, this.#heard_at, [{ kind: 'limit_reached', account, value }]);
+    this.#noteStored();
   }
 
   #noteHeard(): void {

@@ -2,7 +2,12 @@
 import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { bumpUsage, bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
-import { accountsOfServer, evaluateServerLimit } from '../contract_servers/contract_servers.ts';
+import {
+  accountsOfServer,
+  type BytesLeft,
+  bytesLeft,
+  evaluateServerLimit,
+} from '../contract_servers/contract_servers.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
@@ -276,13 +281,14 @@ const oldest_usage_seconds = 40 * 86_400;
 /**
  * Counts a batch of measured traffic once, however often it is sent: the journal's last number and
  * the counters go in one transaction. Rows of accounts or users that the server does not serve are
- * left out and told. Limits act at once. Errors: 400 for a row that is too old.
+ * left out and told. Limits act at once; `limits` tells what they leave to the accounts of the batch.
+ * Errors: 400 for a row that is too old.
  */
 export async function reportUsage(
   tx: Transaction,
   node_id: number,
   report: UsageReport,
-): Promise<{ counted: boolean; left_out: number[] }> {
+): Promise<{ counted: boolean; left_out: number[]; limits: BytesLeft[] }> {
   const node = await requireNode(tx, node_id);
   const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
   if (tooOld >= 0)
@@ -290,10 +296,12 @@ export async function reportUsage(
       code: 'row_invalid',
       field: `rows.${tooOld}.at`,
     });
-  if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
-    return { counted: false, left_out: [] };
+  const isNew = await claimBatch(tx, node.id, report.boot, report.seq);
   const named = Array.from(new Set(report.rows.map((row) => row.account)));
   const served = await log.served(tx, node.server_id, named);
+  if (!isNew) {
+    return { counted: false, left_out: [], limits: await limitsOf(tx, served, node.server_id) };
+  }
   const users = new Map<string, UserNamed>();
   for (const { account, user } of report.rows) {
     if (served.has(account))
@@ -336,7 +344,21 @@ export async function reportUsage(
     await evaluateServerLimit(tx, account, node.server_id);
     await bumpUsage(tx, account.id);
   }
-  return { counted: true, left_out };
+  const limits = await limitsOf(tx, accounts.keys(), node.server_id);
+  return { counted: true, left_out, limits };
+}
+
+async function limitsOf(
+  tx: Transaction,
+  account_ids: Iterable<number>,
+  server_id: number,
+): Promise<BytesLeft[]> {
+  const limits: BytesLeft[] = [];
+  for (const id of account_ids) {
+    const left = await bytesLeft(tx, await requireAccount(tx, id), server_id);
+    if (left) limits.push(left);
+  }
+  return limits;
 }
 
 /** Takes the whole list of what a node says is wrong with it now. */

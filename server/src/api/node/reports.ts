@@ -113,6 +113,14 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
             left_out: Type.Array(
               Integer('Index of a row whose account or user this server does not serve.'),
             ),
+            limits: Type.Array(
+              Type.Object({
+                account: Integer('Account id.'),
+                left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
+                until: Integer('When its next billing period begins, epoch seconds.'),
+              }),
+              { description: 'What the limits leave to each account of the batch that has one.' },
+            ),
           }),
           ...errors(400, 401),
         },
