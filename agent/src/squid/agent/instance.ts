@@ -268,7 +268,7 @@ export class SquidInstance {
       return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
     });
     if (!isAlive(pid)) {
-      this.#notListening.push(`Squid ${this.number} does not run: ${this.#lastWords()}`);
+      this.#notListening.push(this.deathFault());
     }
     for (const fault of this.#notListening) this.#log.error(fault);
   }
@@ -289,10 +289,12 @@ export class SquidInstance {
     return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
-  #lastWords(): string {
+  /** That it does not run, with its last words: those of an earlier run say nothing. */
+  deathFault(): string {
     const log = readIfThere(this.paths.cache_log) ?? '';
-    const words = [...log.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
-    return words ?? `see ${this.paths.cache_log}.`;
+    const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
+    const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
+    return `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
   }
 }
 

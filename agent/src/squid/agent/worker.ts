@@ -18,6 +18,8 @@ export interface Worker {
   connected_at: number;
   /** Since when it is seen dead; undefined while it runs. */
   dead_since: number | undefined;
+  /** The fault that it is dead, as long as it is. */
+  death: string | undefined;
   /** The connections of the dead one are counted to their end. */
   isSettled: boolean;
   deaths: number;
@@ -66,6 +68,7 @@ export async function createWorker(
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,
+    death: undefined,
     isSettled: true,
     deaths: 0,
     unanswered: 0,
