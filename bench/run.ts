@@ -1,4 +1,4 @@
-// `npm run bench`: every measurement, one after another. Needs wrk and taskset (Debian: wrk, util-linux), and for proxy.ts and effect.ts root and Squid.
+// `npm run bench`: every measurement, one after another. Needs wrk and taskset (Debian: wrk, util-linux), and for proxy.ts, effect.ts and limit.ts root and Squid.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +10,7 @@ for (const [file, ...args] of [
   ['decide.ts'],
   ['follow.ts'],
   ['effect.ts'],
+  ['limit.ts'],
   ['proxy.ts'],
 ] as const) {
   console.log(`\n# bench/${file}`);

@@ -69,7 +69,7 @@ eachDatabase((database) => {
       seq: 1,
       rows: [usage(built.account.id), usage(built.account.id, 77), usage(stranger.account.id)],
     });
-    expect(await answer.json()).toEqual({ counted: true, left_out: [1, 2] });
+    expect(await answer.json()).toMatchObject({ counted: true, left_out: [1, 2] });
   });
 
   it('the log is asked for an account by an index', async () => {

@@ -1,5 +1,6 @@
 // The configuration of a Squid, as text, and where its files are.
-import { isIP, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
 import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
@@ -85,7 +86,7 @@ export function squidConf(options: ConfOptions): string {
     // The decider alone decides who may. Its denials bear their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
-      ` %>a %>p %>lp %METHOD %DST %PORT %>ha{Proxy-Authorization} ${decider.join(' ')}`,
+      ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} ${decider.join(' ')}`,
     'acl decided external decide',
     'acl connect method CONNECT',
     'acl http proto HTTP',
@@ -122,7 +123,8 @@ export function squidConf(options: ConfOptions): string {
     'acl has_dial note dial_',
     `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
     `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longest_queue}`,
-    'url_rewrite_extras "%note{dial_}"',
+    // As the decider wrote it: escaped, the brackets of IPv6 would make it a name.
+    'url_rewrite_extras "%\'note{dial_}"',
     'url_rewrite_access allow has_dial',
     'url_rewrite_access deny all',
     'url_rewrite_host_header off',
@@ -135,9 +137,12 @@ export function squidConf(options: ConfOptions): string {
     // A name that has no address by now must not have one when it is dialled.
     'acl resolves dst all',
     'acl unresolved annotate_transaction account_=0 reason_=unresolved',
-    'adapted_http_access allow resolves',
-    'adapted_http_access deny unresolved',
+    'adapted_http_access deny !resolves unresolved',
     'deny_info 502:ERR_DNS_FAIL unresolved',
+    'acl bad_family annotate_transaction reason_=other_family account_=0',
+    ...familyLines(exits, config.allowed),
+    `deny_info ${statusOf('other_family')}:${pageOf('other_family')} bad_family`,
+    'adapted_http_access allow all',
     `deny_info ${statusOf('destination_refused')}:${pageOf('destination_refused')} bad_destination`,
     ...(config.dns_servers.length === 0
       ? []
@@ -155,6 +160,32 @@ export function squidConf(options: ConfOptions): string {
     `access_log stdio:${paths.meter_log} logformat=meter on-error=drop`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Denies destinations without an address of the exit's family; those that may not be dialled at all are denied by then. */
+function familyLines(
+  exits: ReadonlyArray<readonly [exit_ip: string, Listener[]]>,
+  allowed: Config['allowed'],
+): string[] {
+  const allowed6 = allowed.filter(([base]) => base.kind() === 'ipv6');
+  const families = [
+    // In halves: of the whole Squid thinks that it holds IPv6, too.
+    { name: 'ipv4', networks: ['0.0.0.0/1', '128.0.0.0/1'], isOf: isIPv4 },
+    {
+      name: 'ipv6',
+      networks: [routedIpv6, ...allowed6.map(([base, bits]) => `${base.toString()}/${bits}`)],
+      isOf: isIPv6,
+    },
+  ];
+  return families.flatMap(({ name, networks, isOf }) => {
+    const ports = exits.flatMap(([exit_ip, group]) => (isOf(exit_ip) ? group : []));
+    if (ports.length === 0) return [];
+    return [
+      `acl from_${name} myportname ${ports.map(({ port }) => `p${port}`).join(' ')}`,
+      `acl to_${name} dst ${networks.join(' ')}`,
+      `adapted_http_access deny from_${name} !to_${name} !probe bad_family`,
+    ];
+  });
 }
 
 /** Requests that wait for a helper. Never reached: there are not so many connections. */
