@@ -1,8 +1,9 @@
 // SQLite, the embedded default: one connection writes in groups, another reads what is committed.
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
+import { renameDurably } from '../durable.ts';
 import type {
   Actor,
   Database,
@@ -324,10 +325,7 @@ class SqliteDatabase implements Database {
     } finally {
       source.close();
     }
-    const handle = openSync(unfinished, 'r+');
-    fsyncSync(handle);
-    closeSync(handle);
-    renameSync(unfinished, file);
+    renameDurably(unfinished, file);
   }
 
   async close(): Promise<void> {
@@ -343,6 +341,8 @@ export function openSqlite(file: string, options: DatabaseOptions): Database {
   try {
     return new SqliteDatabase(file, options);
   } catch (error) {
-    throw new Error(`The database file ${file} cannot be opened: ${(error as Error).message}.`);
+    throw new Error(`The database file ${file} cannot be opened: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }
