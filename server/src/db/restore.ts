@@ -1,5 +1,4 @@
 // Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   copyFileSync,
@@ -12,9 +11,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { audit } from '../audit.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor } from './database.ts';
+import { beginHistory } from './history.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open.ts';
 
@@ -80,26 +79,9 @@ async function prepare(fresh: string, clock: Clock) {
     if (tables.length !== 3) throw new Error('The file is a SQLite database, but not of Exitward.');
     const migrations = await migrate(db);
     const key_id = await db.write(restorer, async (tx) => {
-      const before = await tx.one<{ epoch: string; key_id: string | null }>(
-        'select epoch, key_id from network',
-      );
-      const epoch = randomUUID();
-      await tx.run('update network set epoch = $1', [epoch]);
-      // Whatever the nodes have applied since the backup is of another history.
-      await tx.run('update nodes set applied_revision = 0, live = 0');
-      await tx.run('update servers set applied_revision = 0');
-      // Sessions and codes that have ended since, or were used up, must not hold again: people sign in anew.
-      for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
-        await tx.run(`delete from ${table}`);
-      }
-      await audit(tx, {
-        account_id: null,
-        action: 'database.restore',
-        target: 'network',
-        before: { epoch: before?.epoch },
-        after: { epoch },
-      });
-      return before?.key_id ?? null;
+      await beginHistory(tx, 'database.restore');
+      const row = await tx.one<{ key_id: string | null }>('select key_id from network');
+      return row?.key_id ?? null;
     });
     return { migrations, key_id };
   } finally {

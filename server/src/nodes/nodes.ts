@@ -199,7 +199,7 @@ export async function acknowledge(
   const now = await log.networkPosition(tx);
   if (epoch !== now.epoch || revision > now.revision) {
     throw conflict(
-      'The history of changes is another one now (a backup was restored); take a new snapshot.',
+      'The history of changes is another one now (a backup was restored, or the database failed over); take a new snapshot.',
       { code: 'snapshot_needed' },
     );
   }
