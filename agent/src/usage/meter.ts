@@ -1,7 +1,7 @@
 // Turns the engine's counts of traffic into rows of usage: never negative, and no byte twice.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Engine, Poll, Traffic } from '../engine.ts';
+import type { Engine, Finished, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
 import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
 
@@ -24,6 +24,8 @@ export class Meter {
   readonly #poll_seconds: number;
   /** Since when (steady seconds) the engine has told nothing of a connection that is counted. */
   #goneSince = new Map<string, number>();
+  /** Told by polls, and not kept by the journal: it goes into the next tick, and is never asked for again. */
+  #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
 
   constructor({ engine, journal, clock, log, poll_seconds }: MeterOptions) {
@@ -60,12 +62,17 @@ export class Meter {
    * fails. Then the next tick counts it.
    */
   async tick(): Promise<void> {
-    const poll = await this.#engine.poll(this.#journal.cursor);
+    const unkept = this.#unkept;
+    const poll = await this.#engine.poll(
+      unkept ? unkept.cursor : this.#journal.cursor,
+      this.#journal,
+    );
     const sound = {
-      finished: this.#soundOf(poll.finished),
+      finished: [...(unkept?.finished ?? []), ...this.#soundOf(poll.finished)],
       open: this.#soundOf(poll.open),
       cursor: poll.cursor,
     };
+    this.#unkept = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
     // A clock that was put back must not make traffic older than what was counted before it.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
@@ -75,6 +82,22 @@ export class Meter {
     // The cursor moves past what is not billed, too: else it would be read again and again.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
+    this.#unkept = undefined;
+  }
+
+  /** The same sums in few entries: only those of connections that are counted must stay apart. */
+  #foldOf(finished: Finished[]): Finished[] {
+    const sums = new Map<string, Finished>();
+    const apart: Finished[] = [];
+    for (const one of finished) {
+      if (this.#journal.counted.has(one.connection)) apart.push(one);
+      else {
+        const { up = 0, down = 0 } = sums.get(identityOf(one)) ?? {};
+        const sum = { ...one, connection: '', up: up + one.up, down: down + one.down };
+        sums.set(identityOf(one), sum);
+      }
+    }
+    return [...apart, ...sums.values()];
   }
 
   /** Leaves out what an engine must not say: one bad count must not keep all others from being billed. */
