@@ -1,17 +1,9 @@
 // Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../clock.ts';
+import { renameDurably, syncPath } from '../durable.ts';
 import type { Actor } from './database.ts';
 import { beginHistory } from './history.ts';
 import { migrate } from './migrate.ts';
@@ -40,7 +32,6 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
     checkBackup(backup);
     copyFileSync(backup, fresh);
     const prepared = await prepare(fresh, clock);
-    sync(fresh);
     return { ...prepared, set_aside: swap(file, fresh, clock.now()) };
   } finally {
     removeDatabase(fresh);
@@ -92,8 +83,7 @@ async function prepare(fresh: string, clock: Clock) {
 /** Sets the old database aside and puts the new one in its place; at every moment one of them is there. */
 function swap(file: string, fresh: string, now: number): string | undefined {
   if (!existsSync(file)) {
-    renameSync(fresh, file);
-    sync(dirname(file));
+    renameDurably(fresh, file);
     return undefined;
   }
   const aside = `${file}.before-restore-${now}`;
@@ -104,8 +94,9 @@ function swap(file: string, fresh: string, now: number): string | undefined {
       if (existsSync(file + part)) renameSync(file + part, aside + part);
     }
     linkOrCopy(file, aside);
-    renameSync(fresh, file);
-    sync(dirname(file));
+    // The old one has its other name before it loses this one.
+    syncPath(dirname(file));
+    renameDurably(fresh, file);
   } finally {
     release();
   }
@@ -145,16 +136,10 @@ function linkOrCopy(file: string, aside: string): void {
   } catch {
     // Not every file system has hard links.
     copyFileSync(file, aside);
-    sync(aside);
+    syncPath(aside);
   }
 }
 
 function removeDatabase(file: string): void {
   for (const part of ['', '-wal', '-shm']) rmSync(file + part, { force: true });
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
 }

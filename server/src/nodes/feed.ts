@@ -7,7 +7,7 @@ import { mostStalled_seconds, untilRead } from './backpressure.ts';
 import * as log from './log_store.ts';
 import type { Node } from './nodes.ts';
 import { type NodeRecord, recordsOfChange } from './records.ts';
-import { currentIds } from './store.ts';
+import { currentNodes } from './store.ts';
 
 const page = 500;
 /** One page of a stream that catches up looks at no more of the log than this. */
@@ -31,6 +31,8 @@ class NodeStream {
   /** Reading the log by itself; `missed` says that a live change passed meanwhile. */
   catchingUp = true;
   missed = false;
+  /** Since when (epoch seconds) it has been told all there is, and so has to acknowledge it. */
+  told_since = Number.POSITIVE_INFINITY;
 
   constructor(
     node: Node,
@@ -176,6 +178,7 @@ export class Feed {
   /** Sends the log after the last revision sent, at the pace of the node; then it is handed changes live. */
   #startCatchingUp(stream: NodeStream): void {
     stream.catchingUp = true;
+    stream.told_since = Number.POSITIVE_INFINITY;
     void this.#catchUp(stream).catch((error) => {
       this.#ctx.log.warn({ err: error, node: stream.node.name }, 'a change stream was cut');
       stream.cut();
@@ -207,14 +210,15 @@ export class Feed {
       }
       // No change came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
+      stream.told_since = this.#ctx.clock.now();
       stream.position(revision);
       return;
     }
   }
 
   #records(change: LoggedChange, server_id: number): Promise<NodeRecord[]> {
-    const { db, secrets, clock } = this.#ctx;
-    return recordsOfChange(db, change, server_id, secrets, clock.now());
+    const { db, secrets } = this.#ctx;
+    return recordsOfChange(db, change, server_id, secrets);
   }
 
   #wake(): void {
@@ -319,11 +323,24 @@ export class Feed {
 
   /** Ends those of these streams whose nodes are revoked. A revocation is a change of the server. */
   async #cutRevoked(streams: NodeStream[]): Promise<void> {
-    const ids = await currentIds(this.#ctx.db);
-    for (const stream of streams) if (!ids.has(stream.node.id)) stream.cut();
+    const nodes = await currentNodes(this.#ctx.db);
+    for (const stream of streams) if (!nodes.has(stream.node.id)) stream.cut();
   }
 
-  /** Tells nodes how far the log is, and ends the streams of revoked ones. */
+  /**
+   * Ends the streams of lost nodes: what is written to them stays in a buffer of the system, and one that
+   * is there comes again and acknowledges. One that still reads what it missed may need longer for that.
+   */
+  async #cutLost(streams: NodeStream[]): Promise<void> {
+    const { db, clock, config } = this.#ctx;
+    const nodes = await currentNodes(db);
+    const since = clock.now() - config.node_lost_seconds;
+    for (const stream of streams) {
+      if (nodes.get(stream.node.id) === false && stream.told_since <= since) stream.cut();
+    }
+  }
+
+  /** Tells nodes how far the log is, and ends the streams of lost and revoked ones. */
   async beat(): Promise<void> {
     for (const streams of this.#streams.values()) {
       for (const stream of streams) if (!stream.open) streams.delete(stream);
@@ -332,6 +349,7 @@ export class Feed {
     if (streams.length === 0) return;
     try {
       await this.#cutRevoked(streams);
+      await this.#cutLost(streams);
       for (const stream of streams) {
         if (!stream.catchingUp) stream.position(this.#handedOut?.revision ?? 0);
       }
