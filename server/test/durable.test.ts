@@ -82,6 +82,7 @@ test('a restore gives no id again that was given since the backup, in any list',
     EXITWARD_ADMIN_TOKEN_FILE: admin_token_file,
   });
   const anew = await again.operator.post('/accounts/acme/authlist', entry);
-  expect([anew.status, anew.body.id]).toEqual([201, 1 + idGap]);
+  expect(anew.status).toBe(201);
+  expect(anew.body.id).toBeGreaterThan(given.body.id + idGap);
   await Promise.all([t.stop(), again.stop()]);
 });

@@ -14,14 +14,19 @@ const revisionGap = 1_000_000_000;
  * applied anything yet, and nobody is signed in. `action` names the cause in the audit log.
  */
 export async function beginHistory(tx: Transaction, action: string): Promise<void> {
-  const before = await tx.one<{ epoch: string }>('select epoch from network');
+  const before = await tx.one<{ epoch: string; id_floor: number }>(
+    'select epoch, id_floor from network',
+  );
   const epoch = randomUUID();
+  // Twice the gap, so that few lists have come too near to the floor: those alone are moved on one by one.
   await tx.run(
     'update network set epoch = $1, revision = revision + $2, id_floor = id_floor + $3',
-    [epoch, revisionGap, idGap],
+    [epoch, revisionGap, 2 * idGap],
   );
-  // The floor is for lists that were empty; the counts of records held stay.
-  await tx.run("update counters set last = last + $1 where list not like '% held'", [idGap]);
+  await tx.run("update counters set last = last + $1 where last > $2 and list not like '% held'", [
+    idGap,
+    (before?.id_floor ?? 0) + idGap,
+  ]);
   // Whatever the nodes have applied is of another history.
   await tx.run('update nodes set applied_revision = 0, live = 0');
   await tx.run('update servers set applied_revision = 0');
