@@ -25,7 +25,7 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
     const changed = performance.now();
     await visit.row('198.51.100.1').waitFor();
     // By events, not by looking again each minute.
-    expect(performance.now() - changed).toBeLessThan(10_000);
+    expect(performance.now() - changed).toBeLessThan(30_000);
     await t.api.delete(`/contract/ip-authlist/${body.id}`);
     await visit.row('198.51.100.1').waitFor({ state: 'detached' });
   });

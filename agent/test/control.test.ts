@@ -254,7 +254,8 @@ describe('an answer', () => {
     );
     const begin = performance.now();
     await failure(one.reportUsage(noBatch));
-    expect(performance.now() - begin).toBeLessThan(2000);
+    // By the setting: without it, ten seconds.
+    expect(performance.now() - begin).toBeLessThan(9000);
   });
 
   test.each(['', '{}', 'ok', '{"counted":true}', '{"counted":1,"left_out":[]}'])(

@@ -424,7 +424,7 @@ describe('waiting for a custom DNS entry', () => {
       pending,
     );
     expect(performance.now() - start).toBeGreaterThan(1400);
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(performance.now() - start).toBeLessThan(20_000);
   });
 
   test('turns no entry that was made into an error', async () => {

@@ -330,7 +330,7 @@ eachDatabase((database) => {
     await stream.until(({ heard }) => heard.length > 0);
     const from = performance.now();
     await own.stop();
-    expect(performance.now() - from).toBeLessThan(5000);
+    expect(performance.now() - from).toBeLessThan(25_000);
     await stream.until(({ hasEnded }) => hasEnded);
   });
 });
