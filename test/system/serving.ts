@@ -133,5 +133,5 @@ export function servingTests(world: () => World): void {
       status: 407,
       reason: 'unknown_address',
     });
-  }, 60_000);
+  }, 120_000);
 }
