@@ -4,12 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../src/config.ts';
 import { prepareSubject } from './durability.ts';
 import { basic, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
+import { until } from './waiting.ts';
 
 const servers: ServerProcess[] = [];
 afterAll(async () => {
@@ -165,6 +165,17 @@ describe('a server that cannot start says why in one sentence and exits with 1',
   });
 });
 
+/** Whether it listens no more. */
+async function refusesConnections({ base_url }: ServerProcess): Promise<boolean> {
+  const socket = connect(Number(new URL(base_url).port), '127.0.0.1');
+  const outcome = await new Promise<string | undefined>((resolve) => {
+    socket.on('connect', () => resolve(undefined));
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+  });
+  socket.destroy();
+  return outcome === 'ECONNREFUSED';
+}
+
 describe('a server that is told to stop', () => {
   /** A server with accounts, and a POST whose body has arrived in part. */
   async function startWithHalfARequest(more: Environment = {}) {
@@ -183,9 +194,11 @@ describe('a server that is told to stop', () => {
     const closed = once(socket, 'close').then(() => heard);
     socket.write(
       `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+        `Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
     );
-    await sleep(100);
+    // So it says that the request has begun.
+    await until(() => heard === 'HTTP/1.1 100 Continue\r\n\r\n');
+    heard = '';
     const sendRest = () => socket.write(body.slice(10));
     return { settings, server, account, node_token, authorization, sendRest, closed };
   }
@@ -208,14 +221,12 @@ describe('a server that is told to stop', () => {
       { server: 'fra1', hostname: 'wait.example', ip: '192.0.2.1', expiry: inSeconds(1000) },
       { prefer: 'wait=25' },
     );
-    await sleep(200);
+    // It is made, so that its answer alone is waited for.
+    await until(async () => (await account.get('/contract/overrides')).body.length === 1);
 
     const told = performance.now();
     server.child.kill('SIGTERM');
-    await sleep(300);
-    const late = connect(Number(new URL(server.base_url).port), '127.0.0.1');
-    const [error] = await once(late, 'error');
-    expect(error.code).toBe('ECONNREFUSED');
+    await until(() => refusesConnections(server));
     const answer = await waiting;
     expect([answer.status, answer.body.status]).toEqual([201, 'pending']);
     sendRest();
@@ -250,7 +261,7 @@ describe('a server that is told to stop', () => {
   test('ends at once when it is told a second time', async () => {
     const { server } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '30' });
     server.child.kill('SIGTERM');
-    await sleep(200);
+    await until(() => refusesConnections(server));
     expect(server.child.exitCode).toBe(null);
     const told = performance.now();
     server.child.kill('SIGTERM');
