@@ -529,10 +529,10 @@ export class Usage {
   }
 }
 
-/** Waits until something holds, for twenty seconds. */
+/** Waits until something holds, for half a minute. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const check = async () => {
     if (!(await holds())) throw new Error('it did not come to hold');
   };
-  await vi.waitFor(check, { timeout: 20_000 });
+  await vi.waitFor(check, { timeout: 30_000 });
 }
