@@ -43,8 +43,11 @@ export interface Engine {
    * leaves the last good one and is told by `faults`. Errors: when a worker does not answer.
    */
   catchUp(): Promise<Position | undefined>;
-  /** The traffic since the cursor (undefined: from the beginning of what the engine remembers). */
-  poll(cursor: unknown): Promise<Poll>;
+  /**
+   * The traffic since the cursor (undefined: from the beginning of what the engine remembers). `isExtra`: it
+   * comes sooner than the usual poll.
+   */
+  poll(cursor: unknown, isExtra?: boolean): Promise<Poll>;
   /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The decision on this request, by the same policy and code that decides on real ones. */

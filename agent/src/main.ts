@@ -17,8 +17,10 @@ import type { QuestionValue } from './policy/records.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
+import type { Unstored } from './store/unstored.ts';
 import { Journal } from './usage/journal.ts';
 import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
+import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -28,6 +30,8 @@ export interface EngineOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
@@ -86,6 +90,7 @@ class Agent implements Running {
   #link: Link | undefined;
   #health: HealthChecks | undefined;
   #lastUsed: LastUsedReporter | undefined;
+  #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
   #firewall_exits = '';
@@ -117,7 +122,8 @@ class Agent implements Running {
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
     const rules = this.#rules();
-    this.#engine = await this.#startEngine({ config, rules, dir, clock, log });
+    const { unstored } = this.#store;
+    this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
     const { server, node, url } = this.#identity;
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
     this.#startParts(this.#store, this.#engine);
@@ -135,6 +141,7 @@ class Agent implements Running {
         catchUp: () => this.#catchUp(engine),
         explain: (request) => engine.explain(request),
       },
+      onContract: (account) => this.#limits?.forget(account),
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),
@@ -199,14 +206,20 @@ class Agent implements Running {
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
-    const poll = async (cursor: unknown) => {
-      const answer = await engine.poll(cursor);
+    const poll = async (cursor: unknown, isExtra?: boolean) => {
+      const answer = await engine.poll(cursor, isExtra);
       this.#connections = answer.open.length;
       return answer;
     };
     const { poll_seconds, report_seconds } = this.#config;
-    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds });
-    const sender = new Sender({ journal, control, clock, log, report_seconds });
+    const limits = new Limits({
+      ...{ journal, clock, log, poll_seconds, report_seconds },
+      end: (account, until) => this.#link?.limit(account, until),
+      report: () => sender.hurry(),
+    });
+    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds, limits });
+    const sender = new Sender({ journal, control, clock, log, report_seconds, limits });
+    this.#limits = limits;
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);
@@ -241,7 +254,7 @@ class Agent implements Running {
       faults: [
         ...this.#faults.values(),
         ...this.#storeFaults(),
-        ...[this.#link, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
+        ...[this.#link, this.#store, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
           (part) => part?.faults() ?? [],
         ),
       ],

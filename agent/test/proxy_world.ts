@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -160,7 +160,7 @@ export interface KeyPair {
   key: string;
 }
 
-/** Of one name, signed by itself. */
+/** Of one name or address, signed by itself. */
 export function createCertificate(name: string): KeyPair {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
   const [crt, keyFile] = [join(dir, 'crt'), join(dir, 'key')];
@@ -170,7 +170,7 @@ export function createCertificate(name: string): KeyPair {
       [
         ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
         ...['-keyout', keyFile, '-out', crt, '-days', '2', '-subj', `/CN=${name}`],
-        ...['-addext', `subjectAltName=DNS:${name}`],
+        ...['-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
       ],
       { stdio: 'ignore' },
     );

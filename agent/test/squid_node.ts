@@ -98,6 +98,7 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
       ...settings,
     });
   const policy = join(dir, 'policy');
+  options.prepare?.(policy);
   const store = await Store.open(policy, { group: findSquidUser()?.gid });
   const replace = (records: NodeRecord[], heard_at = now()) =>
     store.replace(inPieces(snapshotText({ epoch: 'e1', revision: 1 }, records)), heard_at);
@@ -109,6 +110,7 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
       config: configure(settings),
       rules: nodeRules,
       dir: policy,
+      unstored: store.unstored,
       clock: systemClock,
       log: pino({ level: 'silent' }),
     });

@@ -284,7 +284,7 @@ function faultOf(account: Account, user: User, scheme: string, now: number): Rea
   if (contract.expiry <= now) return 'contract_expired';
   if (!user.active) return 'inactive_user';
   if (!user.proxy) return 'no_proxy_flag';
-  if (contract.blocked) return 'over_limit';
+  if (contract.blocked || now < account.limit_reached_until) return 'over_limit';
   if (contract.port_scheme !== scheme) return 'wrong_port';
   return undefined;
 }

@@ -15,6 +15,8 @@ export interface NodeOptions {
   settings?: Record<string, string>;
   /** Epoch seconds at which the control plane was last heard. */
   heard_at?: number;
+  /** Called with the folder of the policy, before there is any. */
+  prepare?: (policy: string) => void;
 }
 
 export interface ProxyNode {

@@ -170,7 +170,7 @@ export class Connections {
   }
 
   /** Tells a Squid's deciders the list that was taken, and takes their response. */
-  async #tellDeciders(squid: TrackedSquid): Promise<void> {
+  async #tellDeciders(squid: TrackedSquid, isExtra: boolean): Promise<void> {
     const { number, ports } = squid;
     // An empty list would have them forget all that is open.
     if (!ports) return;
@@ -184,7 +184,7 @@ export class Connections {
       if (one.state === 'unlisted' && !one.isAnnounced) this.#live.delete(connection);
       one.isAnnounced = false;
     }
-    const overdue = this.#countSuspects(number);
+    const overdue = isExtra ? [] : this.#countSuspects(number);
     if (overdue.length > 0) this.#closeSuspects(number, overdue);
   }
 
@@ -208,19 +208,28 @@ export class Connections {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  /** The traffic since the cursor. One call at a time. */
-  async poll(cursor: unknown, squids: readonly TrackedSquid[], now: number): Promise<Poll> {
+  /** The traffic since the cursor. One call at a time; those that are extra count for no waiting. */
+  async poll(
+    cursor: unknown,
+    squids: readonly TrackedSquid[],
+    now: number,
+    isExtra = false,
+  ): Promise<Poll> {
     const { logs, bases } = (cursor ?? { logs: {}, bases: {} }) as Cursor;
     this.#stored ??= bases;
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
     // The log first: a request that ends after it was read is still listed, or read at the next poll.
     const positions = this.#readLogs(squids, logs, finished, logged);
-    this.#lately = [new Set(logged.keys()), ...this.#lately.slice(0, polls_lately - 1)];
+    const lately = isExtra ? [...(this.#lately[0] ?? []), ...logged.keys()] : logged.keys();
+    this.#lately = [
+      new Set(lately),
+      ...this.#lately.slice(isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1),
+    ];
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     this.#takeList(squids, sockets, logged);
-    this.#giveUp(finished, now);
-    await Promise.all(squids.map((squid) => this.#tellDeciders(squid)));
+    if (!isExtra) this.#giveUp(finished, now);
+    await Promise.all(squids.map((squid) => this.#tellDeciders(squid, isExtra)));
     const tls = new Set(squids.flatMap(({ tls_ports }) => Array.from(tls_ports)));
     const open: Traffic[] = [];
     for (const [connection, one] of this.#live) {

@@ -188,7 +188,7 @@ class SquidEngine implements Engine {
   }
 
   async #holdPolicy(): Promise<Replica> {
-    this.#replica ??= new Replica(this.#options.dir);
+    this.#replica ??= new Replica(this.#options.dir, this.#options.unstored);
     await this.#replica.catchUp();
     return this.#replica;
   }
@@ -231,12 +231,12 @@ class SquidEngine implements Engine {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  async poll(cursor: unknown): Promise<Poll> {
+  async poll(cursor: unknown, isExtra = false): Promise<Poll> {
     const { workers, active } = this.#fleet;
     const { clock } = this.#options;
     const dead = active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
     const squids = workers.map((worker) => this.#tracked(worker));
-    const poll = await this.#connections.poll(cursor, squids, clock.now());
+    const poll = await this.#connections.poll(cursor, squids, clock.now(), isExtra);
     const destroyed = dead.length > 0 ? this.#destroyed.recent() : new Map<string, Socket>();
     for (const worker of dead) {
       const last = this.#connections.died(this.#tracked(worker), destroyed, clock.now());

@@ -12,6 +12,7 @@ import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { SerialQueue } from '../../serial_queue.ts';
+import type { Unstored } from '../../store/unstored.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
 import type { Connections } from './connections.ts';
@@ -23,6 +24,8 @@ export interface FleetOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
   user: UnixUser | undefined;

@@ -38,7 +38,7 @@ export async function createWorker(
   dir: string,
   options: FleetOptions,
 ): Promise<Worker> {
-  const { config, rules, log, user, connections, onRevoked, clock } = options;
+  const { config, rules, log, user, connections, onRevoked, unstored, clock } = options;
   const squid = new SquidInstance({ number, dir, program: config.squid, user, log });
   squid.prepare();
   const { allowed, ...others } = rules;
@@ -57,6 +57,7 @@ export async function createWorker(
     onOpened: (opened) => connections.announce(number, opened),
     onLost: () => connections.search(number),
     opened: () => connections.owners(number),
+    unstored: (told) => unstored?.behind(told) ?? [],
   });
   await link.listen(user?.gid);
   return {
