@@ -56,7 +56,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
  * Runs the server under a process of its own, which lives as long as our end of its standard input:
  * also a run that is killed leaves neither a server nor a folder behind.
  */
-async function startServer(): Promise<Server> {
+export async function startServer(): Promise<Server> {
   const program = fileURLToPath(new URL('postgres_server.ts', import.meta.url));
   const child = spawn(process.execPath, [program], {
     // Its own process group: Ctrl-C reaches us alone.
