@@ -20,6 +20,18 @@ const hasTerminal =
   process.env.CI !== undefined ||
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
 
+/** Tests with programs that others wrote, which go through a node. CI installs them. */
+const clients = ['agent/test/clients*.test.ts'];
+const missingClients =
+  process.env.CI !== undefined
+    ? []
+    : [
+        ...['apt-get', 'curl', 'dpkg-deb', 'git', 'python3', 'wget'].map(
+          (name) => `/usr/bin/${name}`,
+        ),
+        ...['/usr/lib/python3/dist-packages/requests', chromium],
+      ].filter((path) => !existsSync(path));
+
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
   '**/test/{cli,cli_run,package}.test.ts',
@@ -60,6 +72,7 @@ export default defineConfig(({ mode }) => {
   const isQuick = mode === 'quick';
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
+    ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
   ];
@@ -139,5 +152,8 @@ function tellMissing(): void {
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');
+  }
+  if (missingClients.length > 0) {
+    console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);
   }
 }

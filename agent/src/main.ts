@@ -17,6 +17,7 @@ import type { QuestionValue } from './policy/records.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
+import type { Unstored } from './store/unstored.ts';
 import { Journal } from './usage/journal.ts';
 import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
 import { Limits } from './usage/limits.ts';
@@ -29,6 +30,8 @@ export interface EngineOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
@@ -119,7 +122,8 @@ class Agent implements Running {
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
     const rules = this.#rules();
-    this.#engine = await this.#startEngine({ config, rules, dir, clock, log });
+    const { unstored } = this.#store;
+    this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
     const { server, node, url } = this.#identity;
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
     this.#startParts(this.#store, this.#engine);
@@ -250,7 +254,7 @@ class Agent implements Running {
       faults: [
         ...this.#faults.values(),
         ...this.#storeFaults(),
-        ...[this.#link, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
+        ...[this.#link, this.#store, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
           (part) => part?.faults() ?? [],
         ),
       ],

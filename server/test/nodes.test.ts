@@ -225,7 +225,7 @@ eachDatabase((database) => {
         ip: '192.0.2.2',
         expiry,
       });
-      t.clock.advance(10);
+      await t.pass(10);
       const response = await node.send('GET', '/snapshot');
       const text = await response.text();
       expect(text).not.toContain(built.api_token);

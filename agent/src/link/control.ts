@@ -22,8 +22,8 @@ export interface StreamEvent {
 export interface ControlPlane {
   /** The response of GET /node/snapshot, in pieces of any size. */
   snapshot(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The changes after this position, until the stream breaks; asking acknowledges the position. */
-  changes(after: Position, signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** The changes after this position, until the stream breaks; asking acknowledges the position, unless told not to. */
+  changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
   reportUsage(batch: Batch): Promise<UsageAnswer>;
   reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }>;
@@ -80,8 +80,15 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     }
   }
 
-  async *changes(after: Position, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-    const headers = { 'last-event-id': `${after.epoch}:${after.revision}` };
+  async *changes(
+    after: Position,
+    signal: AbortSignal,
+    acknowledges = true,
+  ): AsyncGenerator<StreamEvent> {
+    const headers = {
+      'last-event-id': `${after.epoch}:${after.revision}`,
+      ...(acknowledges ? {} : { 'exitward-acknowledges': 'false' }),
+    };
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
     const silence = new IdleTimeout(

@@ -1,20 +1,12 @@
 // Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { audit } from '../audit.ts';
 import type { Clock } from '../clock.ts';
-import type { Actor } from './database.ts';
+import { renameDurably, syncPath } from '../durable.ts';
+import type { Actor, Transaction } from './database.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open.ts';
 
@@ -26,6 +18,28 @@ export interface Restored {
   /** Names the keys that the backup lives with. */
   key_id: string | null;
 }
+
+/** By how much ids go on behind the last one of the backup: more than are given between a backup and its restore. */
+export const skipped_ids = 1_000_000;
+
+/** The lists that ids are taken of (`nextId`): of the network, and of each account. */
+export const networkLists = [
+  'accounts',
+  'admin_tokens',
+  'audit',
+  'nodes',
+  'port_schemes',
+  'questions',
+  'servers',
+];
+export const accountLists = [
+  'api_tokens',
+  'authlist',
+  'overrides',
+  'removals',
+  'sessions',
+  'users',
+];
 
 const restorer: Actor = { kind: 'system', name: 'restore', address: '', request_id: '' };
 
@@ -41,7 +55,6 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
     checkBackup(backup);
     copyFileSync(backup, fresh);
     const prepared = await prepare(fresh, clock);
-    sync(fresh);
     return { ...prepared, set_aside: swap(file, fresh, clock.now()) };
   } finally {
     removeDatabase(fresh);
@@ -88,6 +101,7 @@ async function prepare(fresh: string, clock: Clock) {
       // Whatever the nodes have applied since the backup is of another history.
       await tx.run('update nodes set applied_revision = 0, live = 0');
       await tx.run('update servers set applied_revision = 0');
+      await skipIds(tx);
       // Sessions and codes that have ended since, or were used up, must not hold again: people sign in anew.
       for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
         await tx.run(`delete from ${table}`);
@@ -107,11 +121,27 @@ async function prepare(fresh: string, clock: Clock) {
   }
 }
 
+/** Moves every list of ids on: those that were given since the backup have been answered, and must not be given again. */
+async function skipIds(tx: Transaction): Promise<void> {
+  const skipping = `on conflict (account_id, list) do update set last = counters.last + ${skipped_ids}`;
+  for (const list of networkLists) {
+    await tx.run(`insert into counters (account_id, list, last) values (0, $1, $2) ${skipping}`, [
+      list,
+      skipped_ids,
+    ]);
+  }
+  for (const list of accountLists) {
+    await tx.run(
+      `insert into counters (account_id, list, last) select id, $1, $2 from accounts where true ${skipping}`,
+      [list, skipped_ids],
+    );
+  }
+}
+
 /** Sets the old database aside and puts the new one in its place; at every moment one of them is there. */
 function swap(file: string, fresh: string, now: number): string | undefined {
   if (!existsSync(file)) {
-    renameSync(fresh, file);
-    sync(dirname(file));
+    renameDurably(fresh, file);
     return undefined;
   }
   const aside = `${file}.before-restore-${now}`;
@@ -122,8 +152,9 @@ function swap(file: string, fresh: string, now: number): string | undefined {
       if (existsSync(file + part)) renameSync(file + part, aside + part);
     }
     linkOrCopy(file, aside);
-    renameSync(fresh, file);
-    sync(dirname(file));
+    // The old one has its other name before it loses this one.
+    syncPath(dirname(file));
+    renameDurably(fresh, file);
   } finally {
     release();
   }
@@ -163,16 +194,10 @@ function linkOrCopy(file: string, aside: string): void {
   } catch {
     // Not every file system has hard links.
     copyFileSync(file, aside);
-    sync(aside);
+    syncPath(aside);
   }
 }
 
 function removeDatabase(file: string): void {
   for (const part of ['', '-wal', '-shm']) rmSync(file + part, { force: true });
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
 }

@@ -216,8 +216,8 @@ export class Feed {
   }
 
   #records(change: LoggedChange, server_id: number): Promise<NodeRecord[]> {
-    const { db, secrets, clock } = this.#ctx;
-    return recordsOfChange(db, change, server_id, secrets, clock.now());
+    const { db, secrets } = this.#ctx;
+    return recordsOfChange(db, change, server_id, secrets);
   }
 
   #wake(): void {

@@ -15,6 +15,7 @@ import { findServer, type Server, setAppliedRevision } from '../servers/servers.
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
 import { existingUsers, type UserNamed } from '../users/users.ts';
+import { type NodeFault, replaceFaults } from './faults.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 import { untilFound } from './waiting.ts';
@@ -24,6 +25,7 @@ import { untilFound } from './waiting.ts';
  * how far it has applied the log of changes. One that was revoked stays as a record.
  */
 export type Node = store.NodeRow;
+export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer } from './questions.ts';
@@ -175,6 +177,7 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
   await store.update(tx, { ...node, live: 0, revoked_at: tx.now });
+  await store.removeFaults(tx, id);
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
   // Wakes the streams of the server: each looks whether its node may go on.
@@ -201,18 +204,22 @@ export async function acknowledge(
   revision: number,
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
-  const now = await log.networkPosition(tx);
-  if (epoch !== now.epoch || revision > now.revision) {
-    throw conflict(
-      'The history of changes is another one now (a backup was restored); take a new snapshot.',
-      { code: 'snapshot_needed' },
-    );
-  }
+  await requireHistory(tx, epoch, revision);
   const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, heard);
   if (node.live === 1 && node.applied_revision === revision) return;
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
+}
+
+/** Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot. */
+export async function requireHistory(db: Reader, epoch: string, revision: number): Promise<void> {
+  const now = await log.networkPosition(db);
+  if (epoch === now.epoch && revision <= now.revision) return;
+  throw conflict(
+    'The history of changes is another one now (a backup was restored); take a new snapshot.',
+    { code: 'snapshot_needed' },
+  );
 }
 
 /**
@@ -352,6 +359,16 @@ async function limitsOf(
     if (left) limits.push(left);
   }
   return limits;
+}
+
+/** Takes the whole list of what a node says is wrong with it now. */
+export async function reportFaults(
+  tx: Transaction,
+  node_id: number,
+  faults: readonly NodeFault[],
+): Promise<void> {
+  const node = await requireNode(tx, node_id);
+  if (await replaceFaults(tx, node.id, faults)) await nodesChanged(tx);
 }
 
 /** The accounts of a list that the node's server serves: a node reports of these alone. */

@@ -188,7 +188,7 @@ class SquidEngine implements Engine {
   }
 
   async #holdPolicy(): Promise<Replica> {
-    this.#replica ??= new Replica(this.#options.dir);
+    this.#replica ??= new Replica(this.#options.dir, this.#options.unstored);
     await this.#replica.catchUp();
     return this.#replica;
   }

@@ -16,6 +16,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import { renameDurably, writeDurably } from '../../durable.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
@@ -82,13 +83,18 @@ export class SquidInstance {
       mkdirSync(folder, { recursive: true, mode: 0o750 });
       if (this.#user) chownSync(folder, folder === logs ? this.#user.uid : -1, this.#user.gid);
     }
-    for (const [name, text] of errorPages()) this.write(`${errors}/${name}`, text);
-    this.write(dial_script, dialScript);
+    // Of every start anew, ahead of Squid: a power cut spoils none that is read.
+    for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
+    this.#place(dial_script, dialScript);
     this.listeners = readListeners(this.paths);
   }
 
   /** Writes a file that Squid and its helpers may read, and no other program. */
   write(path: string, text: string): void {
+    writeDurably(path, text, this.#user?.gid);
+  }
+
+  #place(path: string, text: string): void {
     const partial = `${path}.partial`;
     rmSync(partial, { force: true });
     writeFileSync(partial, text, { mode: 0o640, flag: 'wx' });
@@ -246,7 +252,7 @@ export class SquidInstance {
       return false;
     }
     this.write(this.paths.listeners, listenersFile(this.paths, conf, listeners));
-    renameSync(proposed, this.paths.conf);
+    renameDurably(proposed, this.paths.conf);
     return true;
   }
 
@@ -268,7 +274,7 @@ export class SquidInstance {
       return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
     });
     if (!isAlive(pid)) {
-      this.#notListening.push(`Squid ${this.number} does not run: ${this.#lastWords()}`);
+      this.#notListening.push(this.deathFault());
     }
     for (const fault of this.#notListening) this.#log.error(fault);
   }
@@ -289,10 +295,12 @@ export class SquidInstance {
     return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
-  #lastWords(): string {
+  /** That it does not run, with its last words: those of an earlier run say nothing. */
+  deathFault(): string {
     const log = readIfThere(this.paths.cache_log) ?? '';
-    const words = [...log.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
-    return words ?? `see ${this.paths.cache_log}.`;
+    const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
+    const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
+    return `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
   }
 }
 
