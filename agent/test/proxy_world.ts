@@ -302,6 +302,8 @@ export interface Through {
   port: number;
   /** Address of the client; alice's of account 1, if not given. */
   from?: string;
+  /** Its port; any, if not given. */
+  local_port?: number;
   authorization?: string;
   /** Certificate of the proxy, to speak TLS with it. */
   proxy_certificate?: string;
@@ -336,9 +338,11 @@ export class Client {
     });
   }
 
-  static async open({ port, from = sources[0], proxy_certificate }: Through): Promise<Client> {
+  static async open(through: Through): Promise<Client> {
+    const { port, from = sources[0], local_port, proxy_certificate } = through;
     const host = from.includes(':') ? '::1' : '127.0.0.1';
-    const raw = connect({ host, port, localAddress: from, allowHalfOpen: true });
+    const local = { localAddress: from, ...(local_port ? { localPort: local_port } : {}) };
+    const raw = connect({ host, port, ...local, allowHalfOpen: true });
     await once(raw, 'connect');
     if (proxy_certificate === undefined) return new Client(raw);
     const socket = connectTls({ socket: raw, servername: 'proxy.test', ca: proxy_certificate });

@@ -2,7 +2,7 @@
 //   npm run soak -- --minutes 10 [--engine squid|embedded] [--database sqlite|postgresql]
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { databaseUrl, runStatement, startServer } from '../../server/test/postgres.ts';
+import { databaseUrl, runStatement, startPostgres } from '../../server/test/postgres.ts';
 import { Random } from '../../server/test/random.ts';
 import type { EngineName } from '../system/agent_process.ts';
 import { soak } from './soak.ts';
@@ -21,7 +21,7 @@ if (!['squid', 'embedded'].includes(engine) || !['sqlite', 'postgresql'].include
 }
 
 const random = Random.printed(`soak of ${minutes} minutes, ${engine}, ${database}`);
-const postgres = database === 'postgresql' ? await startServer() : undefined;
+const postgres = database === 'postgresql' ? await startPostgres() : undefined;
 const name = `soak_${randomBytes(6).toString('hex')}`;
 if (postgres) await runStatement(postgres.url, `create database ${name} template template0`);
 try {

@@ -39,7 +39,7 @@ export async function createWorker(
   options: FleetOptions,
 ): Promise<Worker> {
   const { config, rules, log, user, connections, onRevoked, unstored, clock } = options;
-  const squid = new SquidInstance({ number, dir, program: config.squid, user, log });
+  const squid = new SquidInstance({ number, dir, program: config.squid, user, clock, log });
   squid.prepare();
   const { allowed, ...others } = rules;
   const file: RulesFile = {
