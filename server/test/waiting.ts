@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 export async function until<T>(
   find: () => T | Promise<T>,
-  seconds = 10,
+  seconds = 30,
   otherwise = () => `it did not come to hold: ${find}`,
 ): Promise<Exclude<T, false | undefined>> {
   const over = performance.now() + seconds * 1000;
