@@ -256,6 +256,9 @@ test('a node runs, is asked, keeps its folder, and ends well when it is told to'
   const rules = await run('guard', 'show');
   expect([rules.code, rules.stdout]).toEqual([0, expect.stringContaining('table inet exitward {')]);
 
+  // As a terminal sends it when it is closed: an agent has nothing to do then.
+  child.kill('SIGHUP');
+  expect((await run('status')).code).toBe(0);
   child.kill('SIGTERM');
   const { code, stdout, stderr } = await ended;
   expect([code, stderr]).toEqual([0, '']);

@@ -1,11 +1,12 @@
 // The process: what it says when it cannot start, and what it finishes before it stops.
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../src/config.ts';
+import { newKeys } from '../src/secrets.ts';
 import { prepareSubject } from './durability.ts';
 import { basic, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
@@ -87,7 +88,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     expect(await refusal({ EXITWARD_DATABASE_URL: `sqlite:${folder}` })).toContain(folder);
   });
 
-  test('keys that are damaged, or that are those of another database', async () => {
+  test('keys that are damaged, that are gone, or that are those of another database', async () => {
     const settings = ServerProcess.settings();
     const server = await start(settings);
     await server.end();
@@ -98,6 +99,11 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     expect(damaged).toContain(`The keys file ${keys} is damaged`);
     expect(damaged).not.toContain(secret);
     const fresh = join(server.data_dir, 'fresh.json');
+    expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
+      `There is no keys file ${fresh}, and this database was used with one; restore it`,
+    );
+    expect(existsSync(fresh)).toBe(false);
+    writeFileSync(fresh, JSON.stringify(newKeys()));
     expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
       `The keys file ${fresh} is not the one that this database was used with`,
     );

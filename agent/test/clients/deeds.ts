@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as t from '../proxy_world.ts';
-import type { ProxyNode, StartNode } from '../scenarios.ts';
+import type { ProxyNode, StartNode } from '../scenarios/scene.ts';
 import { Chromium } from './chromium.ts';
 import { type Deed, type ForeignClient, foreignClients } from './clients.ts';
 import { type Site, startSite } from './site.ts';
