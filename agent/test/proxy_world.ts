@@ -305,6 +305,8 @@ export interface Through {
   port: number;
   /** Address of the client; alice's of account 1, if not given. */
   from?: string;
+  /** Address of the proxy; the loopback's, if not given. */
+  at?: string;
   authorization?: string;
   /** Certificate of the proxy, to speak TLS with it. */
   proxy_certificate?: string;
@@ -339,8 +341,9 @@ export class Client {
     });
   }
 
-  static async open({ port, from = sources[0], proxy_certificate }: Through): Promise<Client> {
-    const host = from.includes(':') ? '::1' : '127.0.0.1';
+  static async open(through: Through): Promise<Client> {
+    const { port, from = sources[0], proxy_certificate } = through;
+    const host = through.at ?? (from.includes(':') ? '::1' : '127.0.0.1');
     const raw = connect({ host, port, localAddress: from, allowHalfOpen: true });
     await once(raw, 'connect');
     if (proxy_certificate === undefined) return new Client(raw);
