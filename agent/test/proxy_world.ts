@@ -307,6 +307,8 @@ export interface Through {
   from?: string;
   /** Its port; any, if not given. */
   local_port?: number;
+  /** Address of the proxy; the loopback's, if not given. */
+  at?: string;
   authorization?: string;
   /** Certificate of the proxy, to speak TLS with it. */
   proxy_certificate?: string;
@@ -343,7 +345,7 @@ export class Client {
 
   static async open(through: Through): Promise<Client> {
     const { port, from = sources[0], local_port, proxy_certificate } = through;
-    const host = from.includes(':') ? '::1' : '127.0.0.1';
+    const host = through.at ?? (from.includes(':') ? '::1' : '127.0.0.1');
     const local = { localAddress: from, ...(local_port ? { localPort: local_port } : {}) };
     const raw = connect({ host, port, ...local, allowHalfOpen: true });
     await once(raw, 'connect');
