@@ -39,6 +39,7 @@ export class ScriptedControl {
   readonly lastUsed: unknown[] = [];
   readonly health: unknown[] = [];
   readonly answers: Answered[] = [];
+  readonly faults: Array<Array<Record<string, unknown>>> = [];
 
   static async start(): Promise<ScriptedControl> {
     const control = new ScriptedControl();
@@ -148,6 +149,9 @@ export class ScriptedControl {
     } else if (asked === 'POST /health') {
       this.health.push(body);
       send(200, { known: 1 });
+    } else if (asked === 'POST /faults') {
+      this.faults.push((body as { faults: [] }).faults);
+      send(204);
     } else if (asked === 'POST /join') send(201, { node: 7, server: 'fra1', token: 'ewn_secret' });
     else send(404, { message: `There is no ${asked}.` });
   }

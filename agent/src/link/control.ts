@@ -1,6 +1,7 @@
 // The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real one.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { KnownFault } from '../faults.ts';
 import type { ExitHealth } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
@@ -9,6 +10,7 @@ import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
 import { ControlError } from './control_error.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
+import type { FaultReports } from './fault_reporter.ts';
 import type { Answer } from './questions.ts';
 
 /** One step of the history. */
@@ -52,7 +54,7 @@ const eventPieceBytes = 64 * 1024;
 /** The longest wait that a control plane may ask for; more would be a mistake of something between. */
 const most_retry_seconds = 30;
 
-export class HttpControl implements ControlPlane, LastUsedReports {
+export class HttpControl implements ControlPlane, LastUsedReports, FaultReports {
   readonly #options: Required<HttpControlOptions>;
   readonly #agent: HttpAgent;
 
@@ -130,6 +132,10 @@ export class HttpControl implements ControlPlane, LastUsedReports {
 
   async reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }> {
     return (await this.#post('/health', report)) as { known: number };
+  }
+
+  async reportFaults(faults: KnownFault[]): Promise<void> {
+    await this.#post('/faults', { faults });
   }
 
   async answer(id: number, answer: Answer): Promise<void> {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Engine, Explanation, Poll } from '../../engine.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
@@ -99,9 +100,9 @@ class SquidEngine implements Engine {
     return this.#listeners;
   }
 
-  faults(): string[] {
-    const faults = this.#fleet.faults();
-    return this.#closing_fault === undefined ? faults : [...faults, this.#closing_fault];
+  faults(): Fault[] {
+    const closing = this.#closing_fault === undefined ? [] : [this.#closing_fault];
+    return [...this.#fleet.faults(), ...faultsOf('engine', closing)];
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {

@@ -8,6 +8,7 @@ import { ownAddresses } from '../../address.ts';
 import { Certificate, type KeyPair } from '../../certificate.ts';
 import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
@@ -53,7 +54,7 @@ export class Fleet {
   readonly #folder: string;
   readonly #stopping = new AbortController();
   readonly #certificate: Certificate;
-  #faults: string[] = [];
+  #faults: Fault[] = [];
   /** As the engine last said. */
   #wanted: readonly Listener[] | undefined;
   /** Ports whose connections of until now must go, and the fault that keeps them from it. */
@@ -65,7 +66,7 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options;
     this.#folder = join(options.config.state_dir, 'squid');
-    this.#certificate = new Certificate(options.config.tls);
+    this.#certificate = new Certificate(options.config.tls, () => options.clock.now());
   }
 
   /** Those that run, or should. */
@@ -180,13 +181,16 @@ export class Fleet {
     }
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
+    const leaving = this.#leaving_fault === undefined ? [] : [this.#leaving_fault];
     return [
       ...this.#faults,
-      ...(this.#leaving_fault === undefined ? [] : [this.#leaving_fault]),
-      ...this.active.flatMap(({ squid, fault }) =>
-        fault === undefined ? squid.faults() : [...squid.faults(), fault],
-      ),
+      ...this.#certificate.faults(),
+      ...faultsOf('engine', leaving),
+      ...this.active.flatMap(({ squid, fault }) => {
+        const own = fault === undefined ? [] : [fault];
+        return [...squid.faults(), ...faultsOf('engine', own)];
+      }),
     ];
   }
 
@@ -208,10 +212,10 @@ export class Fleet {
    */
   async #servable(listeners: readonly Listener[]): Promise<Listener[]> {
     const { tls, port_shift } = this.#options.config;
-    await this.#certificate.renew();
-    const { fault } = this.#certificate;
     const running = this.workers.filter(({ squid }) => tls && squid.findProcess() !== undefined);
     const served = new Set(running.flatMap(({ squid }) => [...squid.tls_ports]));
+    await this.#certificate.renew(served.size > 0);
+    const { fault } = this.#certificate;
     const isCertified = ({ tls, port }: Listener) =>
       !tls || fault === undefined || served.has(port + port_shift);
     const isPort = ({ port }: Listener) => port + port_shift >= 1 && port + port_shift <= 65_535;
@@ -220,15 +224,16 @@ export class Fleet {
     const ports = (some: Listener[]) => some.map(({ port }) => port).join(', ');
     this.#faults = [];
     if (uncertified.length > 0) {
-      this.#faults.push(`No certificate for the ports ${ports(uncertified)}: ${fault}`);
+      const message = `No certificate for the ports ${ports(uncertified)}: ${fault}`;
+      this.#faults.push({ kind: 'certificate', message });
     }
     if (fault !== undefined && served.size > 0) {
-      this.#faults.push(`The certificate of until now stays: ${fault}`);
+      const message = `The certificate of until now stays: ${fault}`;
+      this.#faults.push({ kind: 'certificate', message });
     }
     if (outside.length > 0) {
-      this.#faults.push(
-        `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`,
-      );
+      const message = `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`;
+      this.#faults.push({ kind: 'port', message });
     }
     return listeners.filter((one) => !uncertified.includes(one) && !outside.includes(one));
   }
@@ -351,7 +356,7 @@ export class Fleet {
   /** Has it open what it could not, after a pause that grows while that is of no use. */
   async #retryPorts(worker: Worker): Promise<void> {
     const { squid } = worker;
-    const faults = squid.faults().join('\n');
+    const faults = JSON.stringify(squid.faults());
     if (faults !== worker.retried.faults) worker.retried = { faults, pause: 0, next_at: 0 };
     if (!this.#canRetry(worker)) return;
     const now = this.#options.clock.steady();

@@ -16,6 +16,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import { type Fault, faultsOf } from '../../faults.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
@@ -50,7 +51,7 @@ export class SquidInstance {
   #started = 0;
   /** Why the newest configuration is not in force. */
   #rejected: string | undefined;
-  #notListening: string[] = [];
+  #notListening: Fault[] = [];
 
   constructor(options: {
     number: number;
@@ -226,10 +227,9 @@ export class SquidInstance {
     this.#notListening = [];
   }
 
-  faults(): string[] {
-    return this.#rejected === undefined
-      ? this.#notListening
-      : [this.#rejected, ...this.#notListening];
+  faults(): Fault[] {
+    const rejected = this.#rejected === undefined ? [] : [this.#rejected];
+    return [...faultsOf('engine', rejected), ...this.#notListening];
   }
 
   /** Has Squid itself read the configuration before it takes the place of the last good one. */
@@ -263,14 +263,19 @@ export class SquidInstance {
       looked = await this.#lookAtPorts(pid, before);
     }
     if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
-    this.#notListening = looked.missing.flatMap((port) => {
-      if (looked.taken.has(port)) return [`Port ${port} is taken by another program.`];
-      return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
+    this.#notListening = looked.missing.flatMap((port): Fault[] => {
+      const of = { kind: 'port', subject: String(port) } as const;
+      if (looked.taken.has(port)) {
+        return [{ ...of, message: `Port ${port} is taken by another program.` }];
+      }
+      if (!isAlive(pid)) return [];
+      return [{ ...of, message: `Squid ${this.number} does not listen on port ${port}.` }];
     });
     if (!isAlive(pid)) {
-      this.#notListening.push(`Squid ${this.number} does not run: ${this.#lastWords()}`);
+      const message = `Squid ${this.number} does not run: ${this.#lastWords()}`;
+      this.#notListening.push({ kind: 'engine', subject: `Squid ${this.number}`, message });
     }
-    for (const fault of this.#notListening) this.#log.error(fault);
+    for (const { message } of this.#notListening) this.#log.error(message);
   }
 
   async #lookAtPorts(
