@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
 import { type Fault, FaultList, faultsOf, type KnownFault } from './faults.ts';
 import { applyFirewall, firewallOptions } from './firewall.ts';
+import { ControlTime } from './health/control_time.ts';
 import { destinationOf } from './health/echo.ts';
 import { ExitAddresses } from './health/exit_addresses.ts';
 import { HealthChecks } from './health/health.ts';
@@ -79,6 +80,7 @@ class Agent implements Running {
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
+  readonly #time: ControlTime;
   /** Ends the parts; then the requests of the last of them. */
   readonly #stopping = new AbortController();
   readonly #over = new AbortController();
@@ -107,7 +109,9 @@ class Agent implements Running {
     this.#clock = doubles.clock ?? systemClock;
     this.#log = doubles.log ?? openLog(config);
     const { url, token } = this.#identity;
-    this.#control = doubles.control ?? new HttpControl({ url, token, signal: this.#over.signal });
+    this.#time = new ControlTime(this.#clock);
+    const { signal } = this.#over;
+    this.#control = doubles.control ?? new HttpControl({ url, token, signal, time: this.#time });
     this.#startEngine = doubles.startEngine ?? startEngine;
     this.#echo_url = config.echo_url ?? `${url}/node/echo`;
   }
@@ -270,7 +274,7 @@ class Agent implements Running {
     const failed = Array.from(this.#failed, ([subject, message]): Fault => {
       return { kind: subject === 'usage' ? 'journal' : 'agent', subject, message };
     });
-    const parts = [this.#link, this.#engine, this.#exitAddresses, this.#health];
+    const parts = [this.#time, this.#link, this.#engine, this.#exitAddresses, this.#health];
     const faults = [
       ...failed,
       ...faultsOf('disk', [...this.#storeFaults(), ...(this.#store?.faults() ?? [])]),

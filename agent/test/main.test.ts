@@ -228,6 +228,23 @@ describe('a running agent', () => {
     expect(control.faults.at(-1)).toContainEqual(known);
   });
 
+  test('says that its clock differs from that of the control plane, and by how much, until it does no more', async () => {
+    const { control, start } = await machine();
+    control.ahead_seconds = -95;
+    const running = await start();
+    const clock = () => control.faults.at(-1)?.find(({ kind }) => kind === 'clock');
+    await control.until(() => clock() !== undefined);
+    expect(clock()?.message).toMatch(/^The clock of this machine is 9[3-5] seconds ahead of /);
+    expect(running.status().faults).toContainEqual(clock());
+
+    control.ahead_seconds = 3600;
+    control.position();
+    await control.until(() => /(359\d|3600) seconds behind/.test(String(clock()?.message)));
+    control.ahead_seconds = 29;
+    control.position();
+    await control.until(() => clock() === undefined);
+  });
+
   test('says that the policy on disk is damaged until there is a new one', async () => {
     const { control, state_dir, start } = await machine();
     const first = await start();

@@ -28,6 +28,8 @@ export class ScriptedControl {
   readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
+  /** By so many seconds its clock is ahead of this machine's. */
+  ahead_seconds = 0;
   /** Everything that was asked: `GET /snapshot`. */
   readonly asked: string[] = [];
   /** Where each stream was to begin. */
@@ -103,6 +105,8 @@ export class ScriptedControl {
     const asked = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
     const text = await readText(request);
     this.asked.push(asked);
+    const time = new Date(Date.now() + this.ahead_seconds * 1000);
+    response.setHeader('date', time.toUTCString());
     const rejection = this.rejections.get(asked);
     if (rejection) {
       const { status, body = { message: `${status}` }, headers = {} } = rejection;

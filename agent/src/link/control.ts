@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { KnownFault } from '../faults.ts';
+import type { ControlTime } from '../health/control_time.ts';
 import type { ExitHealth } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
@@ -39,6 +40,8 @@ export interface HttpControlOptions {
   token: string;
   /** Ends all that is under way. */
   signal: AbortSignal;
+  /** Hears the time of the control plane, by its good responses. */
+  time?: ControlTime;
   /** How long a response may take to begin; a short one may take three times as long in all. */
   response_seconds?: number;
   /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
@@ -55,7 +58,8 @@ const eventPieceBytes = 64 * 1024;
 const most_retry_seconds = 30;
 
 export class HttpControl implements ControlPlane, LastUsedReports, FaultReports {
-  readonly #options: Required<HttpControlOptions>;
+  readonly #options: Required<Omit<HttpControlOptions, 'time'>>;
+  readonly #time: ControlTime | undefined;
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
@@ -65,6 +69,7 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
       most_event_length: 64 * 1024 * 1024,
       ...options,
     };
+    this.#time = options.time;
     this.#agent = newAgent(options.url);
     options.signal.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
@@ -147,7 +152,7 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
     return readJson(response, this.#options.response_seconds);
   }
 
-  #open(
+  async #open(
     method: string,
     path: string,
     headers: Record<string, string>,
@@ -155,7 +160,8 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
     body?: string,
   ): Promise<IncomingMessage> {
     const { url, token, response_seconds, signal: life } = this.#options;
-    return send({
+    const noteTime = this.#time?.begin();
+    const response = await send({
       url: `${url}/node${path}`,
       method,
       headers: { ...headers, authorization: `Bearer ${token}` },
@@ -164,6 +170,8 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
       response_seconds,
       agent: this.#agent,
     });
+    noteTime?.(response.headers.date);
+    return response;
   }
 }
 
