@@ -1,4 +1,5 @@
 // The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
+import type { Fault } from './faults.ts';
 import type { Decision, ProxyRequest } from './policy/decide.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener } from './policy/policy.ts';
@@ -64,8 +65,8 @@ export interface Engine {
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
-  /** The faults now, a sentence each: a port that is taken, a configuration that was rejected. */
-  faults(): string[];
+  /** The faults now: a port that is taken, a configuration that was rejected, a certificate that ends. */
+  faults(): Fault[];
   /** Ends it; an engine of its own processes may leave them running for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;
 }

@@ -483,7 +483,7 @@ describe('the embedded engine', () => {
       await once(squatter, 'listening');
       const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
       try {
-        expect(own.engine.faults()).toEqual([
+        expect(t.messagesOf(own.engine)).toEqual([
           `Port ${t.normalPort + shift}, for exit ${t.exits[0]} by port scheme default, cannot be listened on: another program has it.`,
         ]);
         expect((await t.see(shifted(t.base + 2), url)).from).toBe(t.exits[1]);
@@ -502,7 +502,7 @@ describe('the embedded engine', () => {
         records: t.usualRecords(),
         settings: { EXITWARD_AGENT_PORT_SHIFT: '60000' },
       });
-      expect(own.engine.faults().join()).toContain(
+      expect(t.messagesOf(own.engine).join()).toContain(
         'there is no such port (EXITWARD_AGENT_PORT_SHIFT)',
       );
       await own.stop();
@@ -514,7 +514,7 @@ describe('the embedded engine', () => {
         settings: { ...settings, EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' },
       });
       const ports = [1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ');
-      expect(own.engine.faults()).toEqual([
+      expect(t.messagesOf(own.engine)).toEqual([
         `There is no certificate for the TLS ports ${ports}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
       ]);
       expect((await t.see(shifted(t.normalPort), url)).from).toBe(t.exits[0]);
@@ -528,7 +528,7 @@ describe('the embedded engine', () => {
         const open = await t.openTunnel(through, to);
         writeFileSync(join(own.dir, 'proxy.key'), 'no key');
         await own.apply();
-        expect(own.engine.faults().join()).toMatch(
+        expect(t.messagesOf(own.engine).join()).toMatch(
           /^The certificate of until now stays: .*proxy.key/,
         );
         await (await t.openTunnel(through, to)).close();

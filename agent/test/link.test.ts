@@ -189,7 +189,9 @@ describe('a node', () => {
     run();
     await control.until(() => engine.catchUps > 2);
     expect(control.streams).toBe(0);
-    expect(link.faults()).toEqual(['Changes cannot be put in force: no worker answers']);
+    expect(link.faults()).toEqual([
+      { kind: 'engine', message: 'Changes cannot be put in force: no worker answers' },
+    ]);
     engine.fault = undefined;
     await follow();
     expect(link.faults()).toEqual([]);
@@ -314,7 +316,7 @@ describe('a record that cannot be applied', () => {
     const faults: string[] = [];
     control.change(alice(false), useless);
     await control.until(() => {
-      faults.push(...link.faults());
+      faults.push(...link.faults().map(({ message }) => message));
       return snapshots(control) > 1;
     });
     expect(faults.join()).toContain(`a change cannot be applied: ${says}`);
@@ -336,8 +338,10 @@ describe('a record that cannot be applied', () => {
     control.epoch = 'e2';
     control.records = [...listed(later), useless];
     control.position();
-    await control.until(() => link.faults().some((fault) => fault.includes('snapshot: keys')));
-    expect(link.faults()[0]).toContain(`line 7 of the snapshot: ${says}`);
+    await control.until(() =>
+      link.faults().some(({ message }) => message.includes('snapshot: keys')),
+    );
+    expect(link.faults()[0]?.message).toContain(`line 7 of the snapshot: ${says}`);
     await control.until(() => snapshots(control) > 4);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
     control.records = listed(later);

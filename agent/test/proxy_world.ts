@@ -15,6 +15,7 @@ import { vi } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Engine, Finished, Traffic } from '../src/engine.ts';
+import type { Fault } from '../src/faults.ts';
 import type { Rules } from '../src/policy/decide.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import { createSigningKey, signToken } from './histories.ts';
@@ -169,7 +170,7 @@ export function createCertificate(name: string): KeyPair {
       'openssl',
       [
         ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-        ...['-keyout', keyFile, '-out', crt, '-days', '2', '-subj', `/CN=${name}`],
+        ...['-keyout', keyFile, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
         ...['-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
       ],
       { stdio: 'ignore' },
@@ -533,6 +534,10 @@ export class Usage {
     return Object.fromEntries(this.sums);
   }
 }
+
+/** The faults as people read them. */
+export const messagesOf = (one: { faults(): Fault[] }): string[] =>
+  one.faults().map(({ message }) => message);
 
 /** Waits until something holds, for half a minute. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

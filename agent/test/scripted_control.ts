@@ -28,6 +28,8 @@ export class ScriptedControl {
   readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
+  /** By so many seconds its clock is ahead of this machine's. */
+  ahead_seconds = 0;
   /** Everything that was asked: `GET /snapshot`. */
   readonly asked: string[] = [];
   /** Where each stream was to begin. */
@@ -39,6 +41,7 @@ export class ScriptedControl {
   readonly lastUsed: unknown[] = [];
   readonly health: unknown[] = [];
   readonly answers: Answered[] = [];
+  readonly faults: Array<Array<Record<string, unknown>>> = [];
 
   static async start(): Promise<ScriptedControl> {
     const control = new ScriptedControl();
@@ -102,6 +105,8 @@ export class ScriptedControl {
     const asked = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
     const text = await readText(request);
     this.asked.push(asked);
+    const time = new Date(Date.now() + this.ahead_seconds * 1000);
+    response.setHeader('date', time.toUTCString());
     const rejection = this.rejections.get(asked);
     if (rejection) {
       const { status, body = { message: `${status}` }, headers = {} } = rejection;
@@ -148,6 +153,9 @@ export class ScriptedControl {
     } else if (asked === 'POST /health') {
       this.health.push(body);
       send(200, { known: 1 });
+    } else if (asked === 'POST /faults') {
+      this.faults.push((body as { faults: [] }).faults);
+      send(204);
     } else if (asked === 'POST /join') send(201, { node: 7, server: 'fra1', token: 'ewn_secret' });
     else send(404, { message: `There is no ${asked}.` });
   }

@@ -139,7 +139,7 @@ test('a connection that could not be closed is closed when that is possible agai
   process.env.PATH = `${bin}:${path}`;
   try {
     await one.apply(inactive);
-    await t.until(() => one.engine.faults().some((fault) => fault.includes('not permitted')));
+    await t.until(() => t.messagesOf(one.engine).some((said) => said.includes('not permitted')));
     expect((await tunnel.ask(requestInside)).status).toBe(200);
     await poll(one, 3);
     rmSync(forbidden);

@@ -140,7 +140,7 @@ test('a decider that hangs is found out and replaced', async () => {
   const hung = deciderOf(squids()[0]) ?? 0;
   process.kill(hung, 'SIGSTOP');
   await expect(engine.catchUp()).rejects.toThrow('does not answer');
-  expect(engine.faults()).toEqual(['The decider of Squid 0 did not answer, and was ended.']);
+  expect(t.messagesOf(engine)).toEqual(['The decider of Squid 0 did not answer, and was ended.']);
   await t.until(async () => (await reasonFor(normal)) === 'let in');
   await engine.catchUp();
   expect(engine.faults()).toEqual([]);
@@ -235,7 +235,7 @@ test('a port that is taken is told, and listened on when it is free', async () =
   await once(other.listen(normal.port + 1, '0.0.0.0'), 'listening');
   const { port } = other.address() as AddressInfo;
   const { engine } = await start();
-  expect(engine.faults()).toEqual([`Port ${port} is taken by another program.`]);
+  expect(t.messagesOf(engine)).toEqual([`Port ${port} is taken by another program.`]);
   expect(await reasonFor(normal)).toBe('let in');
   await new Promise((resolve) => other.close(resolve));
   await t.until(() => engine.faults().length === 0);
@@ -251,16 +251,18 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
   const [pid] = squids();
   await restart({ EXITWARD_AGENT_TLS_CERT: join(dir, 'missing.crt') });
   await node.engine.catchUp();
-  expect(node.engine.faults().join()).toMatch(
+  expect(t.messagesOf(node.engine).join()).toMatch(
     /^The certificate of until now stays: .*missing\.crt/,
   );
   await restart();
   writeFileSync(crt, 'no certificate');
   await node.engine.catchUp();
-  expect(node.engine.faults().join()).toMatch(/^The certificate of until now stays: .*proxy\.crt/);
+  expect(t.messagesOf(node.engine).join()).toMatch(
+    /^The certificate of until now stays: .*proxy\.crt/,
+  );
   expect((await t.ask(through, 'GET', url)).status).toBe(200);
   execFileSync('openssl', [
-    ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '3'],
+    ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '90'],
     ...['-subj', '/CN=renewed', '-addext', 'subjectAltName=DNS:proxy.test'],
   ]);
   const renewed = readFileSync(crt, 'utf8');
@@ -276,7 +278,7 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
 
 test('ports that need a certificate are told when there is none, and the others serve', async () => {
   const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
-  expect(engine.faults()).toEqual([
+  expect(t.messagesOf(engine)).toEqual([
     `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
   ]);
   expect(await reasonFor(normal)).toBe('let in');
@@ -293,7 +295,9 @@ test('with a certificate that is bad from the start, or when Squid dies, the oth
   writeFileSync(crt, t.createCertificate('proxy.test').cert);
   await restart();
   await node.engine.catchUp();
-  expect(node.engine.faults().join()).toMatch(/^No certificate for the ports .*: .*proxy\.crt/);
+  expect(t.messagesOf(node.engine).join()).toMatch(
+    /^No certificate for the ports .*: .*proxy\.crt/,
+  );
   expect(await reasonFor(normal)).toBe('let in');
   writeFileSync(crt, good);
   await node.apply(t.serverRecord({ hostname: 'other.example.net' }));

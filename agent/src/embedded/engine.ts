@@ -6,6 +6,7 @@ import { ownAddresses } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Engine, Explanation, Poll } from '../engine.ts';
+import type { Fault } from '../faults.ts';
 import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
@@ -82,6 +83,7 @@ class EmbeddedEngine implements Engine {
     this.#listeners = new Listeners(
       config,
       (server, port, tls) => this.#equip(server, port, tls),
+      clock,
       log,
     );
   }
@@ -132,7 +134,7 @@ class EmbeddedEngine implements Engine {
     return this.#ctx.replica.policy.listeners;
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
     return this.#listeners.faults();
   }
 

@@ -1,6 +1,8 @@
 // The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real one.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { KnownFault } from '../faults.ts';
+import type { ControlTime } from '../health/control_time.ts';
 import type { ExitHealth } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
@@ -9,6 +11,7 @@ import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
 import { ControlError } from './control_error.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
+import type { FaultReports } from './fault_reporter.ts';
 import type { Answer } from './questions.ts';
 
 /** One step of the history. */
@@ -37,6 +40,8 @@ export interface HttpControlOptions {
   token: string;
   /** Ends all that is under way. */
   signal: AbortSignal;
+  /** Hears the time of the control plane, by its good responses. */
+  time?: ControlTime;
   /** How long a response may take to begin; a short one may take three times as long in all. */
   response_seconds?: number;
   /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
@@ -52,8 +57,9 @@ const eventPieceBytes = 64 * 1024;
 /** The longest wait that a control plane may ask for; more would be a mistake of something between. */
 const most_retry_seconds = 30;
 
-export class HttpControl implements ControlPlane, LastUsedReports {
-  readonly #options: Required<HttpControlOptions>;
+export class HttpControl implements ControlPlane, LastUsedReports, FaultReports {
+  readonly #options: Required<Omit<HttpControlOptions, 'time'>>;
+  readonly #time: ControlTime | undefined;
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
@@ -63,6 +69,7 @@ export class HttpControl implements ControlPlane, LastUsedReports {
       most_event_length: 64 * 1024 * 1024,
       ...options,
     };
+    this.#time = options.time;
     this.#agent = newAgent(options.url);
     options.signal.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
@@ -132,6 +139,10 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     return (await this.#post('/health', report)) as { known: number };
   }
 
+  async reportFaults(faults: KnownFault[]): Promise<void> {
+    await this.#post('/faults', { faults });
+  }
+
   async answer(id: number, answer: Answer): Promise<void> {
     await this.#post('/answers', { id, answer });
   }
@@ -141,7 +152,7 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     return readJson(response, this.#options.response_seconds);
   }
 
-  #open(
+  async #open(
     method: string,
     path: string,
     headers: Record<string, string>,
@@ -149,7 +160,8 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     body?: string,
   ): Promise<IncomingMessage> {
     const { url, token, response_seconds, signal: life } = this.#options;
-    return send({
+    const noteTime = this.#time?.begin();
+    const response = await send({
       url: `${url}/node${path}`,
       method,
       headers: { ...headers, authorization: `Bearer ${token}` },
@@ -158,6 +170,8 @@ export class HttpControl implements ControlPlane, LastUsedReports {
       response_seconds,
       agent: this.#agent,
     });
+    noteTime?.(response.headers.date);
+    return response;
   }
 }
 

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import type { Fault } from '../faults.ts';
 import {
   BadRecord,
   checkRecord,
@@ -65,7 +66,7 @@ export class Link {
   #questions: Question[] = [];
   #isFollowing = false;
   #heard_at: number | undefined;
-  #faults = new Map<'control' | 'engine', string>();
+  readonly #faults = new Map<'control' | 'engine', string>();
   /** Ends the stream that is open. */
   #stream = new AbortController();
 
@@ -88,9 +89,8 @@ export class Link {
     };
   }
 
-  /** The faults now, a sentence each. */
-  faults(): string[] {
-    return [...this.#faults.values()];
+  faults(): Fault[] {
+    return Array.from(this.#faults, ([kind, message]) => ({ kind, message }));
   }
 
   /**

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
@@ -104,9 +105,10 @@ class SquidEngine implements Engine {
     return this.#listeners;
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
     const others = [this.#closing_fault, ...this.#fleet.workers.map(({ meter }) => meter.fault)];
-    return [...this.#fleet.faults(), ...others.filter((fault) => fault !== undefined)];
+    const told = others.filter((fault) => fault !== undefined);
+    return [...this.#fleet.faults(), ...faultsOf('engine', told)];
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {

@@ -8,6 +8,7 @@ import { ownAddresses } from '../../address.ts';
 import { Certificate, type KeyPair } from '../../certificate.ts';
 import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
@@ -53,7 +54,7 @@ export class Fleet {
   readonly #folder: string;
   readonly #stopping = new AbortController();
   readonly #certificate: Certificate;
-  #faults: string[] = [];
+  #faults: Fault[] = [];
   /** As the engine last said. */
   #wanted: readonly Listener[] | undefined;
   /** Ports whose connections of until now must go, and the fault that keeps them from it. */
@@ -65,7 +66,7 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options;
     this.#folder = join(options.config.state_dir, 'squid');
-    this.#certificate = new Certificate(options.config.tls);
+    this.#certificate = new Certificate(options.config.tls, () => options.clock.now());
   }
 
   /** Those that run, or should. */
@@ -182,13 +183,19 @@ export class Fleet {
     }
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
+    const leaving = this.#leaving_fault === undefined ? [] : [this.#leaving_fault];
     return [
       ...this.#faults,
-      ...(this.#leaving_fault === undefined ? [] : [this.#leaving_fault]),
-      ...this.active.flatMap(({ squid, death, fault }) => [
-        ...new Set([...squid.faults(), death, fault].filter((one) => one !== undefined)),
-      ]),
+      ...this.#certificate.faults(),
+      ...faultsOf('engine', leaving),
+      ...this.active.flatMap(({ squid, death, fault }) => {
+        const own = squid.faults();
+        // Its start and its death are one fault, told by either.
+        const isTold = own.some(({ message }) => message === death?.message);
+        const died = death && !isTold ? [death] : [];
+        return [...own, ...died, ...faultsOf('engine', fault === undefined ? [] : [fault])];
+      }),
     ];
   }
 
@@ -210,10 +217,10 @@ export class Fleet {
    */
   async #servable(listeners: readonly Listener[]): Promise<Listener[]> {
     const { tls, port_shift } = this.#options.config;
-    await this.#certificate.renew();
-    const { fault } = this.#certificate;
     const running = this.workers.filter(({ squid }) => tls && squid.findProcess() !== undefined);
     const served = new Set(running.flatMap(({ squid }) => [...squid.tls_ports]));
+    await this.#certificate.renew(served.size > 0);
+    const { fault } = this.#certificate;
     const isCertified = ({ tls, port }: Listener) =>
       !tls || fault === undefined || served.has(port + port_shift);
     const isPort = ({ port }: Listener) => port + port_shift >= 1 && port + port_shift <= 65_535;
@@ -222,15 +229,16 @@ export class Fleet {
     const ports = (some: Listener[]) => some.map(({ port }) => port).join(', ');
     this.#faults = [];
     if (uncertified.length > 0) {
-      this.#faults.push(`No certificate for the ports ${ports(uncertified)}: ${fault}`);
+      const message = `No certificate for the ports ${ports(uncertified)}: ${fault}`;
+      this.#faults.push({ kind: 'certificate', message });
     }
     if (fault !== undefined && served.size > 0) {
-      this.#faults.push(`The certificate of until now stays: ${fault}`);
+      const message = `The certificate of until now stays: ${fault}`;
+      this.#faults.push({ kind: 'certificate', message });
     }
     if (outside.length > 0) {
-      this.#faults.push(
-        `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`,
-      );
+      const message = `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`;
+      this.#faults.push({ kind: 'port', message });
     }
     return listeners.filter((one) => !uncertified.includes(one) && !outside.includes(one));
   }
@@ -310,7 +318,7 @@ export class Fleet {
       worker.dead_since = now;
       worker.death = worker.squid.deathFault();
       worker.isSettled = false;
-      log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death);
+      log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death.message);
     }
     const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
     const dead = now - worker.dead_since;
@@ -355,7 +363,7 @@ export class Fleet {
   /** Has it open what it could not, after a pause that grows while that is of no use. */
   async #retryPorts(worker: Worker): Promise<void> {
     const { squid } = worker;
-    const faults = squid.faults().join('\n');
+    const faults = JSON.stringify(squid.faults());
     if (faults !== worker.retried.faults) worker.retried = { faults, pause: 0, next_at: 0 };
     if (!this.#canRetry(worker)) return;
     const now = this.#options.clock.steady();

@@ -19,6 +19,7 @@ import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
 import { renameDurably, writeDurably } from '../../durable.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
@@ -57,7 +58,7 @@ export class SquidInstance {
   start_id: string | undefined;
   /** Why the newest configuration is not in force. */
   #rejected: string | undefined;
-  #notListening: string[] = [];
+  #notListening: Fault[] = [];
 
   constructor(options: {
     number: number;
@@ -252,10 +253,9 @@ export class SquidInstance {
     this.#notListening = [];
   }
 
-  faults(): string[] {
-    return this.#rejected === undefined
-      ? this.#notListening
-      : [this.#rejected, ...this.#notListening];
+  faults(): Fault[] {
+    const rejected = this.#rejected === undefined ? [] : [this.#rejected];
+    return [...faultsOf('engine', rejected), ...this.#notListening];
   }
 
   /** Has Squid itself read the configuration before it takes the place of the last good one. */
@@ -289,14 +289,18 @@ export class SquidInstance {
       looked = await this.#lookAtPorts(pid, before);
     }
     if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
-    this.#notListening = looked.missing.flatMap((port) => {
-      if (looked.taken.has(port)) return [`Port ${port} is taken by another program.`];
-      return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
+    this.#notListening = looked.missing.flatMap((port): Fault[] => {
+      const of = { kind: 'port', subject: String(port) } as const;
+      if (looked.taken.has(port)) {
+        return [{ ...of, message: `Port ${port} is taken by another program.` }];
+      }
+      if (!isAlive(pid)) return [];
+      return [{ ...of, message: `Squid ${this.number} does not listen on port ${port}.` }];
     });
     if (!isAlive(pid)) {
       this.#notListening.push(this.deathFault());
     }
-    for (const fault of this.#notListening) this.#log.error(fault);
+    for (const { message } of this.#notListening) this.#log.error(message);
   }
 
   async #lookAtPorts(
@@ -316,11 +320,12 @@ export class SquidInstance {
   }
 
   /** That it does not run, with its last words: those of an earlier run say nothing. */
-  deathFault(): string {
+  deathFault(): Fault {
     const log = readIfThere(this.paths.cache_log) ?? '';
     const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
     const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
-    return `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
+    const message = `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
+    return { kind: 'engine', subject: `Squid ${this.number}`, message };
   }
 }
 

@@ -1,4 +1,6 @@
 // One Squid with all that is about it: its process, the line to its deciders, its log.
+
+import type { Fault } from '../../faults.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { RulesFile } from '../protocol.ts';
 import { DeciderLink } from './decider_link.ts';
@@ -19,7 +21,7 @@ export interface Worker {
   /** Since when it is seen dead; undefined while it runs. */
   dead_since: number | undefined;
   /** The fault that it is dead, as long as it is. */
-  death: string | undefined;
+  death: Fault | undefined;
   /** The connections of the dead one are counted to their end. */
   isSettled: boolean;
   deaths: number;
