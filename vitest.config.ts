@@ -22,6 +22,18 @@ const hasTerminal = process.env.CI !== undefined || has('tmux');
 const powerCuts = ['test/powercut/*.test.ts'];
 const hasCompiler = process.env.CI !== undefined || (process.platform === 'linux' && has('cc'));
 
+/** Tests with programs that others wrote, which go through a node. CI installs them. */
+const clients = ['agent/test/clients*.test.ts'];
+const missingClients =
+  process.env.CI !== undefined
+    ? []
+    : [
+        ...['apt-get', 'curl', 'dpkg-deb', 'git', 'python3', 'wget'].map(
+          (name) => `/usr/bin/${name}`,
+        ),
+        ...['/usr/lib/python3/dist-packages/requests', chromium],
+      ].filter((path) => !existsSync(path));
+
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
   '**/test/{cli,cli_run,package}.test.ts',
@@ -63,6 +75,7 @@ export default defineConfig(({ mode }) => {
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
+    ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
   ];
@@ -150,5 +163,8 @@ function tellMissing(): void {
   }
   if (!hasCompiler) {
     console.error('The tests of power cuts are left out: they need cc, and Linux.');
+  }
+  if (missingClients.length > 0) {
+    console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);
   }
 }

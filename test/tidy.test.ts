@@ -63,7 +63,7 @@ const tables: Record<string, string[]> = {
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
   authlist: ['authlist', 'authlist_uses'],
   overrides: ['overrides'],
-  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health'],
+  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health', 'node_faults'],
 };
 
 /** Tables that a file reads or writes though they are not its own, each with the reason. */

@@ -17,8 +17,10 @@ import type { QuestionValue } from './policy/records.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
+import type { Unstored } from './store/unstored.ts';
 import { Journal } from './usage/journal.ts';
 import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
+import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -28,6 +30,8 @@ export interface EngineOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
@@ -47,6 +51,8 @@ export interface Running extends Local {
 
 /** Before a part that failed begins again. */
 const pause_seconds = 30;
+/** So long an agent that ends waits for its usage to be taken. */
+const longest_farewell_seconds = 10;
 
 /**
  * Runs the node that this machine has joined as, by what is on disk and whether the control plane is
@@ -86,6 +92,7 @@ class Agent implements Running {
   #link: Link | undefined;
   #health: HealthChecks | undefined;
   #lastUsed: LastUsedReporter | undefined;
+  #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
   #firewall_exits = '';
@@ -117,7 +124,8 @@ class Agent implements Running {
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
     const rules = this.#rules();
-    this.#engine = await this.#startEngine({ config, rules, dir, clock, log });
+    const { unstored } = this.#store;
+    this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
     const { server, node, url } = this.#identity;
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
     this.#startParts(this.#store, this.#engine);
@@ -135,6 +143,7 @@ class Agent implements Running {
         catchUp: () => this.#catchUp(engine),
         explain: (request) => engine.explain(request),
       },
+      onContract: (account) => this.#limits?.forget(account),
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),
@@ -199,14 +208,20 @@ class Agent implements Running {
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
-    const poll = async (cursor: unknown) => {
-      const answer = await engine.poll(cursor);
+    const poll: Engine['poll'] = async (...given) => {
+      const answer = await engine.poll(...given);
       this.#connections = answer.open.length;
       return answer;
     };
     const { poll_seconds, report_seconds } = this.#config;
-    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds });
-    const sender = new Sender({ journal, control, clock, log, report_seconds });
+    const limits = new Limits({
+      ...{ journal, clock, log, poll_seconds, report_seconds },
+      end: (account, until) => this.#link?.limit(account, until),
+      report: () => sender.hurry(),
+    });
+    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds, limits });
+    const sender = new Sender({ journal, control, clock, log, report_seconds, limits });
+    this.#limits = limits;
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);
@@ -241,7 +256,7 @@ class Agent implements Running {
       faults: [
         ...this.#faults.values(),
         ...this.#storeFaults(),
-        ...[this.#link, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
+        ...[this.#link, this.#store, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
           (part) => part?.faults() ?? [],
         ),
       ],
@@ -264,9 +279,11 @@ class Agent implements Running {
     // Each is done whatever became of the others: above all, the counts are to be kept.
     const steps = [
       async () => this.#lastUsed?.collect(),
+      // Once while deciders and kernel tell of what is open, and once for what its end made final.
+      async () => this.#usage?.meter.tick(),
       async () => this.#engine?.stop({ leave_running }),
       async () => this.#usage?.meter.tick(),
-      async () => this.#usage?.sender.send(),
+      async () => this.#sendLast(),
       async () => this.#lastUsed?.send(),
       async () => this.#usage?.journal.close(),
       async () => this.#store?.close(),
@@ -277,6 +294,20 @@ class Agent implements Running {
     this.#over.abort();
     this.#local?.close();
     if (this.#engine) this.#log.info('the agent has stopped');
+  }
+
+  /** Sends what is left, for as long as one may wait for it. Errors: the control plane is not there. */
+  async #sendLast(): Promise<void> {
+    const waiting = new AbortController();
+    const sent = (this.#usage?.sender.sendAll(waiting.signal) ?? Promise.resolve()).finally(() =>
+      waiting.abort(),
+    );
+    await Promise.race([sent, this.#clock.sleep(longest_farewell_seconds, waiting.signal)]);
+    if (waiting.signal.aborted) return sent;
+    waiting.abort();
+    // One that is under way ends with the agent.
+    sent.catch(() => {});
+    throw new Error('the control plane does not answer');
   }
 
   #storeFaults(): string[] {

@@ -32,6 +32,8 @@ export class ScriptedControl {
   readonly asked: string[] = [];
   /** Where each stream was to begin. */
   readonly resumed: string[] = [];
+  /** Of them those that did not acknowledge it. */
+  readonly unacknowledging: string[] = [];
   readonly acknowledged: Position[] = [];
   readonly usage: unknown[] = [];
   readonly lastUsed: unknown[] = [];
@@ -113,6 +115,7 @@ export class ScriptedControl {
   #open(request: IncomingMessage, response: ServerResponse): void {
     const from = String(request.headers['last-event-id']);
     this.resumed.push(from);
+    if (request.headers['exitward-acknowledges'] === 'false') this.unacknowledging.push(from);
     if (!from.startsWith(`${this.epoch}:`)) {
       response.writeHead(409).end(JSON.stringify({ message: 'another history' }));
       return;

@@ -90,8 +90,8 @@ describe('run, behind the proxy of a real node', () => {
     const script = `[ "$http_proxy" = "$HTTPS_PROXY" ] && echo "$ALL_PROXY" && curl -sS ${node.proxy.origin}`;
     const args = ['run', '--token', ...proxy, '--no-proxy', '', '--', 'sh', '-c', script];
     const running = start(...args);
-    const { code, stdout } = await running.ended();
-    expect(code).toBe(0);
+    const { code, stdout, stderr } = await running.ended();
+    expect(code, stderr).toBe(0);
     const [url, page] = stdout.split('\n');
     expect(url).toMatch(/^http:\/\/alice:ewt_[^@]+@127\.0\.0\.1:\d+$/);
     expect(page).toBe("This is the demo's origin.");
@@ -138,7 +138,8 @@ describe('run, behind the proxy of a real node', () => {
     ['that there is no such command', ['/nonexistent/command'], 127],
     ['that it cannot be run', ['/etc/passwd'], 126],
   ])('the exit code tells %s, and the address is off the list', async (_, words, expected) => {
-    expect((await exw.run('run', ...proxy, '--', ...words)).code).toBe(expected);
+    const { code, stderr } = await exw.run('run', ...proxy, '--', ...words);
+    expect(code, stderr).toBe(expected);
     expect(await listed()).toEqual([]);
   });
 
@@ -197,8 +198,8 @@ describe('authlist watch', () => {
     seen = '203.0.113.2';
     await expect.poll(addresses, { timeout: 4000 }).toEqual(['203.0.113.2']);
     running.child.kill('SIGTERM');
-    const { code, stdout } = await running.ended();
-    expect(code).toBe(0);
+    const { code, stdout, stderr } = await running.ended();
+    expect(code, stderr).toBe(0);
     const lines = stdout.trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).ip)).toEqual(['203.0.113.1', '203.0.113.2']);
     expect(await listed()).toEqual([]);

@@ -22,7 +22,7 @@ import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
 import { Metrics, metricsServer } from './metrics.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
-import { appliedWatch, listNodes, nodeLag } from './nodes/nodes.ts';
+import { appliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
@@ -215,7 +215,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   }
   let metrics_url: string | undefined;
   if (metrics_listen) {
-    const server = metricsServer(ctx.metrics, () => refreshLag(ctx));
+    const server = metricsServer(ctx.metrics, () => refreshNodes(ctx));
     closers.push(
       () =>
         new Promise((done) => {
@@ -284,13 +284,20 @@ async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<voi
 
 const mostLagCounted = 10_000;
 
-async function refreshLag(ctx: Context): Promise<void> {
+async function refreshNodes(ctx: Context): Promise<void> {
   const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
+  const faults = await faultsByNode(ctx.db);
   const lags = await Promise.all(
     nodes.map((node) => nodeLag(ctx.db, node.server_id, node.applied_revision, mostLagCounted)),
   );
-  ctx.metrics.streamLag.reset();
+  const { streamLag, nodeFaults, nodeFaultsSince } = ctx.metrics;
+  for (const gauge of [streamLag, nodeFaults, nodeFaultsSince]) gauge.reset();
   for (const [at, { id, server }] of nodes.entries()) {
-    ctx.metrics.streamLag.set({ server, node: String(id) }, lags[at] as number);
+    const node = String(id);
+    streamLag.set({ server, node }, lags[at] as number);
+    for (const [kind, some] of Map.groupBy(faults.get(id) ?? [], ({ kind }) => kind)) {
+      nodeFaults.set({ server, node, kind }, some.length);
+      nodeFaultsSince.set({ server, node, kind }, Math.min(...some.map(({ since }) => since)));
+    }
   }
 }

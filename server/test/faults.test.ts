@@ -283,7 +283,10 @@ describe('PostgreSQL', () => {
       const clients = Array.from({ length: 6 }, async () => {
         while (going) answered.push(await write());
       });
+      const goodOnes = () => answered.filter(({ status }) => status === 201);
       for (let killed = 0; killed < 15; killed += 1) {
+        const before = goodOnes().length;
+        await until(() => goodOnes().length > before, 60);
         await sleep(40);
         await administrator.query(
           `select pg_terminate_backend(pid) from pg_stat_activity
@@ -295,7 +298,7 @@ describe('PostgreSQL', () => {
       await Promise.all(clients);
       await administrator.end();
       const kept = new Set(await ips());
-      const good = answered.filter(({ status }) => status === 201);
+      const good = goodOnes();
       for (const answer of answered) if (answer.status !== 201) expectUnavailable(answer);
       expect(good.length).toBeGreaterThan(10);
       expect(good.length).toBeLessThan(answered.length);

@@ -13,6 +13,7 @@ import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
+import type { Unstored } from '../store/unstored.ts';
 import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
@@ -26,6 +27,8 @@ export interface EmbeddedOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
@@ -64,9 +67,9 @@ class EmbeddedEngine implements Engine {
   readonly #stopping = new AbortController();
   readonly #queue = new SerialQueue();
 
-  constructor({ config, rules, dir, clock, log }: EmbeddedOptions) {
+  constructor({ config, rules, dir, unstored, clock, log }: EmbeddedOptions) {
     this.#ctx = {
-      replica: new Replica(dir),
+      replica: new Replica(dir, unstored),
       rules: { ...rules, own: ownAddresses() },
       clock,
       log,

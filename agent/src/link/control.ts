@@ -6,6 +6,7 @@ import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
+import type { UsageAnswer } from '../usage/sender.ts';
 import { ControlError } from './control_error.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { Answer } from './questions.ts';
@@ -21,10 +22,10 @@ export interface StreamEvent {
 export interface ControlPlane {
   /** The response of GET /node/snapshot, in pieces of any size. */
   snapshot(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The changes after this position, until the stream breaks; asking acknowledges the position. */
-  changes(after: Position, signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** The changes after this position, until the stream breaks; asking acknowledges the position, unless told not to. */
+  changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
-  reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
+  reportUsage(batch: Batch): Promise<UsageAnswer>;
   reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }>;
   /** Answers an operator's question. */
   answer(id: number, answer: Answer): Promise<void>;
@@ -79,8 +80,15 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     }
   }
 
-  async *changes(after: Position, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-    const headers = { 'last-event-id': `${after.epoch}:${after.revision}` };
+  async *changes(
+    after: Position,
+    signal: AbortSignal,
+    acknowledges = true,
+  ): AsyncGenerator<StreamEvent> {
+    const headers = {
+      'last-event-id': `${after.epoch}:${after.revision}`,
+      ...(acknowledges ? {} : { 'exitward-acknowledges': 'false' }),
+    };
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
     const silence = new IdleTimeout(
@@ -108,12 +116,12 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     await this.#post('/acks', { ...position });
   }
 
-  async reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }> {
+  async reportUsage(batch: Batch): Promise<UsageAnswer> {
     const response = (await this.#post('/usage', batch)) ?? {};
-    const { counted, left_out } = response as { counted?: unknown; left_out?: unknown };
+    const { counted, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
     // Usage is forgotten by this response: it had better be one.
     if (typeof counted !== 'boolean' || !Array.isArray(left_out)) throw notOurs();
-    return { counted, left_out };
+    return { counted, left_out, limits: Array.isArray(limits) ? limits : undefined };
   }
 
   async reportLastUsed(list: LastUsed[]): Promise<void> {

@@ -1,9 +1,10 @@
 // Turns the engine's counts of traffic into rows of usage: never negative, and no byte twice.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Engine, Poll, Traffic } from '../engine.ts';
+import type { Engine, Finished, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
 import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
+import type { Limits } from './limits.ts';
 
 /** How long a connection is remembered of which the engine tells nothing any more. */
 const gone_seconds = 3600;
@@ -14,6 +15,8 @@ export interface MeterOptions {
   clock: Clock;
   log: Logger;
   poll_seconds: number;
+  /** Hears what was counted, and says when to count again. */
+  limits?: Pick<Limits, 'counted'>;
 }
 
 export class Meter {
@@ -22,23 +25,31 @@ export class Meter {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #poll_seconds: number;
+  readonly #limits: Pick<Limits, 'counted'> | undefined;
   /** Since when (steady seconds) the engine has told nothing of a connection that is counted. */
   #goneSince = new Map<string, number>();
+  /** When it was last polled in the usual rhythm, in steady seconds. */
+  #usual_at = Number.NEGATIVE_INFINITY;
+  /** Told by polls, and not kept by the journal: it goes into the next tick, and is never asked for again. */
+  #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
 
-  constructor({ engine, journal, clock, log, poll_seconds }: MeterOptions) {
+  constructor({ engine, journal, clock, log, poll_seconds, limits }: MeterOptions) {
     this.#engine = engine;
     this.#journal = journal;
     this.#clock = clock;
     this.#log = log;
     this.#poll_seconds = poll_seconds;
+    this.#limits = limits;
   }
 
   /** Ticks until the signal is aborted. A tick that fails is tried again: nothing is lost by it. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      let pause_seconds = this.#poll_seconds;
       try {
-        await this.tick();
+        const rows = await this.tick();
+        pause_seconds = this.#limits?.counted(rows) ?? pause_seconds;
         if (this.#fault !== undefined) this.#log.info('usage is counted again');
         this.#fault = undefined;
       } catch (error) {
@@ -46,7 +57,7 @@ export class Meter {
         if (fault !== this.#fault) this.#log.error({ err: error }, 'usage cannot be counted');
         this.#fault = fault;
       }
-      await this.#clock.sleep(this.#poll_seconds, signal);
+      await this.#clock.sleep(pause_seconds, signal);
     }
   }
 
@@ -56,16 +67,22 @@ export class Meter {
   }
 
   /**
-   * Counts the traffic since the last tick; one at a time. Errors: when the engine or the journal
-   * fails. Then the next tick counts it.
+   * Counts the traffic since the last tick, and returns its rows; one at a time. Errors: when the engine
+   * or the journal fails. Then the next tick counts it.
    */
-  async tick(): Promise<void> {
-    const poll = await this.#engine.poll(this.#journal.cursor);
+  async tick(): Promise<UsageRow[]> {
+    const steady = this.#clock.steady();
+    const isExtra = steady - this.#usual_at < 0.9 * this.#poll_seconds;
+    if (!isExtra) this.#usual_at = steady;
+    const unkept = this.#unkept;
+    const cursor = unkept ? unkept.cursor : this.#journal.cursor;
+    const poll = await this.#engine.poll(cursor, this.#journal, isExtra);
     const sound = {
-      finished: this.#soundOf(poll.finished),
+      finished: [...(unkept?.finished ?? []), ...this.#soundOf(poll.finished)],
       open: this.#soundOf(poll.open),
       cursor: poll.cursor,
     };
+    this.#unkept = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
     // A clock that was put back must not make traffic older than what was counted before it.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
@@ -75,6 +92,23 @@ export class Meter {
     // The cursor moves past what is not billed, too: else it would be read again and again.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
+    this.#unkept = undefined;
+    return rows;
+  }
+
+  /** The same sums in few entries: only those of connections that are counted must stay apart. */
+  #foldOf(finished: Finished[]): Finished[] {
+    const sums = new Map<string, Finished>();
+    const apart: Finished[] = [];
+    for (const one of finished) {
+      if (this.#journal.counted.has(one.connection)) apart.push(one);
+      else {
+        const { up = 0, down = 0 } = sums.get(identityOf(one)) ?? {};
+        const sum = { ...one, connection: '', up: up + one.up, down: down + one.down };
+        sums.set(identityOf(one), sum);
+      }
+    }
+    return [...apart, ...sums.values()];
   }
 
   /** Leaves out what an engine must not say: one bad count must not keep all others from being billed. */

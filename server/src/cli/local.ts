@@ -101,12 +101,13 @@ async function restoreBackup(
   const target = sqliteFile(config, 'restore');
   if (!yes) await confirmed(`This puts ${file} in the place of ${target}.`);
   makeFolderDurably(dirname(target));
-  const { restoreSqlite, skipped_ids } = await import('../db/restore.ts');
+  const { restoreSqlite } = await import('../db/restore.ts');
+  const { idGap } = await import('../db/history.ts');
   const restored = await restoreSqlite(target, resolve(file), systemClock);
   chmodSync(target, 0o600);
   const aside = restored.set_aside ? `The old database is ${restored.set_aside}. ` : '';
   const keys = keysAdvice(config, restored.key_id);
-  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids from ${skipped_ids.toLocaleString('en')} behind those of the backup: an id that was given since it was made is given again only if there were more.${keys}`;
+  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids ${idGap.toLocaleString('en')} or more behind those of the backup: an id that was given since it was made is given again only if there were more.${keys}`;
   print(done(sentence, { file: target, ...restored, keys_fit: keys === '' }), json);
 }
 

@@ -1,12 +1,11 @@
 // Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
-import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { audit } from '../audit.ts';
 import type { Clock } from '../clock.ts';
 import { renameDurably, syncPath } from '../durable.ts';
-import type { Actor, Transaction } from './database.ts';
+import type { Actor } from './database.ts';
+import { beginHistory } from './history.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open.ts';
 
@@ -18,28 +17,6 @@ export interface Restored {
   /** Names the keys that the backup lives with. */
   key_id: string | null;
 }
-
-/** By how much ids go on behind the last one of the backup: more than are given between a backup and its restore. */
-export const skipped_ids = 1_000_000;
-
-/** The lists that ids are taken of (`nextId`): of the network, and of each account. */
-export const networkLists = [
-  'accounts',
-  'admin_tokens',
-  'audit',
-  'nodes',
-  'port_schemes',
-  'questions',
-  'servers',
-];
-export const accountLists = [
-  'api_tokens',
-  'authlist',
-  'overrides',
-  'removals',
-  'sessions',
-  'users',
-];
 
 const restorer: Actor = { kind: 'system', name: 'restore', address: '', request_id: '' };
 
@@ -93,48 +70,13 @@ async function prepare(fresh: string, clock: Clock) {
     if (tables.length !== 3) throw new Error('The file is a SQLite database, but not of Exitward.');
     const migrations = await migrate(db);
     const key_id = await db.write(restorer, async (tx) => {
-      const before = await tx.one<{ epoch: string; key_id: string | null }>(
-        'select epoch, key_id from network',
-      );
-      const epoch = randomUUID();
-      await tx.run('update network set epoch = $1', [epoch]);
-      // Whatever the nodes have applied since the backup is of another history.
-      await tx.run('update nodes set applied_revision = 0, live = 0');
-      await tx.run('update servers set applied_revision = 0');
-      await skipIds(tx);
-      // Sessions and codes that have ended since, or were used up, must not hold again: people sign in anew.
-      for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
-        await tx.run(`delete from ${table}`);
-      }
-      await audit(tx, {
-        account_id: null,
-        action: 'database.restore',
-        target: 'network',
-        before: { epoch: before?.epoch },
-        after: { epoch },
-      });
-      return before?.key_id ?? null;
+      await beginHistory(tx, 'database.restore');
+      const row = await tx.one<{ key_id: string | null }>('select key_id from network');
+      return row?.key_id ?? null;
     });
     return { migrations, key_id };
   } finally {
     await db.close();
-  }
-}
-
-/** Moves every list of ids on: those that were given since the backup have been answered, and must not be given again. */
-async function skipIds(tx: Transaction): Promise<void> {
-  const skipping = `on conflict (account_id, list) do update set last = counters.last + ${skipped_ids}`;
-  for (const list of networkLists) {
-    await tx.run(`insert into counters (account_id, list, last) values (0, $1, $2) ${skipping}`, [
-      list,
-      skipped_ids,
-    ]);
-  }
-  for (const list of accountLists) {
-    await tx.run(
-      `insert into counters (account_id, list, last) select id, $1, $2 from accounts where true ${skipping}`,
-      [list, skipped_ids],
-    );
   }
 }
 

@@ -12,6 +12,7 @@ import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { SerialQueue } from '../../serial_queue.ts';
+import type { Unstored } from '../../store/unstored.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
 import type { Connections } from './connections.ts';
@@ -23,6 +24,8 @@ export interface FleetOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
   user: UnixUser | undefined;
@@ -181,9 +184,9 @@ export class Fleet {
     return [
       ...this.#faults,
       ...(this.#leaving_fault === undefined ? [] : [this.#leaving_fault]),
-      ...this.active.flatMap(({ squid, fault }) =>
-        fault === undefined ? squid.faults() : [...squid.faults(), fault],
-      ),
+      ...this.active.flatMap(({ squid, death, fault }) => [
+        ...new Set([...squid.faults(), death, fault].filter((one) => one !== undefined)),
+      ]),
     ];
   }
 
@@ -303,13 +306,15 @@ export class Fleet {
     if (worker.dead_since === undefined) {
       worker.deaths = now - worker.started_at < steady_seconds ? worker.deaths + 1 : 0;
       worker.dead_since = now;
+      worker.death = worker.squid.deathFault();
       worker.isSettled = false;
-      log.error({ squid: worker.squid.number, deaths: worker.deaths }, 'Squid died');
+      log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death);
     }
     const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
     const dead = now - worker.dead_since;
     if (dead < pause || (!worker.isSettled && dead < settling_seconds)) return;
     worker.dead_since = undefined;
+    worker.death = undefined;
     worker.isSettled = true;
     worker.started_at = worker.connected_at = now;
     worker.unanswered = 0;

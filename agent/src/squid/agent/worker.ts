@@ -18,6 +18,8 @@ export interface Worker {
   connected_at: number;
   /** Since when it is seen dead; undefined while it runs. */
   dead_since: number | undefined;
+  /** The fault that it is dead, as long as it is. */
+  death: string | undefined;
   /** The connections of the dead one are counted to their end. */
   isSettled: boolean;
   deaths: number;
@@ -36,8 +38,8 @@ export async function createWorker(
   dir: string,
   options: FleetOptions,
 ): Promise<Worker> {
-  const { config, rules, log, user, connections, onRevoked, clock } = options;
-  const squid = new SquidInstance({ number, dir, program: config.squid, user, log });
+  const { config, rules, log, user, connections, onRevoked, unstored, clock } = options;
+  const squid = new SquidInstance({ number, dir, program: config.squid, user, clock, log });
   squid.prepare();
   const { allowed, ...others } = rules;
   const file: RulesFile = {
@@ -55,6 +57,7 @@ export async function createWorker(
     onOpened: (opened) => connections.announce(number, opened),
     onLost: () => connections.search(number),
     opened: () => connections.owners(number),
+    unstored: (told) => unstored?.behind(told) ?? [],
   });
   await link.listen(user?.gid);
   return {
@@ -65,6 +68,7 @@ export async function createWorker(
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,
+    death: undefined,
     isSettled: true,
     deaths: 0,
     unanswered: 0,
