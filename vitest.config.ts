@@ -16,9 +16,11 @@ const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbi
 
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
-const hasTerminal =
-  process.env.CI !== undefined ||
-  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
+const hasTerminal = process.env.CI !== undefined || has('tmux');
+
+/** Tests that record a process by a library that is preloaded: on Linux, with a C compiler. CI installs one. */
+const powerCuts = ['test/powercut/*.test.ts'];
+const hasCompiler = process.env.CI !== undefined || (process.platform === 'linux' && has('cc'));
 
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
@@ -72,6 +74,7 @@ export default defineConfig(({ mode }) => {
   const isQuick = mode === 'quick';
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
+    ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -143,6 +146,11 @@ function project(name: string, own: object) {
   return { test: { ...shared, name, ...own } };
 }
 
+function has(program: string): boolean {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, program)));
+}
+
 function tellMissing(): void {
   if (!hasBrowser) {
     console.error(
@@ -154,6 +162,9 @@ function tellMissing(): void {
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');
+  }
+  if (!hasCompiler) {
+    console.error('The tests of power cuts are left out: they need cc, and Linux.');
   }
   if (missingClients.length > 0) {
     console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);
