@@ -95,7 +95,7 @@ test('what a killed decider had let in and not told is closed, and nothing else'
   await poll(one, 1);
   const untold = await t.openTunnel(byToken, to);
   const old = deciderOf(one.squids()[0]);
-  process.kill(old ?? 0, 'SIGKILL');
+  process.kill(old as number, 'SIGKILL');
   await untilReplaced(one, old);
   const later = await t.openTunnel(byToken, to);
   await poll(one, 6);
@@ -112,7 +112,7 @@ test('what a decider let in that was killed while no agent was there is closed b
   const tunnel = await t.openTunnel(byToken, to);
   await engine.stop({ leave_running: true });
   const old = deciderOf(squids()[0]);
-  process.kill(old ?? 0, 'SIGKILL');
+  process.kill(old as number, 'SIGKILL');
   await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
   await restart();
   await one.engine.catchUp();

@@ -73,7 +73,7 @@ test('without an agent it serves on, restarts included; the next agent takes it 
   await node.engine.stop({ leave_running: true });
   expect(await reasonFor(normal)).toBe('let in');
   expect(await reasonFor(stranger)).toBe('unknown_address');
-  process.kill(deciderOf(pid) ?? 0, 'SIGKILL');
+  process.kill(deciderOf(pid) as number, 'SIGKILL');
   await t.until(async () => (await reasonFor(normal)) === 'let in');
   await restart();
   expect(squids()).toEqual([pid]);
