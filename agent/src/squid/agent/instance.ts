@@ -46,6 +46,7 @@ export class SquidInstance {
   readonly paths: SquidPaths;
   readonly #program: string;
   readonly #user: UnixUser | undefined;
+  readonly #onStart: ((squid: number) => void) | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
   /** Where it should listen, by the last good configuration. Undefined: not known. */
@@ -65,11 +66,13 @@ export class SquidInstance {
     user: UnixUser | undefined;
     clock: Clock;
     log: Logger;
+    onStart?: (squid: number) => void;
   }) {
     this.number = options.number;
     this.paths = squidPaths(options.dir);
     this.#program = options.program;
     this.#user = options.user;
+    this.#onStart = options.onStart;
     this.#clock = options.clock;
     this.#log = options.log;
   }
@@ -151,6 +154,7 @@ export class SquidInstance {
 
   /** Notes in its log that the one before is dead. With the disk full the memory of this agent must do. */
   #noteStart(): void {
+    this.#onStart?.(this.number);
     this.start_id = randomUUID();
     try {
       const line = { start: this.start_id, at: this.#clock.now() };
