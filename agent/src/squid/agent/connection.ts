@@ -1,7 +1,9 @@
 // One client connection of a Squid, as the agent knows it: its state, its owner, its bytes.
 import type { Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
+import type { Opened } from '../protocol.ts';
 import type { Socket } from '../sockets.ts';
+import type { MeterLog } from './meter_log.ts';
 
 export type State =
   /** A decider let it in; the kernel's list does not show it: not yet, or no longer. */
@@ -42,6 +44,24 @@ export interface Connection {
 export interface Bytes {
   up: number;
   down: number;
+}
+
+/** A Squid, as far as its connections are concerned. */
+export interface TrackedSquid {
+  readonly number: number;
+  readonly log: MeterLog;
+  /** The ports that it listens on. Undefined: not known yet. */
+  readonly ports: readonly number[] | undefined;
+  readonly tls_ports: ReadonlySet<number>;
+  /** The start that this agent made last: another Squid than before. */
+  readonly start?: string | undefined;
+  /** The last counts of the sockets that were destroyed until that start, by cookie. */
+  readonly destroyed?: ReadonlyMap<string, Socket> | undefined;
+  /**
+   * Tells its deciders which connections are listed, and hands the owners that they tell to `take`.
+   * False: no decider responded, and no connection may be forgotten by this list.
+   */
+  tellDeciders(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
 }
 
 /** The kernel counts TLS bytes; the bytes inside are a little less, and the first ones are the handshake. */

@@ -24,35 +24,25 @@
 //       ──► unlisted   if its owner is known: until a decider has responded to such a list
 //       ──► (unknown)  otherwise, and after that
 //
-// A name is used again by other connections; the kernel's cookie of its socket is one connection's for ever.
-// Bytes are counted ahead of one connection, and set off against its own line: the next of its name. When a Squid dies,
-// no line comes any more: what was counted ahead is final, and all that the log tells after the
-// agent's line `Squid starts` is of other connections (docs/decisions/0033).
+// Bytes are counted ahead of one connection, and set off against its own line, the next of its name. When a Squid dies no
+// line comes any more, and lines behind the agent's line `Squid starts` are of others (docs/decisions/0033).
 import type { Finished, Kept, Poll, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
 import { isSameCookie, type Socket } from '../sockets.ts';
-import { type Bytes, type Connection, create, openTraffic, type State, sum } from './connection.ts';
-import { basesOf, type Cursor, leave, restore } from './cursor.ts';
-import type { MeterLine, MeterLog } from './meter_log.ts';
+import {
+  type Bytes,
+  type Connection,
+  create,
+  openTraffic,
+  type State,
+  sum,
+  type TrackedSquid,
+} from './connection.ts';
+import { basesOf, type Cursor, isSame, leave, restore } from './cursor.ts';
+import type { MeterLine } from './meter_log.ts';
 
-/** A Squid, as far as its connections are concerned. */
-export interface TrackedSquid {
-  readonly number: number;
-  readonly log: MeterLog;
-  /** The ports that it listens on. Undefined: not known yet. */
-  readonly ports: readonly number[] | undefined;
-  readonly tls_ports: ReadonlySet<number>;
-  /** The start that this agent made last: another Squid than before. */
-  readonly start?: string | undefined;
-  /** The last counts of sockets that were destroyed lately, by cookie. */
-  destroyed?(): ReadonlyMap<string, Socket>;
-  /**
-   * Tells its deciders which connections are listed, and hands the owners that they tell to `take`.
-   * False: no decider responded, and no connection may be forgotten by this list.
-   */
-  tellDeciders(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
-}
+export type { State, TrackedSquid } from './connection.ts';
 
 /** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
 const polls_lately = 5;
@@ -79,8 +69,10 @@ export class Connections {
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
   /** The cursor that the last poll told: all that is known here goes on from it. */
   #told: Cursor | undefined;
-  /** The connections of which the last polls found lines, the newest first. */
-  #lately: ReadonlySet<string>[] = [];
+  /** The names of connections that were never listed and of which the last polls found lines, the newest first. */
+  #lately: Set<string>[] = [];
+  /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
+  #gone: Map<string, Connection>[] = [];
 
   constructor(options: {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
@@ -209,20 +201,27 @@ export class Connections {
     if (!isNext) this.#restore(from as Cursor | undefined, squids, kept);
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
+    const others = [isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1] as const;
     const lately = new Set(isExtra ? this.#lately[0] : []);
+    this.#lately = [lately, ...this.#lately.slice(...others)];
+    this.#gone = [new Map(isExtra ? this.#gone[0] : []), ...this.#gone.slice(...others)];
     const positions: Cursor['logs'] = {};
     for (const [index, { entries, position }] of parts.entries()) {
       const squid = squids[index] as TrackedSquid;
+      const own = new Set<string>();
       if (position) positions[squid.log.path] = position;
       for (const entry of entries) {
-        if ('start' in entry) finished.push(...this.#finish(squid, squid.destroyed?.(), entry.at));
-        else {
-          lately.add(entry.connection);
-          this.#takeLine(entry, finished, logged);
+        if ('start' in entry) {
+          const destroyed = entry.start === squid.start ? squid.destroyed : undefined;
+          finished.push(...this.#finish(squid, destroyed ?? new Map(), entry.at));
+          // Lines of a dead Squid are of no connection that is listed.
+          for (const connection of own) logged.delete(connection);
+        } else {
+          own.add(entry.connection);
+          if (!this.#takeLine(entry, finished, logged)) lately.add(entry.connection);
         }
       }
     }
-    this.#lately = [lately, ...this.#lately.slice(isExtra ? 1 : 0)].slice(0, polls_lately);
     // One that was started meanwhile may have connections in this list of which its log tells later.
     const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
     this.#takeList(listed, sockets, logged, now);
@@ -246,15 +245,6 @@ export class Connections {
    * destroyed them, or by what it last listed. Call it after a poll that began after the death.
    */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
-    for (const last of destroyed.values()) {
-      const { connection } = last;
-      if (this.#ended.get(connection)?.socket?.cookie === last.cookie) continue;
-      const { socket, owner } = this.#live.get(connection) ?? {};
-      // It came after the last poll. One that is in the log is over, and counted by its line.
-      const isYoung = !socket && !this.#lately.some((names) => names.has(connection));
-      if (!isYoung || !squid.ports?.includes(last.port)) continue;
-      this.#live.set(connection, create(squid.number, { owner, socket: { ...last, up: 0 } }));
-    }
     const finished = this.#finish(squid, destroyed, now);
     for (const [connection, { squid: number }] of this.#live) {
       if (number === squid.number) this.#live.delete(connection);
@@ -263,25 +253,38 @@ export class Connections {
   }
 
   /** Counts to their end, and forgets, the connections of a dead Squid that were listed. */
-  #finish(
-    squid: TrackedSquid,
-    destroyed: ReadonlyMap<string, Socket> | undefined,
-    now: number,
-  ): Finished[] {
+  #finish(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
+    this.#addYoung(squid, destroyed);
+    // The next one's connections may have the same names.
+    for (const names of this.#lately) names.clear();
     const finished: Finished[] = [];
-    for (const all of [this.#live, this.#ended]) {
+    for (const all of [this.#live, this.#ended, ...this.#gone]) {
       for (const [connection, one] of all) {
         const { socket } = one;
         if (one.squid !== squid.number || !socket) continue;
         all.delete(connection);
-        const last = destroyed?.get(socket.cookie);
+        const last = destroyed.get(socket.cookie);
         // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
         if (last) one.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
+        else if (all !== this.#live && !one.ahead) continue;
         const final = openTraffic(one, squid.tls_ports) ?? one.ahead;
         if (final) finished.push({ ...final, at: now });
       }
     }
     return finished;
+  }
+
+  /** Adds the connections of a dead Squid that came after the last poll. One that is in the log is counted by its line. */
+  #addYoung({ number, ports }: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
+    const newest = new Map(Array.from(destroyed.values(), (last) => [last.connection, last]));
+    for (const [connection, last] of newest) {
+      const { socket, owner } = this.#live.get(connection) ?? {};
+      if (socket || !ports?.includes(last.port)) continue;
+      if (this.#lately.some((names) => names.has(connection))) continue;
+      const over = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
+      if (over.includes(last.cookie)) continue;
+      this.#live.set(connection, create(number, { owner, socket: { ...last, up: 0 } }));
+    }
   }
 
   /** Begins anew by what is stored, but for the owners. */
@@ -295,6 +298,7 @@ export class Connections {
       ? restore(from, counted.values(), squids)
       : { live: leave(this.#begun.sockets, squids), ended: new Map() };
     this.#lately = [];
+    this.#gone = [];
     for (const [map, entries] of [
       [this.#live, live],
       [this.#ended, ended],
@@ -309,12 +313,15 @@ export class Connections {
     }
   }
 
+  /** Whether the line is of a connection that was listed. */
   #takeLine(
     { connection, owner, up, down, at }: MeterLine,
     finished: Finished[],
     logged: Map<string, Bytes>,
-  ): void {
-    const one = this.#ended.get(connection) ?? this.#live.get(connection);
+  ): boolean {
+    const live = this.#live.get(connection);
+    const gone = live?.socket ? undefined : this.#gone.find((some) => some.has(connection));
+    const one = this.#ended.get(connection) ?? gone?.get(connection) ?? live;
     const { ahead, isLeft, base = sum() } = one ?? {};
     // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
     const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
@@ -325,13 +332,15 @@ export class Connections {
     const name = isOwn ? ahead.connection : connection;
     if (owner) finished.push({ connection: name, ...owner, ...rest, at });
     // The first line after a connection ended is that connection's last.
-    if (this.#ended.delete(connection)) return;
+    if (this.#ended.delete(connection)) return true;
     // That of a request that was counted ahead is no other connection's.
-    if (!ahead) logged.set(connection, sum(rest, logged.get(connection)));
-    if (!one) return;
-    one.base = sum(one.base, rest);
+    if (!ahead) logged.set(connection, sum({ up, down }, logged.get(connection)));
+    if (!one) return false;
+    // Of one that was left rather too much: how much of this request came before is not known.
+    one.base = sum(one.base, { up, down });
     one.isLeft = false;
     one.ahead = undefined;
+    return one.socket !== undefined;
   }
 
   /** Takes the kernel's list of these Squids. */
@@ -373,8 +382,8 @@ export class Connections {
 
   /** The connection is gone. Bytes of it that were told, or left out, have a line in the log that is to come. */
   #end(connection: string, one: Connection, now: number): void {
-    if (!one.ahead && !one.isLeft) return;
-    this.#ended.set(connection, { ...one, state: 'ended', ended_at: now });
+    if (!one.ahead && !one.isLeft) this.#gone[0]?.set(connection, one);
+    else this.#ended.set(connection, { ...one, state: 'ended', ended_at: now });
   }
 
   /** A connection whose line never came counts as it was counted ahead. */
@@ -386,8 +395,4 @@ export class Connections {
       if (one.ahead) finished.push({ ...one.ahead, at: now });
     }
   }
-}
-
-function isSame(from: unknown, told: Cursor): boolean {
-  return from === told || JSON.stringify(from) === JSON.stringify(told);
 }

@@ -74,3 +74,8 @@ export function leave(sockets: readonly Socket[], squids: Numbered): Map<string,
     }),
   );
 }
+
+/** Whether a poll goes on where the last one ended. */
+export function isSame(from: unknown, told: Cursor): boolean {
+  return from === told || JSON.stringify(from) === JSON.stringify(told);
+}

@@ -22,7 +22,7 @@ import type { LogPosition } from './meter_log.ts';
 import { findSquidUser } from './unix_user.ts';
 import type { Worker } from './worker.ts';
 
-export type SquidOptions = Omit<FleetOptions, 'user' | 'connections' | 'onRevoked'>;
+export type SquidOptions = Omit<FleetOptions, 'user' | 'connections' | 'onRevoked' | 'onStart'>;
 
 /** Squid's new log comes with a new decider, which has to load: not often. */
 const most_meter_bytes = 2 ** 30;
@@ -43,6 +43,8 @@ class SquidEngine implements Engine {
   readonly #fleet: Fleet;
   readonly #connections: Connections;
   readonly #destroyed: DestroyedSockets;
+  /** By Squid: the sockets that were destroyed before it was started last. */
+  readonly #destroyedAtStart = new Map<number, ReadonlyMap<string, Socket>>();
   /** Where to listen, as a decider last told. */
   #listeners: ReadonlyMap<number, Listener> = new Map();
   /** The policy in this process: only while there is no decider that holds it. */
@@ -65,6 +67,7 @@ class SquidEngine implements Engine {
       user: findSquidUser(),
       connections: this.#connections,
       onRevoked: (revoked) => this.#close(revoked),
+      onStart: (squid) => this.#destroyedAtStart.set(squid, this.#destroyed.recent()),
     });
     this.#destroyed = new DestroyedSockets(
       join(options.config.state_dir, 'destroyed.sockets'),
@@ -251,8 +254,8 @@ class SquidEngine implements Engine {
       : active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
     const squids = workers.map((worker) => this.#tracked(worker));
     const poll = await this.#connections.poll(cursor, squids, clock.now(), kept, isExtra);
+    const destroyed = dead.length > 0 ? this.#destroyedSockets() : new Map<string, Socket>();
     for (const worker of dead) {
-      const destroyed = this.#destroyedSockets();
       poll.finished.push(...this.#connections.died(this.#tracked(worker), destroyed, clock.now()));
       worker.isSettled = true;
     }
@@ -274,7 +277,7 @@ class SquidEngine implements Engine {
       ports: squid.listeners && squid.ports,
       tls_ports: squid.tls_ports,
       start: squid.start_id,
-      destroyed: () => this.#destroyedSockets(),
+      destroyed: this.#destroyedAtStart.get(squid.number),
       tellDeciders: async (listed, take) => {
         // A Squid that is not to run has no connections.
         if (!this.#fleet.active.includes(worker)) return true;

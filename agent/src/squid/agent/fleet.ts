@@ -32,6 +32,8 @@ export interface FleetOptions {
   user: UnixUser | undefined;
   connections: Connections;
   onRevoked: (revoked: Revoked[]) => void;
+  /** Called before a Squid is started: the one before is dead. */
+  onStart: (squid: number) => void;
 }
 
 const watch_seconds = 1;

@@ -4,9 +4,7 @@ import { randomUUID } from 'node:crypto';
 import {
   chownSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -24,6 +22,7 @@ import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
 import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
+import { listListening, socketsOf } from './listening.ts';
 import { noteStart } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
 
@@ -48,6 +47,7 @@ export class SquidInstance {
   readonly paths: SquidPaths;
   readonly #program: string;
   readonly #user: UnixUser | undefined;
+  readonly #onStart: ((squid: number) => void) | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
   /** Where it should listen, by the last good configuration. Undefined: not known. */
@@ -67,11 +67,13 @@ export class SquidInstance {
     user: UnixUser | undefined;
     clock: Clock;
     log: Logger;
+    onStart?: (squid: number) => void;
   }) {
     this.number = options.number;
     this.paths = squidPaths(options.dir);
     this.#program = options.program;
     this.#user = options.user;
+    this.#onStart = options.onStart;
     this.#clock = options.clock;
     this.#log = options.log;
   }
@@ -158,6 +160,7 @@ export class SquidInstance {
 
   /** Notes in its log that the one before is dead. With the disk full the memory of this agent must do. */
   #noteStart(): void {
+    this.#onStart?.(this.number);
     this.start_id = randomUUID();
     try {
       const line = { start: this.start_id, at: this.#clock.now() };
@@ -326,42 +329,6 @@ export class SquidInstance {
     const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
     const message = `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
     return { kind: 'engine', subject: `Squid ${this.number}`, message };
-  }
-}
-
-/** The sockets, by inode, that listen on each port. */
-async function listListening(): Promise<Map<number, string[]>> {
-  const { stdout } = await run('ss', ['-tlnHe'], { maxBuffer: 64 * 1024 * 1024 });
-  const listening = new Map<number, string[]>();
-  for (const line of stdout.split('\n')) {
-    const [, port, inode] = /^\S+ +\d+ +\d+ +\S+:(\d+) .*\bino:(\d+)/.exec(line) ?? [];
-    if (port === undefined || inode === undefined) continue;
-    const inodes = listening.get(Number(port));
-    if (inodes) inodes.push(inode);
-    else listening.set(Number(port), [inode]);
-  }
-  return listening;
-}
-
-/** The inodes of a process's sockets; undefined when we may not know. */
-function socketsOf(pid: number): Set<string> | undefined {
-  const sockets = new Set<string>();
-  try {
-    for (const fd of readdirSync(`/proc/${pid}/fd`)) {
-      const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkIfThere(`/proc/${pid}/fd/${fd}`)) ?? [];
-      if (inode !== undefined) sockets.add(inode);
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined;
-  }
-  return sockets;
-}
-
-function readlinkIfThere(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
   }
 }
 

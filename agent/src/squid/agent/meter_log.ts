@@ -150,10 +150,10 @@ export class MeterLog {
         const offset = place >= 0 && inode === from?.inode ? from.offset : 0;
         const next = file.read(offset, read, entries);
         newest = Math.max(newest, next.newest);
-        if (next.offset > offset) await this.#datasync(file.fd);
         if (inode !== position?.inode) await syncFolder(dirname(this.path));
         const isSame = !isLost && inode === position?.inode && next.offset === offset;
         if (isSame && position?.before !== undefined) continue;
+        await this.#datasync(file.fd);
         position = { inode, offset: next.offset, before: file.hash(next.offset), newest };
       }
       return { entries, position };
@@ -166,6 +166,7 @@ export class MeterLog {
       const file = files.at(-1);
       if (!file) return undefined;
       const { offset, newest } = file.read(Math.max(0, file.size - end_bytes), -1, []);
+      await this.#datasync(file.fd);
       return { inode: file.inode, offset, before: file.hash(offset), newest };
     });
   }

@@ -40,8 +40,9 @@ export async function createWorker(
   dir: string,
   options: FleetOptions,
 ): Promise<Worker> {
-  const { config, rules, log, user, connections, onRevoked, unstored, clock } = options;
-  const squid = new SquidInstance({ number, dir, program: config.squid, user, clock, log });
+  const { config, rules, log, user, connections, onRevoked, onStart, unstored, clock } = options;
+  const { squid: program } = config;
+  const squid = new SquidInstance({ number, dir, program, user, clock, log, onStart });
   squid.prepare();
   const { allowed, ...others } = rules;
   const file: RulesFile = {

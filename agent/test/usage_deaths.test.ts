@@ -1,0 +1,85 @@
+// Lives of a machine on which agent, Squid and the power die in any order: each byte that the engine saw is billed once.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { seed } from './histories.ts';
+import { type Random, users, World } from './usage_world.ts';
+
+const lives = 100;
+const steps = 60;
+
+/** Mulberry32: the same numbers for the same seed. */
+function randomOf(start: number): Random {
+  let state = start >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+type Act = (world: World, random: Random) => void | Promise<void>;
+const key = (random: Random) => 1 + random(3);
+/** Each as often as its number says. */
+const acts: Array<[times: number, name: string, act: Act]> = [
+  [10, 'request', (world, random) => world.request(key(random), users[random(2) as 0 | 1])],
+  [14, 'transfer', (world, random) => world.transfer(key(random), random(5000), random(5000))],
+  [6, 'finish', (world, random) => world.finish(key(random), random(2) === 0)],
+  [12, 'tick', (world) => world.tick()],
+  [2, 'tick that is cut', (world) => world.tick({ cut: true })],
+  [4, 'agent starts', (world) => world.startAgent()],
+  [2, 'agent dies', (world) => world.killAgent()],
+  [4, 'Squid starts', (world) => world.startSquid()],
+  [2, 'Squid dies', (world) => world.killSquid()],
+  [1, 'power cut', (world) => world.cutPower()],
+  [1, 'journal moved', (world) => world.moveJournal()],
+  [1, 'disk full', (world) => world.fill(true)],
+  [2, 'disk has room', (world) => world.fill(false)],
+  [1, 'rotate', (world) => world.rotate()],
+];
+const drawn = acts.flatMap(([times, name, act]) =>
+  Array.from({ length: times }, () => ({ name, act })),
+);
+
+async function live(start: number): Promise<void> {
+  const random = randomOf(start);
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-deaths-'));
+  const world = new World(dir, random);
+  const told = () => `EXITWARD_TEST_SEED=${start} replays it:\n${world.trace.join('\n')}`;
+  const expectNoneTwice = () => {
+    for (const user of users) {
+      const [billed, truth] = [world.billed(user), world.truth[user]];
+      expect(billed.up, told()).toBeLessThanOrEqual(truth.up);
+      expect(billed.down, told()).toBeLessThanOrEqual(truth.down);
+    }
+  };
+  try {
+    await world.startAgent();
+    for (let left = steps; left > 0; left -= 1) {
+      const { name, act } = drawn[random(drawn.length)] as (typeof drawn)[number];
+      world.trace.push(name);
+      await act(world, random);
+      world.trace.push(world.state());
+      expectNoneTwice();
+    }
+    await world.end();
+    expectNoneTwice();
+    expect(world.faults(), told()).toEqual([]);
+    for (const user of users) {
+      const [billed, due] = [world.billed(user), world.due[user]];
+      if (world.slack === 0) expect(billed, told()).toEqual(due);
+      expect(billed.up + billed.down + world.slack, told()).toBeGreaterThanOrEqual(
+        due.up + due.down,
+      );
+    }
+  } finally {
+    await world.killAgent();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+test(`whatever dies in whatever order, what the engine saw is billed once: ${lives} lives`, async () => {
+  for (let life = 0; life < lives; life += 1) await live(seed + life);
+}, 120_000);

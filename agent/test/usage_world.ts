@@ -1,0 +1,415 @@
+// A machine with a Squid, its kernel and an agent that counts, of which each may die at any time, and the oracle of what is to be billed.
+import {
+  appendFileSync,
+  fstatSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Engine, Kept } from '../src/engine.ts';
+import { Connections, type TrackedSquid } from '../src/squid/agent/connections.ts';
+import { MeterLog, noteStart } from '../src/squid/agent/meter_log.ts';
+import type { Opened } from '../src/squid/protocol.ts';
+import type { Socket } from '../src/squid/sockets.ts';
+import { Journal } from '../src/usage/journal.ts';
+import { Meter } from '../src/usage/meter.ts';
+
+const log = pino({ level: 'silent' });
+const port = 11_001;
+const nameOf = (key: number) => `192.0.2.1:${key}>${port}`;
+export const users = [1, 2] as const;
+type User = (typeof users)[number];
+
+interface Request {
+  user: User;
+  up: number;
+  down: number;
+  /** As the last tick that was kept saw it. */
+  seen: Bytes;
+}
+interface Client {
+  key: number;
+  cookie: string;
+  up: number;
+  down: number;
+  request: Request | undefined;
+  owner: User;
+}
+interface Bytes {
+  up: number;
+  down: number;
+}
+
+/** A number below that. */
+export type Random = (below: number) => number;
+
+/** An agent's life: the part of it that dies with the process. */
+interface Agent {
+  connections: Connections;
+  meter: Meter;
+  journal: Journal;
+  meterLog: MeterLog;
+  start: string | undefined;
+  /** Squid died in the life of this agent, and no tick was kept since: the requests of then. */
+  dead: Client[] | undefined;
+  destroyed: Map<string, Socket>;
+  destroyedAtStart: Map<string, Socket> | undefined;
+}
+
+export class World {
+  readonly #random: Random;
+  readonly #log: string;
+  readonly #journal: string;
+  readonly trace: string[] = [];
+  #seconds = 1_800_000_000;
+  #boot = 1;
+  #cookies = 0;
+  #starts = 0;
+  agent: Agent | undefined;
+  isSquidUp = false;
+  /** Since Squid was started: the agent starts no second one before it has taken what the first one left. */
+  #isPolled = false;
+  readonly #open = new Map<number, Client>();
+  /** Names that were used lately, each with the ticks until another connection of it is not told a little late. */
+  readonly #used = new Map<number, number>();
+  /** By inode, how much of it a power cut leaves. */
+  readonly #synced = new Map<number, number>();
+  /** Requests whose line is in the log, by its end there, until a tick is kept that read it. */
+  #unread: Array<{ inode: number; end: number; request: Request }> = [];
+  /** What all requests transferred, and what of it must be billed, by user. */
+  readonly truth = { 1: none(), 2: none() };
+  readonly due = { 1: none(), 2: none() };
+  /** What may be missing, of connections that were open when a journal was begun. */
+  slack = 0;
+  /** What journals that were moved away held. */
+  readonly #before = { 1: none(), 2: none() };
+  #isFull = false;
+  /** A write after the disk was full may fail, too. */
+  #mayFail = false;
+
+  constructor(dir: string, random: Random) {
+    this.#random = random;
+    this.#log = join(dir, 'meter.log');
+    this.#journal = join(dir, 'usage.journal');
+  }
+
+  // ---- Clients ----------------------------------------------------------------------------
+
+  request(key: number, user: User): void {
+    if (!this.isSquidUp || (this.#used.has(key) && !this.#open.has(key))) return;
+    const client = this.#open.get(key) ?? {
+      ...{ key, cookie: `${++this.#cookies}@boot${this.#boot}`, up: 0, down: 0 },
+      ...{ request: undefined, owner: user },
+    };
+    if (client.request) return;
+    client.request = { user, up: 0, down: 0, seen: none() };
+    client.owner = user;
+    this.#open.set(key, client);
+  }
+  transfer(key: number, up: number, down: number): void {
+    const client = this.#open.get(key);
+    if (!client?.request) return;
+    for (const one of [client, client.request, this.truth[client.request.user]]) {
+      one.up += up;
+      one.down += down;
+    }
+  }
+  finish(key: number, close: boolean): void {
+    const client = this.#open.get(key);
+    if (!client) return;
+    const { request } = client;
+    if (request) {
+      const { user, up, down } = request;
+      const text = `${this.#now()}.${this.#millis()} 192.0.2.1 ${key} ${port} 1 ${user} ${up} ${down} 200 TCP_TUNNEL CONNECT\n`;
+      appendFileSync(this.#log, text);
+      const { ino: inode, size: end } = statSync(this.#log);
+      this.#unread.push({ inode, end, request });
+      client.request = undefined;
+    }
+    if (!close) return;
+    this.#open.delete(key);
+    this.#used.set(key, 6);
+  }
+
+  // ---- Lives and deaths -------------------------------------------------------------------
+
+  /** Polls and keeps it; cut: the agent dies in the midst of writing it. */
+  async tick({ cut = false } = {}): Promise<void> {
+    const { agent } = this;
+    if (!agent) return;
+    for (const [key, left] of this.#used) {
+      if (left > 1) this.#used.set(key, left - 1);
+      else this.#used.delete(key);
+    }
+    const before = sizeOf(this.#journal);
+    try {
+      await agent.meter.tick();
+    } catch (error) {
+      if (!this.#mayFail) throw error;
+      this.trace.push('  not kept');
+      if (cut) await this.killAgent();
+      return;
+    }
+    const written = sizeOf(this.#journal) - before;
+    if (cut && written > 0) {
+      const left = this.#random(written + 1);
+      if (left < written) {
+        await this.killAgent();
+        truncateSync(this.#journal, before + left);
+        return;
+      }
+    }
+    this.#noteKept(agent);
+    if (cut) await this.killAgent();
+  }
+
+  /** A tick is on the disk: what it read is to be billed, and what it saw. */
+  #noteKept(agent: Agent): void {
+    for (const { request } of this.#unread) this.#owe(request, request);
+    this.#unread = [];
+    for (const { request } of agent.dead ?? []) if (request) this.#owe(request, request);
+    agent.dead = undefined;
+    for (const { request } of this.#open.values()) {
+      if (request) request.seen = { up: request.up, down: request.down };
+    }
+  }
+
+  async startAgent(): Promise<void> {
+    if (this.agent) return;
+    const meterLog = new MeterLog(this.#log, {
+      datasync: async (file) => {
+        const { ino, size } = fstatSync(file);
+        this.#synced.set(ino, size);
+      },
+    });
+    const connections = new Connections({
+      listSockets: async () => this.#sockets(),
+      closeSuspects: () => {},
+    });
+    const journal = await Journal.open(this.#journal, { log });
+    const clock = { now: () => this.#now(), steady: () => this.#seconds, sleep: async () => {} };
+    const engine: Pick<Engine, 'poll'> = { poll: (cursor, kept) => this.#poll(cursor, kept) };
+    const meter = new Meter({ engine, journal, clock, log, poll_seconds: 1 });
+    const destroyed = new Map();
+    this.agent = {
+      connections,
+      meter,
+      journal,
+      meterLog,
+      start: undefined,
+      dead: undefined,
+      destroyed,
+      destroyedAtStart: undefined,
+    };
+    await connections.begin([this.#tracked(this.agent)]);
+    if (journal.cursor === undefined) this.#leave();
+    if (!this.isSquidUp) this.startSquid();
+  }
+
+  /** A journal is begun: what nobody saw until now is left out, as if it had never been. */
+  #leave(): void {
+    for (const { request } of this.#unread) this.#owe(request, request.seen);
+    this.#unread = [];
+    for (const client of this.#open.values()) this.slack += client.up + client.down;
+  }
+
+  async killAgent(): Promise<void> {
+    const { agent } = this;
+    if (!agent) return;
+    this.agent = undefined;
+    await agent.journal.close().catch(() => {});
+    this.#mayFail = false;
+    for (const { request } of agent.dead ?? []) if (request) this.#owe(request, request.seen);
+    if (this.#isFull) this.fill(false);
+  }
+
+  /** Only an agent does it. */
+  startSquid(): void {
+    if (!this.agent || this.isSquidUp) return;
+    this.agent.destroyedAtStart = new Map(this.agent.destroyed);
+    this.agent.start = `start${++this.#starts}`;
+    noteStart(this.#log, { start: this.agent.start, at: this.#now() });
+    this.isSquidUp = true;
+    this.#isPolled = false;
+  }
+
+  killSquid(): void {
+    if (!this.isSquidUp || !this.#isPolled) return;
+    this.isSquidUp = false;
+    const clients = [...this.#open.values()];
+    this.#open.clear();
+    // What follows is of another Squid, whatever its name.
+    this.#used.clear();
+    const { agent } = this;
+    if (!agent) {
+      for (const { request } of clients) if (request) this.#owe(request, request.seen);
+      return;
+    }
+    agent.dead = [...(agent.dead ?? []), ...clients];
+    for (const client of clients) {
+      const last = socketOf(client);
+      agent.destroyed.set(last.cookie, { ...last, up: last.up + 1 });
+    }
+    agent.connections.announce(0, clients.map(ownerOf));
+  }
+
+  /** The machine loses its power: what is not synced may be gone, and cookies begin anew. */
+  async cutPower(): Promise<void> {
+    await this.killAgent();
+    this.#isPolled = true;
+    this.killSquid();
+    this.#boot += 1;
+    this.#cookies = 0;
+    for (const path of [this.#log, `${this.#log}.1`]) {
+      const { ino, size } = statSync(path, { throwIfNoEntry: false }) ?? {};
+      if (ino === undefined || size === undefined) continue;
+      const synced = this.#synced.get(ino) ?? 0;
+      let left = synced + this.#random(size - synced + 1);
+      // Of a line that lacks a part of its last word nothing is missing.
+      for (const { end } of this.#unread) if (left < end && left > end - 9) left = end;
+      truncateSync(path, left);
+      const lost = this.#unread.filter(({ inode, end }) => inode === ino && end > left);
+      for (const { request } of lost) this.#owe(request, request.seen);
+      this.#unread = this.#unread.filter((one) => !lost.includes(one));
+    }
+  }
+
+  /** As the operator does it, with the agent stopped. */
+  async moveJournal(): Promise<void> {
+    await this.killAgent();
+    if (sizeOf(this.#journal) === 0) return;
+    const journal = await Journal.open(this.#journal, { log });
+    for (const user of users) {
+      const sum = billedIn(journal, user);
+      this.#before[user].up += sum.up;
+      this.#before[user].down += sum.down;
+    }
+    await journal.close();
+    rmSync(this.#journal);
+    await this.startAgent();
+  }
+
+  /** The journal cannot be written, or can again. */
+  fill(isFull: boolean): void {
+    if (isFull === this.#isFull || (isFull && !this.agent)) return;
+    this.#isFull = isFull;
+    const cramped = `${this.#journal}.new`;
+    if (isFull) {
+      mkdirSync(cramped);
+      writeFileSync(join(cramped, 'x'), '');
+      this.#mayFail = true;
+      void this.agent?.journal.close();
+    } else rmSync(cramped, { recursive: true });
+  }
+
+  rotate(): void {
+    const { agent } = this;
+    const stored = agent?.journal.cursor as { logs?: Record<string, never> } | undefined;
+    if (!agent?.meterLog.mayRotate(0, stored?.logs?.[this.#log])) return;
+    if (this.#unread.length > 0) return;
+    agent.meterLog.rotate();
+    writeFileSync(this.#log, '');
+  }
+
+  /** All is over, and all that is to be counted is. */
+  async end(): Promise<void> {
+    this.fill(false);
+    await this.startAgent();
+    await this.tick();
+    this.startSquid();
+    for (const key of this.#open.keys()) this.finish(key, true);
+    await this.tick();
+    await this.tick();
+  }
+
+  billed(user: User): Bytes {
+    const sum = this.agent ? billedIn(this.agent.journal, user) : none();
+    const { up, down } = this.#before[user];
+    return { up: up + sum.up, down: down + sum.down };
+  }
+
+  /** For the trace: who lives, and the open connections. */
+  state(): string {
+    const clients = [...this.#open.values()].map(
+      ({ key, cookie, up, down, request }) =>
+        `${key} ${cookie} ${up}/${down} ${request ? `user ${request.user} ${request.up}/${request.down} seen ${request.seen.up}` : ''}`,
+    );
+    const who = `${this.agent ? 'agent' : '-'} ${this.isSquidUp ? 'Squid' : '-'}`;
+    const sums = users.map((user) => `${this.billed(user).up} of ${this.due[user].up}`).join(', ');
+    return `  ${who}, billed ${sums}; ${clients.join('; ')}`;
+  }
+
+  faults(): string[] {
+    return this.agent?.meterLog.fault === undefined ? [] : [this.agent.meterLog.fault];
+  }
+
+  // ---- The engine -------------------------------------------------------------------------
+
+  async #poll(cursor: unknown, kept?: Kept) {
+    const { agent } = this;
+    if (!agent) throw new Error('there is no agent');
+    const squid = this.#tracked(agent);
+    const isDead = !this.isSquidUp;
+    this.#isPolled = true;
+    const poll = await agent.connections.poll(cursor, [squid], this.#now(), kept);
+    if (isDead) poll.finished.push(...agent.connections.died(squid, agent.destroyed, this.#now()));
+    return poll;
+  }
+
+  #tracked(agent: Agent): TrackedSquid {
+    return {
+      number: 0,
+      log: agent.meterLog,
+      ports: [port],
+      tls_ports: new Set(),
+      start: agent.start,
+      destroyed: agent.destroyedAtStart,
+      tellDeciders: async (listed, take) => {
+        const clients = [...this.#open.values()].filter(({ key }) => listed.includes(nameOf(key)));
+        if (this.isSquidUp) take(clients.map(ownerOf));
+        return this.isSquidUp;
+      },
+    };
+  }
+
+  #sockets(): Socket[] {
+    return Array.from(this.#open.values(), socketOf);
+  }
+  #owe({ user }: Request, { up, down }: Bytes): void {
+    this.due[user].up += up;
+    this.due[user].down += down;
+  }
+  #now(): number {
+    this.#seconds += 1;
+    return this.#seconds;
+  }
+  #millis(): string {
+    return String(this.#random(1000)).padStart(3, '0');
+  }
+}
+
+function none(): Bytes {
+  return { up: 0, down: 0 };
+}
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+function socketOf({ key, cookie, up, down }: Client): Socket {
+  return { connection: nameOf(key), port, cookie, up, down };
+}
+function ownerOf({ key, owner }: Client): Opened[number] {
+  return [nameOf(key), { by: 'authlist', account: 1, user: owner, entry: 1, ip: '192.0.2.1' }];
+}
+/** The rows of a user, less what was counted too much. */
+function billedIn(journal: Journal, user: User): Bytes {
+  const rows = journal.pending().filter((row) => row.user === user);
+  const { up = 0, down = 0 } = journal.carry.get(`1 ${user}`) ?? {};
+  return rows.reduce((sum, row) => ({ up: sum.up + row.up, down: sum.down + row.down }), {
+    up: -up,
+    down: -down,
+  });
+}
