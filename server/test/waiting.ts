@@ -7,7 +7,7 @@ import { vi } from 'vitest';
  */
 export function until<T>(
   find: () => T | Promise<T>,
-  seconds = 10,
+  seconds = 30,
   otherwise = () => `it did not come to hold: ${find}`,
 ): Promise<Exclude<T, false | undefined>> {
   return vi.waitFor(

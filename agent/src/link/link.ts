@@ -16,7 +16,7 @@ import type { ControlPlane, StreamEvent } from './control.ts';
 import { ControlError } from './control_error.ts';
 import { keepMending } from './mending.ts';
 import { answerOf, requestOf } from './questions.ts';
-import { Revocation } from './revocation.ts';
+import { emptySnapshot, Revocation } from './revocation.ts';
 
 export interface LinkOptions {
   store: Store;
@@ -177,7 +177,7 @@ export class Link {
 
   /**
    * By this node's own count an account has reached its limit, until then (epoch seconds; 0: it has not).
-   * It is put in force as a change is, and the contract's next record ends it. Errors: those of the disk.
+   * It is put in force as a change is, and the contract's next record ends it.
    */
   limit(account: number, until: number): void {
     const { held } = this.#store;
@@ -378,15 +378,4 @@ function checkAll(records: NodeRecord[]): void {
 /** Whether what is applied is all that is stored. */
 function covers(applied: Position | undefined, stored: Position): boolean {
   return applied?.epoch === stored.epoch && applied.revision >= stored.revision;
-}
-
-/** The snapshot that a server which is gone would be sent. */
-async function* emptySnapshot(): AsyncGenerator<string> {
-  const lines = [
-    { kind: 'snapshot', epoch: 'revoked', revision: 0 },
-    { kind: 'server', value: null },
-    { kind: 'keys', value: [] },
-    { kind: 'end', records: 2 },
-  ];
-  for (const line of lines) yield `${JSON.stringify(line)}\n`;
 }

@@ -187,9 +187,12 @@ export class Fleet {
       ...this.#faults,
       ...this.#certificate.faults(),
       ...faultsOf('engine', leaving),
-      ...this.active.flatMap(({ squid, fault }) => {
-        const own = fault === undefined ? [] : [fault];
-        return [...squid.faults(), ...faultsOf('engine', own)];
+      ...this.active.flatMap(({ squid, death, fault }) => {
+        const known = squid.faults();
+        const others = [death, fault]
+          .filter((one) => one !== undefined)
+          .filter((one) => !known.some(({ message }) => message === one));
+        return [...known, ...faultsOf('engine', others)];
       }),
     ];
   }
@@ -311,13 +314,15 @@ export class Fleet {
     if (worker.dead_since === undefined) {
       worker.deaths = now - worker.started_at < steady_seconds ? worker.deaths + 1 : 0;
       worker.dead_since = now;
+      worker.death = worker.squid.deathFault();
       worker.isSettled = false;
-      log.error({ squid: worker.squid.number, deaths: worker.deaths }, 'Squid died');
+      log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death);
     }
     const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
     const dead = now - worker.dead_since;
     if (dead < pause || (!worker.isSettled && dead < settling_seconds)) return;
     worker.dead_since = undefined;
+    worker.death = undefined;
     worker.isSettled = true;
     worker.started_at = worker.connected_at = now;
     worker.unanswered = 0;
