@@ -176,5 +176,5 @@ test('the last words of a Squid that dies are in the fault, and no older ones', 
   writeFileSync(join(node.dir, 'squid/0/rules.json'), 'none');
   process.kill(deciderOf(node.squids()[0]) as number, 'SIGKILL');
   await t.until(() => words().includes('Squid 0 does not run'));
-  expect(words()).toMatch(/^Squid 0 does not run: .*helpers are crashing too rapidly/);
+  expect(words()).toMatch(/^Squid 0 does not run: .*helpers are crashing too rapidly/m);
 });
