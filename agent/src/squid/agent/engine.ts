@@ -109,9 +109,14 @@ class SquidEngine implements Engine {
   }
 
   faults(): Fault[] {
-    const others = [this.#closing_fault, ...this.#fleet.workers.map(({ meter }) => meter.fault)];
-    const told = others.filter((fault) => fault !== undefined);
-    return [...this.#fleet.faults(), ...faultsOf('engine', told)];
+    const isFault = (fault: string | undefined) => fault !== undefined;
+    const closing = [this.#closing_fault].filter(isFault);
+    const counting = this.#fleet.workers.map(({ meter }) => meter.fault).filter(isFault);
+    return [
+      ...this.#fleet.faults(),
+      ...faultsOf('engine', closing),
+      ...faultsOf('usage', counting),
+    ];
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {
