@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
+import { systemClock } from '../agent/src/clock.ts';
 import { readConfig } from '../agent/src/config.ts';
 import type { Listener } from '../agent/src/policy/policy.ts';
 import { SquidInstance } from '../agent/src/squid/agent/instance.ts';
@@ -36,6 +37,7 @@ export class BareSquid {
       dir: join(this.#folder, 'squid'),
       program: this.#config.squid,
       user: this.#user,
+      clock: systemClock,
       log: pino({ level: 'error' }),
     });
     this.#squid.prepare();

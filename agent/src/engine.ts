@@ -6,7 +6,7 @@ import type { Position } from './policy/records.ts';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
 export interface Traffic {
-  /** Names the connection. Another one may have the name only after the last request of this one is finished. */
+  /** Names the connection, for ever where its bytes are told before a request is finished. */
   connection: string;
   account: number;
   user: number;
@@ -29,6 +29,14 @@ export interface Poll {
   cursor: unknown;
 }
 
+/** The part of the traffic that is on disk: nothing of it is forgotten, whatever dies. */
+export interface Kept {
+  /** Of the last poll that is kept. */
+  readonly cursor: unknown;
+  /** By connection: the bytes counted so far of requests that are not finished. */
+  readonly counted: ReadonlyMap<string, Traffic>;
+}
+
 export interface Explanation {
   decision: Decision;
   position: Position;
@@ -44,10 +52,12 @@ export interface Engine {
    */
   catchUp(): Promise<Position | undefined>;
   /**
-   * The traffic since the cursor (undefined: from the beginning of what the engine remembers). `isExtra`: it
-   * comes sooner than the usual poll.
+   * The traffic since the cursor. Undefined: since the engine started, as a new journal begins; what
+   * was transferred before is not told, by whatever engine or journal. `kept` is needed when the cursor is not the
+   * last poll's. `isExtra`: it comes sooner than the usual poll. It can be polled after it was stopped, for its last
+   * traffic.
    */
-  poll(cursor: unknown, isExtra?: boolean): Promise<Poll>;
+  poll(cursor: unknown, kept?: Kept, isExtra?: boolean): Promise<Poll>;
   /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The decision on this request, by the same policy and code that decides on real ones. */

@@ -51,6 +51,8 @@ export interface Running extends Local {
 
 /** Before a part that failed begins again. */
 const pause_seconds = 30;
+/** So long an agent that ends waits for its usage to be taken. */
+const longest_farewell_seconds = 10;
 
 /**
  * Runs the node that this machine has joined as, by what is on disk and whether the control plane is
@@ -206,8 +208,8 @@ class Agent implements Running {
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
-    const poll = async (cursor: unknown, isExtra?: boolean) => {
-      const answer = await engine.poll(cursor, isExtra);
+    const poll: Engine['poll'] = async (...given) => {
+      const answer = await engine.poll(...given);
       this.#connections = answer.open.length;
       return answer;
     };
@@ -277,9 +279,11 @@ class Agent implements Running {
     // Each is done whatever became of the others: above all, the counts are to be kept.
     const steps = [
       async () => this.#lastUsed?.collect(),
+      // Once while deciders and kernel tell of what is open, and once for what its end made final.
+      async () => this.#usage?.meter.tick(),
       async () => this.#engine?.stop({ leave_running }),
       async () => this.#usage?.meter.tick(),
-      async () => this.#usage?.sender.send(),
+      async () => this.#sendLast(),
       async () => this.#lastUsed?.send(),
       async () => this.#usage?.journal.close(),
       async () => this.#store?.close(),
@@ -290,6 +294,20 @@ class Agent implements Running {
     this.#over.abort();
     this.#local?.close();
     if (this.#engine) this.#log.info('the agent has stopped');
+  }
+
+  /** Sends what is left, for as long as one may wait for it. Errors: the control plane is not there. */
+  async #sendLast(): Promise<void> {
+    const waiting = new AbortController();
+    const sent = (this.#usage?.sender.sendAll(waiting.signal) ?? Promise.resolve()).finally(() =>
+      waiting.abort(),
+    );
+    await Promise.race([sent, this.#clock.sleep(longest_farewell_seconds, waiting.signal)]);
+    if (waiting.signal.aborted) return sent;
+    waiting.abort();
+    // One that is under way ends with the agent.
+    sent.catch(() => {});
+    throw new Error('the control plane does not answer');
   }
 
   #storeFaults(): string[] {

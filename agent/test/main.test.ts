@@ -290,6 +290,44 @@ describe('a running agent', () => {
     expect(readFileSync(join(state_dir, 'usage.journal'), 'utf8')).toContain('acknowledged');
   });
 
+  test('sends all batches when it stops, and counts once more while the engine is there', async () => {
+    const { control, start } = await machine();
+    const running = await start();
+    const { engine } = running;
+    await control.until(() => control.acknowledged.length > 0);
+    control.rejections.set('POST /usage', { status: 503 });
+    const at = control.revision + 1_700_000_000;
+    const traffic = (up: number) => ({
+      connection: `c${up}`,
+      account: 1,
+      user: 1,
+      up,
+      down: 0,
+      at,
+    });
+    let polls = 0;
+    const poll = engine.poll.bind(engine);
+    engine.poll = () => {
+      polls += 1;
+      return poll();
+    };
+    engine.finished.push(traffic(1));
+    await control.until(() => control.asked.includes('POST /usage'));
+    const stopEngine = engine.stop.bind(engine);
+    let pollsBefore = 0;
+    engine.stop = async (options) => {
+      pollsBefore = polls;
+      engine.finished.push(traffic(2));
+      await stopEngine(options);
+      control.rejections.clear();
+    };
+    polls = 0;
+    await running.stop();
+    expect(pollsBefore).toBeGreaterThan(0);
+    expect(polls).toBeGreaterThan(pollsBefore);
+    expect(control.usage).toMatchObject([{ rows: [{ up: 1 }] }, { rows: [{ up: 2 }] }]);
+  });
+
   test('tells what authlist entries let in, at the latest when it stops', async () => {
     const { control, start } = await machine();
     const running = await start();

@@ -2,6 +2,7 @@
 import {
   appendFileSync,
   mkdtempSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -15,7 +16,7 @@ import type { Traffic } from '../src/engine.ts';
 import type { Authority } from '../src/policy/decide.ts';
 import { Sessions } from '../src/policy/sessions.ts';
 import { Connections, type TrackedSquid } from '../src/squid/agent/connections.ts';
-import { MeterLog, parseMeterLine } from '../src/squid/agent/meter_log.ts';
+import { MeterLog, noteStart, parseMeterLine } from '../src/squid/agent/meter_log.ts';
 import { Connections as LetIn } from '../src/squid/decider/connections.ts';
 import type { Opened } from '../src/squid/protocol.ts';
 import { parseSockets, portFilter, type Socket } from '../src/squid/sockets.ts';
@@ -31,6 +32,8 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const line = (source_port: number, owner: Owner | undefined, up: number, down: number) =>
   `1795253061.350 192.0.2.1 ${source_port} 11001 ${owner?.account ?? '-'} ${owner?.user ?? '-'} ${up} ${down} 200 TCP_TUNNEL CONNECT\n`;
 const nameOf = (source_port: number) => `192.0.2.1:${source_port}>11001`;
+/** Of the connection 1, while bytes of it are counted ahead. */
+const idOf = (cookie: string) => `${nameOf(1)} ${cookie} 0`;
 
 interface Owner {
   account: number;
@@ -46,7 +49,7 @@ const authorityOf = (owner: Owner): Authority => ({
 /** The Squid of port 11001, whose decider tells at each list the owners that it knows. */
 const trackedSquid = (ownerOf: (connection: string) => Owner | undefined): TrackedSquid => ({
   number: 0,
-  log: new MeterLog(path),
+  log: new MeterLog(path, { datasync: async () => {} }),
   ports: [11001],
   tls_ports: new Set<number>(),
   async tellDeciders(listed, take) {
@@ -81,34 +84,35 @@ describe('the log', () => {
       expect(parseMeterLine(text)).toBeUndefined();
   });
 
-  test('only whole lines are read, each once', () => {
+  test('only whole lines are read, each once', async () => {
     const log = new MeterLog(path);
-    expect(log.read(undefined)).toEqual({ lines: [], position: undefined });
+    expect(await log.read(undefined)).toEqual({ entries: [], position: undefined });
     const text = line(1, { account: 1, user: 1 }, 1, 2) + line(2, { account: 1, user: 1 }, 3, 4);
     writeFileSync(path, text.slice(0, -5));
-    const first = log.read(undefined);
-    expect(first.lines.map(({ up }) => up)).toEqual([1]);
+    const first = await log.read(undefined);
+    expect(first.entries).toMatchObject([{ up: 1 }]);
     appendFileSync(path, text.slice(-5));
-    const second = log.read(first.position);
-    expect(second.lines.map(({ up }) => up)).toEqual([3]);
-    expect(log.read(second.position).lines).toEqual([]);
+    const second = await log.read(first.position);
+    expect(second.entries).toMatchObject([{ up: 3 }]);
+    expect((await log.read(second.position)).entries).toEqual([]);
   });
 
-  test('nothing is lost or read twice when the log is begun anew', () => {
+  test('nothing is lost or read twice when the log is begun anew', async () => {
     const log = new MeterLog(path);
     writeFileSync(path, line(1, { account: 1, user: 1 }, 1, 0));
-    const first = log.read(undefined);
+    const first = await log.read(undefined);
     appendFileSync(path, line(1, { account: 1, user: 1 }, 2, 0));
     log.rotate();
     // Squid still writes to the old file until it opens the new one.
     appendFileSync(`${path}.1`, line(1, { account: 1, user: 1 }, 3, 0));
-    const second = log.read(first.position);
-    expect(second.lines.map(({ up }) => up)).toEqual([2, 3]);
+    const second = await log.read(first.position);
+    expect(second.entries).toMatchObject([{ up: 2 }, { up: 3 }]);
     appendFileSync(`${path}.1`, line(1, { account: 1, user: 1 }, 4, 0));
     writeFileSync(path, line(1, { account: 1, user: 1 }, 5, 0));
-    const third = log.read(second.position);
-    expect(third.lines.map(({ up }) => up)).toEqual([4, 5]);
-    expect(log.read(third.position).lines).toEqual([]);
+    const third = await log.read(second.position);
+    expect(third.entries).toMatchObject([{ up: 4 }, { up: 5 }]);
+    expect((await log.read(third.position)).entries).toEqual([]);
+    expect(log.fault).toBeUndefined();
   });
 
   test('it is begun anew only when all before it is read and stored', () => {
@@ -121,13 +125,74 @@ describe('the log', () => {
     expect(log.mayRotate(0, undefined)).toBe(false);
   });
 
-  test('a log that was emptied is read from its beginning', () => {
-    const log = new MeterLog(path);
-    writeFileSync(path, line(1, undefined, 1, 1).repeat(3));
-    const { position } = log.read(undefined);
-    truncateSync(path);
-    appendFileSync(path, line(1, undefined, 9, 1));
-    expect(log.read(position).lines.map(({ up }) => up)).toEqual([9]);
+  describe('of which the place is lost', () => {
+    const at = (seconds: number, up: number) =>
+      line(1, { account: 1, user: 1 }, up, 0).replace(/^\S+/, `${seconds}.500`);
+    const text = at(100, 1) + at(101, 2) + at(102, 3);
+    const readOf = async (change: () => void) => {
+      const log = new MeterLog(path);
+      writeFileSync(path, text);
+      const { position } = await log.read(undefined);
+      change();
+      const { entries, position: next } = await new MeterLog(path).read(position);
+      const again = new MeterLog(path);
+      await again.read(position);
+      expect(again.fault).toMatch(/access\.log is not the log that was read until now/);
+      expect((await log.read(next)).entries).toEqual([]);
+      expect(log.fault).toBeUndefined();
+      return entries;
+    };
+
+    test('since it is shorter, as after a power cut, nothing of it is told again', async () => {
+      expect(await readOf(() => truncateSync(path, at(100, 1).length))).toEqual([]);
+    });
+
+    test('since it was emptied, what is newer is told', async () => {
+      const entries = await readOf(() => writeFileSync(path, at(102, 3) + at(103, 9)));
+      expect(entries).toMatchObject([{ up: 9 }]);
+    });
+
+    test('since other bytes are before it, what is newer is told', async () => {
+      const entries = await readOf(() =>
+        writeFileSync(path, at(100, 1) + at(101, 4) + at(102, 3) + at(104, 9)),
+      );
+      expect(entries).toMatchObject([{ up: 9 }]);
+    });
+
+    test('since another file is there, what is newer is told, and a start of a Squid, too', async () => {
+      const entries = await readOf(() => {
+        renameSync(path, `${path}.away`);
+        writeFileSync(path, at(101, 2));
+        noteStart(path, { start: 'one', at: 102 });
+      });
+      expect(entries).toEqual([{ start: 'one', at: 102 }]);
+    });
+  });
+
+  test('a place in it is told when all before it is on the disk', async () => {
+    const synced: number[] = [];
+    const datasync = async () => void synced.push(statSync(path).size);
+    const log = new MeterLog(path, { datasync });
+    writeFileSync(path, line(1, undefined, 1, 1));
+    const { position } = await log.read(undefined);
+    expect(synced).toEqual([position?.offset]);
+    await log.read(position);
+    expect(synced.length).toBe(1);
+    const failing = new MeterLog(path, { datasync: () => Promise.reject(new Error('EIO')) });
+    appendFileSync(path, line(1, undefined, 1, 1));
+    await expect(failing.read(position)).rejects.toThrow('EIO');
+  });
+
+  test('a line that was cut off is none, and the start of a Squid stands on a line of its own', async () => {
+    const whole = line(1, { account: 1, user: 1 }, 1234, 5678).trim();
+    for (let length = 0; length < whole.length; length += 1) {
+      const part = parseMeterLine(whole.slice(0, length));
+      if (part) expect(part).toEqual(parseMeterLine(whole));
+    }
+    writeFileSync(path, whole.slice(0, 50));
+    noteStart(path, { start: 'one', at: 1795253062 });
+    const { entries } = await new MeterLog(path).read(undefined);
+    expect(entries).toEqual([{ start: 'one', at: 1795253062 }]);
   });
 });
 
@@ -138,8 +203,20 @@ describe('the kernel', () => {
       '0      0      [2001:db8::1]:11001 [2001:db8:0::2]:36396 uid:13 ino:1 sk:30 <-> ts sack\n' +
       'UNCONN 0      0      127.0.0.1:11001 0.0.0.0:* ino:0 sk:8 rto:1000\n';
     expect(parseSockets(text)).toEqual([
-      { connection: '192.0.2.1:36396>11001', port: 11001, cookie: '2f', up: 86, down: 1088 },
-      { connection: '2001:db8::2:36396>11001', port: 11001, cookie: '30', up: 0, down: 0 },
+      {
+        connection: '192.0.2.1:36396>11001',
+        port: 11001,
+        cookie: expect.stringMatching(/^2f@\w{8}$/),
+        up: 86,
+        down: 1088,
+      },
+      {
+        connection: '2001:db8::2:36396>11001',
+        port: 11001,
+        cookie: expect.stringMatching(/^30@/),
+        up: 0,
+        down: 0,
+      },
     ]);
   });
 
@@ -198,7 +275,7 @@ class Model {
   readonly billed: Bytes = [0, 0, 0];
   #cookies = 0;
   #cursor: unknown;
-  #counted = new Map<string, { user: number; bytes: number }>();
+  readonly counted = new Map<string, Traffic>();
   #connections = this.#start();
   #isMistaken = false;
 
@@ -275,26 +352,32 @@ class Model {
 
   async poll(): Promise<void> {
     this.#isMistaken = this.refused() > 0;
-    const { finished, open, cursor } = await this.#connections.poll(this.#cursor, [this.squid], 1);
+    const { finished, open, cursor } = await this.#connections.poll(
+      this.#cursor,
+      [this.squid],
+      1,
+      this,
+    );
     this.#cursor = JSON.parse(JSON.stringify(cursor));
     this.count(finished, open);
   }
   count(finished: Traffic[], open: Traffic[]): void {
     for (const { connection, user, up, down } of finished) {
-      const counted = this.#counted.get(connection);
+      const counted = this.counted.get(connection);
       if (counted?.user === user) {
-        this.#bill(user, -counted.bytes);
-        this.#counted.delete(connection);
+        this.#bill(user, -counted.up - counted.down);
+        this.counted.delete(connection);
       }
       this.#bill(user, up + down);
     }
-    for (const { connection, user, up, down } of open) {
-      const counted = this.#counted.get(connection);
+    for (const traffic of open) {
+      const { connection, user, up, down } = traffic;
+      const counted = this.counted.get(connection);
       if (counted && counted.user !== user) throw new Error('the one before was not finished');
-      const more = up + down - (counted?.bytes ?? 0);
+      const more = up + down - (counted ? counted.up + counted.down : 0);
       if (more <= 0) continue;
       this.#bill(user, more);
-      this.#counted.set(connection, { user, bytes: up + down });
+      this.counted.set(connection, traffic);
     }
   }
   #bill(user: number, more: number): void {
@@ -307,7 +390,7 @@ class Model {
   }
   /** The Squid dies with all its connections; the kernel tells their last bytes. */
   async die(): Promise<void> {
-    const last = new Map(this.sockets().map((socket) => [socket.connection, socket]));
+    const last = new Map(this.sockets().map((socket) => [socket.cookie, socket]));
     await this.poll();
     this.open.clear();
     this.count(this.#connections.died(this.squid, last, 1), []);
@@ -362,8 +445,8 @@ describe('usage', () => {
     const squid = () => trackedSquid(() => undefined);
     const other = () => ({ ...squid(), number: 1, ports: [11002] });
     const last = (source_port: number, up: number, down: number): [string, Socket] => [
-      nameOf(source_port),
-      { connection: nameOf(source_port), port: 11001, cookie: 'c', up, down },
+      `c${source_port}`,
+      { connection: nameOf(source_port), port: 11001, cookie: `c${source_port}`, up, down },
     ];
     const start = () => new Connections({ listSockets: async () => [], closeSuspects: () => {} });
     /** The decider, which ends with its Squid, tells that it let in the first connection. */
@@ -377,7 +460,7 @@ describe('usage', () => {
       const destroyed = new Map([last(1, 101, 2000), last(2, 5, 5)]);
       const finished = connections.died(squid(), destroyed, 9);
       // The client's end counts as a byte; the second one had no owner.
-      expect(finished).toEqual([{ connection: nameOf(1), ...owner, up: 100, down: 2000, at: 9 }]);
+      expect(finished).toEqual([{ connection: idOf('c1'), ...owner, up: 100, down: 2000, at: 9 }]);
     });
 
     test('what the log has told is not counted again', async () => {
@@ -411,11 +494,13 @@ describe('the states of a connection in the agent', () => {
   let closed: string[][];
   let sockets: Socket[];
   let cursor: unknown;
+  let now: number;
   /** The owner that the decider knows; without a decider there is no response to a list. */
   let told: Owner | undefined;
   let hasDecider: boolean;
   beforeEach(() => {
     [closed, sockets, cursor, told, hasDecider] = [[], [], undefined, undefined, true];
+    now = 1;
     writeFileSync(path, '');
     connections = new Connections({
       listSockets: async () => sockets,
@@ -431,7 +516,7 @@ describe('the states of a connection in the agent', () => {
     const squid = trackedSquid(() => told);
     const tellDeciders: TrackedSquid['tellDeciders'] = async (...list) =>
       hasDecider && squid.tellDeciders(...list);
-    const answer = await connections.poll(cursor, [{ ...squid, tellDeciders }], 1);
+    const answer = await connections.poll(cursor, [{ ...squid, tellDeciders }], now);
     cursor = answer.cursor;
     return answer;
   };
@@ -443,21 +528,28 @@ describe('the states of a connection in the agent', () => {
     expect(state()).toBe('unowned');
     told = owner;
     const { open } = await poll(socket());
-    expect([state(), open]).toEqual(['open', [{ connection: name, ...owner, up: 10, down: 10 }]]);
+    expect([state(), open]).toEqual([
+      'open',
+      [{ connection: idOf('c1'), ...owner, up: 10, down: 10 }],
+    ]);
     await poll();
     expect(state()).toBe('ended');
     appendFileSync(path, line(1, owner, 12, 13));
     const { finished } = await poll();
-    expect(finished).toEqual([{ connection: name, ...owner, up: 12, down: 13, at: 1795253061 }]);
+    expect(finished).toMatchObject([{ connection: idOf('c1'), ...owner, up: 12, down: 13 }]);
     expect(state()).toBeUndefined();
   });
 
-  test('an ended one whose line never comes counts as it was last told, after thirty polls', async () => {
+  test('an ended one whose line never comes counts as it was last told, after ten minutes', async () => {
     told = owner;
     await poll(socket());
-    for (let polls = 0; polls < 30; polls += 1) expect((await poll()).finished).toEqual([]);
+    for (const seconds of [1, 300, 600]) {
+      now = seconds;
+      expect((await poll()).finished).toEqual([]);
+    }
+    now = 601;
     const { finished } = await poll();
-    expect(finished).toEqual([{ connection: name, ...owner, up: 10, down: 10, at: 1 }]);
+    expect(finished).toEqual([{ connection: idOf('c1'), ...owner, up: 10, down: 10, at: 601 }]);
     expect(state()).toBeUndefined();
   });
 
@@ -543,7 +635,7 @@ describe('the states of a connection in the agent', () => {
     const unknown = await connections.poll(before, [{ ...squid, tellDeciders }], 1);
     expect([lists, unknown.cursor]).toEqual([0, before]);
     const { open } = await poll(socket());
-    expect(open).toEqual([{ connection: name, ...owner, up: 3, down: 3 }]);
+    expect(open).toEqual([{ connection: idOf('c1'), ...owner, up: 3, down: 3 }]);
   });
 });
 

@@ -161,7 +161,7 @@ beforeAll(async () => {
   destroyed = new DestroyedSockets(join(dir, 'destroyed'));
   destroyed.watch([port]);
   await startSquid();
-}, 20_000);
+}, 60_000);
 
 afterAll(async () => {
   destroyed.stop();
@@ -247,7 +247,7 @@ test('open connections can be closed from here, and are counted to the end', asy
   const closed = clients.slice(1).map((client) => client.closed);
   await killSockets(
     open
-      .map(({ connection }) => connection)
+      .map(({ connection }) => connection.split(' ')[0] ?? '')
       .filter((name) => !name.includes(`:${clients[0]?.socket.localPort}>`)),
   );
   await Promise.all(closed);

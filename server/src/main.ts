@@ -1,6 +1,7 @@
 // Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import type { Server } from 'node:http';
+import { dirname } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
@@ -13,12 +14,14 @@ import type { Context } from './context.ts';
 import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
+import { makeFolderDurably } from './durable.ts';
+import { fullDiskFault } from './full_disk.ts';
 import { Geoip } from './geoip.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
 import { Metrics, metricsServer } from './metrics.ts';
-import { ensureNetwork } from './network.ts';
+import { ensureNetwork, livesWithKeys } from './network.ts';
 import { appliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
@@ -50,11 +53,12 @@ const starting: Actor = { kind: 'system', name: 'start', address: '', request_id
 /** Makes the data folder and checks that it can be written. Errors: one sentence. */
 function prepareDataDir(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolderDurably(path);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Error(
       `The data folder ${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set EXITWARD_DATA_DIR.`,
+      { cause: error },
     );
   }
 }
@@ -113,7 +117,7 @@ export async function createContext(
     config,
     clock,
     db,
-    secrets: loadSecrets(config.keys_file),
+    secrets: loadSecrets(config.keys_file, await livesWithKeys(db)),
     versions: openVersions(db),
     metrics,
     geoip: await Geoip.open(config.geoip, log),
@@ -134,6 +138,16 @@ export async function createContext(
  */
 export async function serve(env: Environment, doubles: TestDoubles = {}): Promise<Running> {
   const config = readConfig(env);
+  try {
+    return await start(config, doubles);
+  } catch (error) {
+    const { data_dir, database_url, keys_file, admin_token_file } = config;
+    const files = [database_url.replace(/^sqlite:/, ''), keys_file, admin_token_file];
+    throw fullDiskFault(error, [data_dir, ...files.map((file) => dirname(file))]) ?? error;
+  }
+}
+
+async function start(config: Config, doubles: TestDoubles): Promise<Running> {
   prepareDataDir(config.data_dir);
   const metrics = new Metrics();
   const db = await openStorage(config, doubles, metrics);

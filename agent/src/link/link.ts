@@ -13,6 +13,7 @@ import {
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
 import { ControlError } from './control_error.ts';
+import { keepMending } from './mending.ts';
 import { answerOf, requestOf } from './questions.ts';
 import { emptySnapshot, Revocation } from './revocation.ts';
 
@@ -42,8 +43,6 @@ interface Question {
 
 /** Without it, hundreds of nodes that follow many changes leave the control plane little time for anything else. */
 const acknowledging_pause_seconds = 0.1;
-/** Between tries to write what a full disk did not take. */
-const full_pause_seconds = 1;
 const shortest_delay_seconds = 0.2;
 const longest_delay_seconds = 30;
 
@@ -102,7 +101,16 @@ export class Link {
     await Promise.all([
       this.#keepFollowing(signal),
       this.#keepApplying(signal),
-      this.#keepMending(signal),
+      keepMending(
+        {
+          store: this.#store,
+          clock: this.#clock,
+          log: this.#log,
+          moved: (end) => this.#moved(end),
+          onMended: () => this.#noteStored(),
+        },
+        signal,
+      ),
       this.#keepAcknowledging(signal),
     ]);
   }
@@ -163,11 +171,7 @@ export class Link {
     }
     // A change that was stored before it could be applied comes again.
     if (position.revision < held.revision) return;
-    const wasSound = this.#store.isSound;
     this.#store.append(position.revision, this.#clock.now(), records);
-    if (wasSound && !this.#store.isSound) {
-      this.#log.error({ ...position, faults: this.#store.faults() }, 'a change is in memory alone');
-    }
     this.#noteStored();
   }
 
@@ -180,24 +184,8 @@ export class Link {
     // Before anything was heard in this run it is not known how old the policy is.
     if (!held || this.#heard_at === undefined) return;
     const value = until > 0 ? { until } : null;
-    const record = { kind: 'limit_reached' as const, account, value };
-    this.#store.append(held.revision, this.#heard_at, [record]);
+    this.#store.append(held.revision, this.#heard_at, [{ kind: 'limit_reached', account, value }]);
     this.#noteStored();
-  }
-
-  /** Writes what the disk did not take as soon as it does, and has it acknowledged. */
-  async #keepMending(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      while (this.#store.isSound && !signal.aborted) await this.#moved(signal);
-      // A disk that loses what it took is given all anew, which is work.
-      const isFull = this.#store.unstored.size > 0;
-      await this.#clock.sleep(isFull ? full_pause_seconds : longest_delay_seconds, signal);
-      if (signal.aborted) return;
-      if (await this.#store.mend()) {
-        this.#log.info({ ...this.#store.position }, 'the disk takes changes again');
-        this.#noteStored();
-      }
-    }
   }
 
   #noteHeard(): void {

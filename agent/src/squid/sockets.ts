@@ -1,5 +1,6 @@
 // The kernel's view of client connections, through `ss`: their names, their bytes so far, and closing them. Used by both processes.
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { canonicalAddress } from '../address.ts';
 
@@ -9,7 +10,10 @@ export interface Socket {
   /** `SOURCE:PORT>LOCALPORT`. */
   connection: string;
   port: number;
-  /** The kernel's name of this one socket: a later one of the same connection name has another. */
+  /**
+   * Names this one socket, for ever: a later one of the same connection name has another. It is the kernel's
+   * cookie and, since cookies begin anew with the machine, the boot.
+   */
   cookie: string;
   /** Payload bytes received from the client, and sent to it. */
   up: number;
@@ -40,6 +44,15 @@ export async function listSockets(ports: readonly number[]): Promise<Socket[]> {
     encoding: 'latin1',
   });
   return parseSockets(stdout);
+}
+
+/** The kernel's name for the time since the machine started; enough of it to know it by. */
+const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
+
+/** Whether a cookie that was stored is this one: agents of before stored it without the boot, or not at all. */
+export function isSameCookie(stored: string, cookie: string): boolean {
+  if (stored === cookie || stored === '') return true;
+  return !stored.includes('@') && cookie.startsWith(`${stored}@`);
 }
 
 /** Closes client connections at once. Errors: without the right to do so (CAP_NET_ADMIN). */
@@ -88,7 +101,7 @@ export function parseSockets(text: string): Socket[] {
     sockets.push({
       connection: connectionName(source, peer_port, port),
       port: Number(port),
-      cookie,
+      cookie: `${cookie}@${boot}`,
       // The kernel counts the client's end as a byte.
       up: fieldOf(line, 'bytes_received') - (line.startsWith('CLOSE-WAIT') ? 1 : 0),
       // Bytes that were sent again reached the client once.

@@ -7,7 +7,7 @@ import { SerialQueue } from '../serial_queue.ts';
 import { type Change, ChangesReader } from './changes_file.ts';
 import { changesPath, isMissing, newestGeneration, snapshotPath } from './generations.ts';
 import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
-import { Unstored } from './unstored.ts';
+import { Unstored, type UnstoredChange } from './unstored.ts';
 
 /** The accounts that something changed for; `all` when it was the server, the keys, or everything. */
 export type Touched = ReadonlySet<number> | 'all';
@@ -19,6 +19,8 @@ export interface State {
   changes: ChangesReader;
   /** The revision up to which it was read from disk: before that of the position when memory led on from there. */
   read: number;
+  /** The last change that was applied from memory. */
+  last?: UnstoredChange;
 }
 
 /** With much to apply, others get their turn at least so often. */
@@ -101,10 +103,11 @@ export class Replica {
   }
 
   #applyUnstored(state: State, onRecord?: (record: NodeRecord) => void): void {
-    for (const change of this.#unstored.following(state.position)) {
-      // One that only says that the control plane was heard is of the revision before.
-      if (change.revision === state.position.revision) state.policy.heard_at = change.heard_at;
-      else if (!applyChange(state, change, onRecord)) return;
+    const changes = this.#unstored.following(state.position);
+    const done = state.last ? changes.indexOf(state.last) : -1;
+    for (const change of changes.slice(done + 1)) {
+      if (!applyChange(state, change, onRecord)) return;
+      state.last = change;
     }
   }
 

@@ -45,7 +45,7 @@ export class Unstored {
     return this.#changes.slice(change ? this.#changes.indexOf(change) + 1 : 0);
   }
 
-  /** Those that lead on from this position, without a gap. */
+  /** Those that lead on from this position, without a gap: also of its own revision, which can have several. */
   following({ epoch, revision }: Position): UnstoredChange[] {
     const some: UnstoredChange[] = [];
     let reached = revision;
@@ -63,9 +63,9 @@ export class Unstored {
     this.#bytes -= this.#changes.shift()?.json.length ?? 0;
   }
 
-  /** Forgets what a file holds that was read up to this position; all of another history. */
+  /** Forgets what a file holds that was read up to this position, and all of another history. */
   dropUntil({ epoch, revision }: Position): void {
-    while (this.first && (this.first.epoch !== epoch || this.first.revision <= revision)) {
+    while (this.first && (this.first.epoch !== epoch || this.first.revision < revision)) {
       this.dropFirst();
     }
   }

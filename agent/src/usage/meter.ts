@@ -1,7 +1,7 @@
 // Turns the engine's counts of traffic into rows of usage: never negative, and no byte twice.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { Engine, Poll, Traffic } from '../engine.ts';
+import type { Engine, Finished, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
 import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
 import type { Limits } from './limits.ts';
@@ -30,6 +30,8 @@ export class Meter {
   #goneSince = new Map<string, number>();
   /** When it was last polled in the usual rhythm, in steady seconds. */
   #usual_at = Number.NEGATIVE_INFINITY;
+  /** Told by polls, and not kept by the journal: it goes into the next tick, and is never asked for again. */
+  #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
 
   constructor({ engine, journal, clock, log, poll_seconds, limits }: MeterOptions) {
@@ -72,12 +74,15 @@ export class Meter {
     const steady = this.#clock.steady();
     const isExtra = steady - this.#usual_at < 0.9 * this.#poll_seconds;
     if (!isExtra) this.#usual_at = steady;
-    const poll = await this.#engine.poll(this.#journal.cursor, isExtra);
+    const unkept = this.#unkept;
+    const cursor = unkept ? unkept.cursor : this.#journal.cursor;
+    const poll = await this.#engine.poll(cursor, this.#journal, isExtra);
     const sound = {
-      finished: this.#soundOf(poll.finished),
+      finished: [...(unkept?.finished ?? []), ...this.#soundOf(poll.finished)],
       open: this.#soundOf(poll.open),
       cursor: poll.cursor,
     };
+    this.#unkept = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
     // A clock that was put back must not make traffic older than what was counted before it.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
@@ -87,7 +92,23 @@ export class Meter {
     // The cursor moves past what is not billed, too: else it would be read again and again.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
+    this.#unkept = undefined;
     return rows;
+  }
+
+  /** The same sums in few entries: only those of connections that are counted must stay apart. */
+  #foldOf(finished: Finished[]): Finished[] {
+    const sums = new Map<string, Finished>();
+    const apart: Finished[] = [];
+    for (const one of finished) {
+      if (this.#journal.counted.has(one.connection)) apart.push(one);
+      else {
+        const { up = 0, down = 0 } = sums.get(identityOf(one)) ?? {};
+        const sum = { ...one, connection: '', up: up + one.up, down: down + one.down };
+        sums.set(identityOf(one), sum);
+      }
+    }
+    return [...apart, ...sums.values()];
   }
 
   /** Leaves out what an engine must not say: one bad count must not keep all others from being billed. */

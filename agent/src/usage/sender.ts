@@ -93,6 +93,11 @@ export class Sender {
     this.#rest.abort();
   }
 
+  /** Sends all batches, without a rest, until the signal is aborted. Errors: one was not counted; all that is left is kept. */
+  async sendAll(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#journal.pending().length > 0) await this.send();
+  }
+
   /** Sends one batch, if there is one. Errors: when it was not counted; it is kept. */
   async send(): Promise<void> {
     const batch = await this.#journal.next();

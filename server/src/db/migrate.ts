@@ -7,6 +7,7 @@ import { usageJournals } from './migrations/0003_usage_journals.ts';
 import { signIn } from './migrations/0004_sign_in.ts';
 import { authlistUses } from './migrations/0005_authlist_uses.ts';
 import { versions } from './migrations/0006_versions.ts';
+import { histories } from './migrations/0007_histories.ts';
 import { nodeFaults } from './migrations/0008_node_faults.ts';
 
 interface Migration {
@@ -23,9 +24,9 @@ const migrations: Migration[] = [
   { id: 4, name: 'sign_in', statements: signIn },
   { id: 5, name: 'authlist_uses', statements: authlistUses },
   { id: 6, name: 'versions', statements: versions },
+  { id: 7, name: 'histories', statements: histories },
   { id: 8, name: 'node_faults', statements: nodeFaults },
 ];
-const newest = Math.max(...migrations.map(({ id }) => id));
 
 /**
  * Runs the migrations that are missing, each in a transaction of its own, and returns their names.
@@ -38,9 +39,9 @@ export async function migrate(db: Database): Promise<string[]> {
   const ran: string[] = [];
   for (const migration of migrations) {
     const version = await schemaVersion(db);
-    if (version > newest) {
+    if (version > migrations.length) {
       throw new Error(
-        `The database has schema ${version}; this program knows ${newest}. Start the newer Exitward.`,
+        `The database has schema ${version}; this program knows ${migrations.length}. Start the newer Exitward.`,
       );
     }
     if (version >= migration.id) continue;
@@ -70,7 +71,7 @@ export async function schemaVersion(db: Database): Promise<number> {
 /** True when every migration of this program has run. */
 export async function schemaIsCurrent(db: Database): Promise<boolean> {
   try {
-    return (await schemaVersion(db)) === newest;
+    return (await schemaVersion(db)) === migrations.length;
   } catch {
     return false;
   }

@@ -1,5 +1,6 @@
 // SQLite, the embedded default: one connection writes in groups, another reads what is on the disk, a thread checkpoints.
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { renameDurably } from '../durable.ts';
 import { Checkpoints } from './checkpoints.ts';
 import type { Actor, Database, DatabaseOptions, Reader, Transaction, Value } from './database.ts';
 import { DurableReads } from './durable_reads.ts';
@@ -141,10 +142,7 @@ class SqliteDatabase implements Database {
       source.close();
     }
     await this.#wal.sync();
-    const handle = openSync(unfinished, 'r+');
-    fsyncSync(handle);
-    closeSync(handle);
-    renameSync(unfinished, file);
+    renameDurably(unfinished, file);
   }
 
   async close(): Promise<void> {
@@ -164,6 +162,8 @@ export async function openSqlite(file: string, options: DatabaseOptions): Promis
     await database.open();
     return database;
   } catch (error) {
-    throw new Error(`The database file ${file} cannot be opened: ${(error as Error).message}.`);
+    throw new Error(`The database file ${file} cannot be opened: ${(error as Error).message}.`, {
+      cause: error,
+    });
   }
 }

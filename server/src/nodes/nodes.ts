@@ -217,7 +217,7 @@ export async function requireHistory(db: Reader, epoch: string, revision: number
   const now = await log.networkPosition(db);
   if (epoch === now.epoch && revision <= now.revision) return;
   throw conflict(
-    'The history of changes is another one now (a backup was restored); take a new snapshot.',
+    'The history of changes is another one now (a backup was restored, or the database failed over); take a new snapshot.',
     { code: 'snapshot_needed' },
   );
 }

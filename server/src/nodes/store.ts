@@ -98,10 +98,12 @@ export function nodesOfServer(db: Reader, server_id: number): Promise<NodeRow[]>
   ]);
 }
 
-/** The ids of all nodes that are not revoked. */
-export async function currentIds(db: Reader): Promise<Set<number>> {
-  const rows = await db.all<{ id: number }>('select id from nodes where revoked_at is null');
-  return new Set(rows.map(({ id }) => id));
+/** The nodes that are not revoked: whether each is live, by id. */
+export async function currentNodes(db: Reader): Promise<Map<number, boolean>> {
+  const rows = await db.all<Pick<NodeRow, 'id' | 'live'>>(
+    'select id, live from nodes where revoked_at is null',
+  );
+  return new Map(rows.map(({ id, live }) => [id, live === 1]));
 }
 
 export function update(tx: Transaction, row: NodeRow): Promise<number> {

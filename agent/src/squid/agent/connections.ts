@@ -23,48 +23,18 @@
 //       ──► ended      if bytes of it were counted ahead: until its line in the log corrects them
 //       ──► unlisted   if its owner is known: until a decider has responded to such a list
 //       ──► (unknown)  otherwise, and after that
-import type { Finished, Poll, Traffic } from '../../engine.ts';
+//
+// A name is used again by other connections; the kernel's cookie of its socket is one connection's for ever.
+// Bytes are counted ahead of one connection, and set off against its own line: the next of its name. When a Squid dies,
+// no line comes any more: what was counted ahead is final, and all that the log tells after the
+// agent's line `Squid starts` is of other connections (docs/decisions/0033).
+import type { Finished, Kept, Poll, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
-import type { Socket } from '../sockets.ts';
-import type { LogPosition, MeterLog } from './meter_log.ts';
-
-export type State =
-  /** A decider let it in; the kernel's list does not show it: not yet, or no longer. */
-  | 'unlisted'
-  /** Listed without an owner: most likely no request was let in on it yet. */
-  | 'unowned'
-  /** Without an owner, and a decider died that may have let it in: since it could never be revoked, it is closed. */
-  | 'suspect'
-  /** Listed, and its owner is known. */
-  | 'open'
-  /** Revoked: the kernel was told to close it, and lists it still. */
-  | 'closing'
-  /** Gone. Bytes of it were counted ahead; its line in the log, which is to come, says how many there were. */
-  | 'ended';
-
-interface Connection {
-  state: State;
-  /** The number of its Squid. */
-  squid: number;
-  /** As a decider told last. */
-  owner: Authority | undefined;
-  /** A leaving decider told its owner: the next list may be from before the connection. */
-  isAnnounced: boolean;
-  /** As the kernel listed it last; undefined while unlisted. */
-  socket: Socket | undefined;
-  /** Bytes of its requests that are over, billed or not. */
-  base: Bytes;
-  /** The bytes of its request that is not over, as the last poll told them. */
-  ahead: Traffic | undefined;
-  /** Lists that it has been a suspect in, or polls since it ended. */
-  waited: number;
-}
-
-interface Bytes {
-  up: number;
-  down: number;
-}
+import { isSameCookie, type Socket } from '../sockets.ts';
+import { type Bytes, type Connection, create, openTraffic, type State, sum } from './connection.ts';
+import { basesOf, type Cursor, leave, restore } from './cursor.ts';
+import type { MeterLine, MeterLog } from './meter_log.ts';
 
 /** A Squid, as far as its connections are concerned. */
 export interface TrackedSquid {
@@ -73,6 +43,10 @@ export interface TrackedSquid {
   /** The ports that it listens on. Undefined: not known yet. */
   readonly ports: readonly number[] | undefined;
   readonly tls_ports: ReadonlySet<number>;
+  /** The start that this agent made last: another Squid than before. */
+  readonly start?: string | undefined;
+  /** The last counts of sockets that were destroyed lately, by cookie. */
+  destroyed?(): ReadonlyMap<string, Socket>;
   /**
    * Tells its deciders which connections are listed, and hands the owners that they tell to `take`.
    * False: no decider responded, and no connection may be forgotten by this list.
@@ -80,19 +54,13 @@ export interface TrackedSquid {
   tellDeciders(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
 }
 
-/** Stored with what was counted: how far each log was read, and what was logged of connections that live on. */
-interface Cursor {
-  logs: Record<string, LogPosition>;
-  bases: Record<string, [cookie: string, up: number, down: number]>;
-}
-
-/** The kernel counts TLS bytes; the bytes inside are a little less, and the first ones are the handshake. */
-const tls_share = 0.97;
-const tls_handshake_bytes = 8192;
 /** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
 const polls_lately = 5;
-/** After so many polls the line of a connection that ended is not waited for any more. */
-const longest_wait_for_line = 30;
+/**
+ * So long the line of a connection that ended is waited for: Squid writes it when the other end is closed,
+ * too. With the disk full it never comes.
+ */
+const longest_wait_seconds = 600;
 /** Lists after a decider's death in which suspects are looked for: the first may be from just before it. */
 const searched_lists = 2;
 /** In so many lists a decider may tell the owner of a suspect: the next decider responds within one. */
@@ -107,8 +75,10 @@ export class Connections {
   readonly #ended = new Map<string, Connection>();
   /** By Squid: lists in which suspects are still to be looked for. */
   readonly #searches = new Map<number, number>();
-  /** From a stored cursor, until the kernel has listed the connections again. */
-  #stored: Cursor['bases'] | undefined;
+  /** The logs and sockets that were there when the engine started: a new journal begins behind them. */
+  #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
+  /** The cursor that the last poll told: all that is known here goes on from it. */
+  #told: Cursor | undefined;
   /** The connections of which the last polls found lines, the newest first. */
   #lately: ReadonlySet<string>[] = [];
 
@@ -208,36 +178,67 @@ export class Connections {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  /** The traffic since the cursor. One call at a time; those that are extra count for no waiting. */
+  /** Call it once, when the engine starts: by then nothing can have been told of what these Squids transfer. */
+  async begin(squids: readonly TrackedSquid[]): Promise<void> {
+    const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
+    const logs: Cursor['logs'] = {};
+    for (const { log } of squids) {
+      const end = await log.end();
+      if (end) logs[log.path] = end;
+    }
+    this.#begun = { logs, sockets };
+  }
+
+  /**
+   * The traffic since the cursor. One call at a time; those that are extra count for no waiting. Errors: nothing
+   * of it holds, and the next one tells it.
+   */
   async poll(
-    cursor: unknown,
+    from: unknown,
     squids: readonly TrackedSquid[],
     now: number,
+    kept: Pick<Kept, 'counted'> = { counted: new Map() },
     isExtra = false,
   ): Promise<Poll> {
-    const { logs, bases } = (cursor ?? { logs: {}, bases: {} }) as Cursor;
-    this.#stored ??= bases;
+    const isNext = this.#told !== undefined && isSame(from, this.#told);
+    const logs = (from as Cursor | undefined)?.logs ?? this.#begun.logs;
+    const starts = squids.map(({ start }) => start);
+    // The log first: a request that ends after it was read is still listed, or read at the next poll.
+    const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path])));
+    const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
+    if (!isNext) this.#restore(from as Cursor | undefined, squids, kept);
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
-    // The log first: a request that ends after it was read is still listed, or read at the next poll.
-    const positions = this.#readLogs(squids, logs, finished, logged);
-    const lately = isExtra ? [...(this.#lately[0] ?? []), ...logged.keys()] : logged.keys();
-    this.#lately = [
-      new Set(lately),
-      ...this.#lately.slice(isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1),
-    ];
-    const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
-    this.#takeList(squids, sockets, logged);
-    if (!isExtra) this.#giveUp(finished, now);
-    await Promise.all(squids.map((squid) => this.#tellDeciders(squid, isExtra)));
+    const lately = new Set(isExtra ? this.#lately[0] : []);
+    const positions: Cursor['logs'] = {};
+    for (const [index, { entries, position }] of parts.entries()) {
+      const squid = squids[index] as TrackedSquid;
+      if (position) positions[squid.log.path] = position;
+      for (const entry of entries) {
+        if ('start' in entry) finished.push(...this.#finish(squid, squid.destroyed?.(), entry.at));
+        else {
+          lately.add(entry.connection);
+          this.#takeLine(entry, finished, logged);
+        }
+      }
+    }
+    this.#lately = [lately, ...this.#lately.slice(isExtra ? 1 : 0)].slice(0, polls_lately);
+    // One that was started meanwhile may have connections in this list of which its log tells later.
+    const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
+    this.#takeList(listed, sockets, logged, now);
+    this.#giveUp(finished, now);
+    await Promise.all(listed.map((squid) => this.#tellDeciders(squid, isExtra)));
     const tls = new Set(squids.flatMap(({ tls_ports }) => Array.from(tls_ports)));
     const open: Traffic[] = [];
     for (const [connection, one] of this.#live) {
       if (this.#ended.has(connection)) continue;
-      one.ahead = openTraffic(one, tls);
+      // Bytes that were told once are told until their line comes.
+      one.ahead = openTraffic(one, tls) ?? one.ahead;
       if (one.ahead) open.push(one.ahead);
     }
-    return { finished, open, cursor: { logs: positions, bases: this.#bases() } };
+    const left = [...this.#ended].filter(([, { isLeft }]) => isLeft);
+    this.#told = { logs: positions, bases: basesOf(left, this.#live) };
+    return { finished, open, cursor: this.#told };
   }
 
   /**
@@ -245,23 +246,37 @@ export class Connections {
    * destroyed them, or by what it last listed. Call it after a poll that began after the death.
    */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
-    for (const [connection, last] of destroyed) {
-      const { socket, owner } = this.#ended.get(connection) ?? this.#live.get(connection) ?? {};
+    for (const last of destroyed.values()) {
+      const { connection } = last;
+      if (this.#ended.get(connection)?.socket?.cookie === last.cookie) continue;
+      const { socket, owner } = this.#live.get(connection) ?? {};
       // It came after the last poll. One that is in the log is over, and counted by its line.
       const isYoung = !socket && !this.#lately.some((names) => names.has(connection));
       if (!isYoung || !squid.ports?.includes(last.port)) continue;
       this.#live.set(connection, create(squid.number, { owner, socket: { ...last, up: 0 } }));
     }
+    const finished = this.#finish(squid, destroyed, now);
+    for (const [connection, { squid: number }] of this.#live) {
+      if (number === squid.number) this.#live.delete(connection);
+    }
+    return finished;
+  }
+
+  /** Counts to their end, and forgets, the connections of a dead Squid that were listed. */
+  #finish(
+    squid: TrackedSquid,
+    destroyed: ReadonlyMap<string, Socket> | undefined,
+    now: number,
+  ): Finished[] {
     const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended]) {
       for (const [connection, one] of all) {
-        if (one.squid !== squid.number) continue;
+        const { socket } = one;
+        if (one.squid !== squid.number || !socket) continue;
         all.delete(connection);
-        const last = destroyed.get(connection);
-        if (one.socket && last?.cookie === one.socket.cookie) {
-          // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
-          one.socket = { ...last, up: Math.max(one.socket.up, last.up - 1) };
-        }
+        const last = destroyed?.get(socket.cookie);
+        // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
+        if (last) one.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         const final = openTraffic(one, squid.tls_ports) ?? one.ahead;
         if (final) finished.push({ ...final, at: now });
       }
@@ -269,127 +284,110 @@ export class Connections {
     return finished;
   }
 
-  #readLogs(
+  /** Begins anew by what is stored, but for the owners. */
+  #restore(
+    from: Cursor | undefined,
     squids: readonly TrackedSquid[],
-    logs: Cursor['logs'],
-    finished: Finished[],
-    logged: Map<string, Bytes>,
-  ): Cursor['logs'] {
-    const positions: Cursor['logs'] = {};
-    for (const { log } of squids) {
-      const { lines, position } = log.read(logs[log.path]);
-      if (position) positions[log.path] = position;
-      for (const { connection, owner, up, down, at } of lines) {
-        const one = this.#ended.get(connection) ?? this.#live.get(connection);
-        const ahead = one?.ahead;
-        // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
-        const isOthers = ahead && (ahead.account !== owner?.account || ahead.user !== owner.user);
-        if (isOthers) finished.push({ ...ahead, up: 0, down: 0, at });
-        if (owner) finished.push({ connection, ...owner, up, down, at });
-        // The first line after a connection ended is that connection's last.
-        if (this.#ended.delete(connection)) continue;
-        logged.set(connection, sum({ up, down }, logged.get(connection)));
-        if (!one) continue;
-        one.base = sum(one.base, { up, down });
-        one.ahead = undefined;
-      }
+    { counted }: Pick<Kept, 'counted'>,
+  ): void {
+    const owned = [...this.#live].filter(([, { owner }]) => owner);
+    const { live, ended } = from
+      ? restore(from, counted.values(), squids)
+      : { live: leave(this.#begun.sockets, squids), ended: new Map() };
+    this.#lately = [];
+    for (const [map, entries] of [
+      [this.#live, live],
+      [this.#ended, ended],
+    ] as const) {
+      map.clear();
+      for (const [connection, one] of entries) map.set(connection, one);
     }
-    return positions;
+    for (const [connection, { squid, owner, isAnnounced }] of owned) {
+      const one = this.#live.get(connection);
+      if (one) Object.assign(one, { owner, isAnnounced, state: 'open' });
+      else this.#live.set(connection, create(squid, { owner, isAnnounced }));
+    }
   }
 
-  /** Takes the kernel's list. */
+  #takeLine(
+    { connection, owner, up, down, at }: MeterLine,
+    finished: Finished[],
+    logged: Map<string, Bytes>,
+  ): void {
+    const one = this.#ended.get(connection) ?? this.#live.get(connection);
+    const { ahead, isLeft, base = sum() } = one ?? {};
+    // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
+    const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
+    if (ahead && !isOwn) finished.push({ ...ahead, up: 0, down: 0, at });
+    const rest = isLeft
+      ? { up: Math.max(0, up - base.up), down: Math.max(0, down - base.down) }
+      : { up, down };
+    const name = isOwn ? ahead.connection : connection;
+    if (owner) finished.push({ connection: name, ...owner, ...rest, at });
+    // The first line after a connection ended is that connection's last.
+    if (this.#ended.delete(connection)) return;
+    // That of a request that was counted ahead is no other connection's.
+    if (!ahead) logged.set(connection, sum(rest, logged.get(connection)));
+    if (!one) return;
+    one.base = sum(one.base, rest);
+    one.isLeft = false;
+    one.ahead = undefined;
+  }
+
+  /** Takes the kernel's list of these Squids. */
   #takeList(
     squids: readonly TrackedSquid[],
     sockets: readonly Socket[],
     logged: ReadonlyMap<string, Bytes>,
+    now: number,
   ): void {
     const squidOf = new Map(
       squids.flatMap(({ number, ports = [] }) => ports.map((port) => [port, number])),
     );
+    const numbers = new Set(squids.map(({ number }) => number));
     const missing = new Map(this.#live);
     for (const socket of sockets) {
       const { connection, cookie, port } = socket;
-      const squid = squidOf.get(port) ?? 0;
+      const squid = squidOf.get(port);
+      if (squid === undefined) continue;
       const known = missing.get(connection);
       missing.delete(connection);
-      if (known?.socket?.cookie === cookie) {
+      if (known?.socket && isSameCookie(known.socket.cookie, cookie)) {
         Object.assign(known, { socket, squid });
         continue;
       }
-      if (known) this.#end(connection, known);
-      const [of, up = 0, down = 0] = this.#stored?.[connection] ?? [];
-      const stored = of === cookie ? { up, down } : undefined;
+      if (known) this.#end(connection, known, now);
       // Lines of an earlier connection of this name may be among those logged: then it is told a little late.
-      const base = sum(stored, logged.get(connection));
+      const base = logged.get(connection);
       const { owner, isAnnounced } = known ?? {};
       this.#live.set(connection, create(squid, { owner, isAnnounced, socket, base }));
     }
     for (const [connection, one] of missing) {
-      if (!one.socket) continue;
-      this.#end(connection, one);
       const { squid, owner, isAnnounced } = one;
+      if (!one.socket || !numbers.has(squid)) continue;
+      this.#end(connection, one, now);
       if (owner) this.#live.set(connection, create(squid, { owner, isAnnounced }));
       else this.#live.delete(connection);
     }
-    if (squids.every(({ ports }) => ports)) this.#stored = {};
   }
 
-  /** The connection is gone. Bytes of it that were counted ahead have a line in the log that is to come. */
-  #end(connection: string, one: Connection): void {
-    if (one.ahead) this.#ended.set(connection, { ...one, state: 'ended', waited: 0 });
+  /** The connection is gone. Bytes of it that were told, or left out, have a line in the log that is to come. */
+  #end(connection: string, one: Connection, now: number): void {
+    if (!one.ahead && !one.isLeft) return;
+    this.#ended.set(connection, { ...one, state: 'ended', ended_at: now });
   }
 
   /** A connection whose line never came counts as it was counted ahead. */
   #giveUp(finished: Finished[], now: number): void {
     for (const [connection, one] of this.#ended) {
-      one.waited += 1;
-      if (one.waited <= longest_wait_for_line) continue;
+      one.ended_at ??= now;
+      if (now - one.ended_at < longest_wait_seconds) continue;
       this.#ended.delete(connection);
       if (one.ahead) finished.push({ ...one.ahead, at: now });
     }
   }
-
-  #bases(): Cursor['bases'] {
-    const bases: Cursor['bases'] = { ...this.#stored };
-    for (const [connection, { socket, base }] of this.#live) {
-      // A tunnel is a connection's only request: nothing was logged of it before.
-      if (socket && base.up + base.down > 0) {
-        bases[connection] = [socket.cookie, base.up, base.down];
-      }
-    }
-    return bases;
-  }
 }
 
-type Found = Partial<Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base'>>;
-
-/** A connection that a list shows, by its socket, or whose owner a decider told. */
-function create(squid: number, found: Found): Connection {
-  const { owner, socket, isAnnounced = false, base = sum() } = found;
-  const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
-  return { state, squid, owner, isAnnounced, socket, base, ahead: undefined, waited: 0 };
-}
-
-/** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */
-function openTraffic(
-  { owner, base, socket }: Connection,
-  tls_ports: ReadonlySet<number>,
-): Traffic | undefined {
-  if (!socket || !owner || owner.by === 'probe') return undefined;
-  const { account, user } = owner;
-  const isTls = tls_ports.has(socket.port);
-  const payload = (bytes: number) =>
-    isTls ? Math.floor(bytes * tls_share) - tls_handshake_bytes : bytes;
-  const up = Math.max(0, payload(socket.up) - base.up);
-  const down = Math.max(0, payload(socket.down) - base.down);
-  return up + down > 0 ? { connection: socket.connection, account, user, up, down } : undefined;
-}
-
-function sum(...all: Array<Bytes | undefined>): Bytes {
-  const total = { up: 0, down: 0 };
-  for (const bytes of all) {
-    total.up += bytes?.up ?? 0;
-    total.down += bytes?.down ?? 0;
-  }
-  return total;
+function isSame(from: unknown, told: Cursor): boolean {
+  return from === told || JSON.stringify(from) === JSON.stringify(told);
 }

@@ -41,10 +41,10 @@ export class DestroyedSockets {
     ftruncateSync(this.#file);
   }
 
-  /** The sockets that were destroyed lately, by connection; the last one of a name counts. */
+  /** The sockets that were destroyed lately, by cookie. */
   recent(): Map<string, Socket> {
     const text = Buffer.concat([this.#earlier, this.#read()]).toString('latin1');
-    return new Map(parseSockets(text).map((socket) => [socket.connection, socket]));
+    return new Map(parseSockets(text).map((socket) => [socket.cookie, socket]));
   }
 
   /** Once is enough, and more does no harm. */

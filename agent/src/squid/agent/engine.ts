@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Engine, Explanation, Poll } from '../../engine.ts';
+import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
@@ -49,7 +49,8 @@ class SquidEngine implements Engine {
   /** Nothing was ever listened on, nor taken over: how a node gets to work fast. */
   #isNew = true;
   #closing_fault: string | undefined;
-  #isStopped = false;
+  /** Of a stopped engine: the sockets that were destroyed at last, unless its Squids run on. */
+  #stopped: { destroyed: ReadonlyMap<string, Socket> | undefined } | undefined;
   readonly #queue = new SerialQueue();
 
   constructor(options: SquidOptions) {
@@ -70,6 +71,7 @@ class SquidEngine implements Engine {
   async start(): Promise<void> {
     await this.#fleet.start();
     this.#isNew = this.#fleet.active.length === 0;
+    await this.#connections.begin(this.#fleet.workers.map((worker) => this.#tracked(worker)));
     this.#watchPorts();
   }
 
@@ -100,15 +102,16 @@ class SquidEngine implements Engine {
   }
 
   faults(): string[] {
-    const faults = this.#fleet.faults();
-    return this.#closing_fault === undefined ? faults : [...faults, this.#closing_fault];
+    const others = [this.#closing_fault, ...this.#fleet.workers.map(({ meter }) => meter.fault)];
+    return [...this.#fleet.faults(), ...others.filter((fault) => fault !== undefined)];
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {
     await this.#fleet.stop(options);
     this.#replica?.close();
-    if (!this.#isStopped) this.#destroyed.stop();
-    this.#isStopped = true;
+    if (this.#stopped) return;
+    this.#stopped = { destroyed: options.leave_running ? undefined : this.#destroyed.recent() };
+    this.#destroyed.stop();
   }
 
   // ---- Catching up ------------------------------------------------------------------------
@@ -231,21 +234,31 @@ class SquidEngine implements Engine {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  async poll(cursor: unknown, isExtra = false): Promise<Poll> {
+  async poll(
+    cursor: unknown,
+    kept: Kept = { cursor, counted: new Map() },
+    isExtra = false,
+  ): Promise<Poll> {
     const { workers, active } = this.#fleet;
     const { clock } = this.#options;
-    const dead = active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
+    const dead = this.#stopped?.destroyed
+      ? workers
+      : active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
     const squids = workers.map((worker) => this.#tracked(worker));
-    const poll = await this.#connections.poll(cursor, squids, clock.now(), isExtra);
-    const destroyed = dead.length > 0 ? this.#destroyed.recent() : new Map<string, Socket>();
+    const poll = await this.#connections.poll(cursor, squids, clock.now(), kept, isExtra);
     for (const worker of dead) {
-      const last = this.#connections.died(this.#tracked(worker), destroyed, clock.now());
-      poll.finished.push(...last);
+      const destroyed = this.#destroyedSockets();
+      poll.finished.push(...this.#connections.died(this.#tracked(worker), destroyed, clock.now()));
       worker.isSettled = true;
     }
+    if (this.#stopped) return poll;
     this.#destroyed.bound();
-    this.#rotate(cursor);
+    this.#rotate(kept.cursor);
     return poll;
+  }
+
+  #destroyedSockets(): ReadonlyMap<string, Socket> {
+    return this.#stopped ? (this.#stopped.destroyed ?? new Map()) : this.#destroyed.recent();
   }
 
   #tracked(worker: Worker): TrackedSquid {
@@ -255,6 +268,8 @@ class SquidEngine implements Engine {
       log: meter,
       ports: squid.listeners && squid.ports,
       tls_ports: squid.tls_ports,
+      start: squid.start_id,
+      destroyed: () => this.#destroyedSockets(),
       tellDeciders: async (listed, take) => {
         // A Squid that is not to run has no connections.
         if (!this.#fleet.active.includes(worker)) return true;

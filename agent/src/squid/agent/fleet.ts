@@ -184,9 +184,9 @@ export class Fleet {
     return [
       ...this.#faults,
       ...(this.#leaving_fault === undefined ? [] : [this.#leaving_fault]),
-      ...this.active.flatMap(({ squid, fault }) =>
-        fault === undefined ? squid.faults() : [...squid.faults(), fault],
-      ),
+      ...this.active.flatMap(({ squid, death, fault }) => [
+        ...new Set([...squid.faults(), death, fault].filter((one) => one !== undefined)),
+      ]),
     ];
   }
 
@@ -306,13 +306,15 @@ export class Fleet {
     if (worker.dead_since === undefined) {
       worker.deaths = now - worker.started_at < steady_seconds ? worker.deaths + 1 : 0;
       worker.dead_since = now;
+      worker.death = worker.squid.deathFault();
       worker.isSettled = false;
-      log.error({ squid: worker.squid.number, deaths: worker.deaths }, 'Squid died');
+      log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death);
     }
     const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
     const dead = now - worker.dead_since;
     if (dead < pause || (!worker.isSettled && dead < settling_seconds)) return;
     worker.dead_since = undefined;
+    worker.death = undefined;
     worker.isSettled = true;
     worker.started_at = worker.connected_at = now;
     worker.unanswered = 0;

@@ -1,5 +1,6 @@
 // One Squid: started in a session of its own so that it outlives the agent, adopted by the next one, and kept running.
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import {
   chownSync,
   mkdirSync,
@@ -16,10 +17,13 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
+import { renameDurably, writeDurably } from '../../durable.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
 import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
+import { noteStart } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const run = promisify(execFile);
@@ -43,11 +47,14 @@ export class SquidInstance {
   readonly paths: SquidPaths;
   readonly #program: string;
   readonly #user: UnixUser | undefined;
+  readonly #clock: Clock;
   readonly #log: Logger;
   /** Where it should listen, by the last good configuration. Undefined: not known. */
   listeners: readonly ListenerInForce[] | undefined;
   /** The process that this agent started last. */
   #started = 0;
+  /** Names that start; undefined before. */
+  start_id: string | undefined;
   /** Why the newest configuration is not in force. */
   #rejected: string | undefined;
   #notListening: string[] = [];
@@ -57,12 +64,14 @@ export class SquidInstance {
     dir: string;
     program: string;
     user: UnixUser | undefined;
+    clock: Clock;
     log: Logger;
   }) {
     this.number = options.number;
     this.paths = squidPaths(options.dir);
     this.#program = options.program;
     this.#user = options.user;
+    this.#clock = options.clock;
     this.#log = options.log;
   }
 
@@ -82,13 +91,18 @@ export class SquidInstance {
       mkdirSync(folder, { recursive: true, mode: 0o750 });
       if (this.#user) chownSync(folder, folder === logs ? this.#user.uid : -1, this.#user.gid);
     }
-    for (const [name, text] of errorPages()) this.write(`${errors}/${name}`, text);
-    this.write(dial_script, dialScript);
+    // Of every start anew, ahead of Squid: a power cut spoils none that is read.
+    for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
+    this.#place(dial_script, dialScript);
     this.listeners = readListeners(this.paths);
   }
 
   /** Writes a file that Squid and its helpers may read, and no other program. */
   write(path: string, text: string): void {
+    writeDurably(path, text, this.#user?.gid);
+  }
+
+  #place(path: string, text: string): void {
     const partial = `${path}.partial`;
     rmSync(partial, { force: true });
     writeFileSync(partial, text, { mode: 0o640, flag: 'wx' });
@@ -124,6 +138,7 @@ export class SquidInstance {
   async start(): Promise<void> {
     // Squid would take any process of that number for itself.
     rmSync(this.paths.pid, { force: true });
+    this.#noteStart();
     const child = spawn(this.#program, ['-N', '-f', this.paths.conf], {
       cwd: this.paths.logs,
       detached: true,
@@ -138,6 +153,17 @@ export class SquidInstance {
     this.#started = child.pid ?? 0;
     this.#log.info({ squid: this.number, pid: this.#started }, 'Squid is started');
     await this.#awaitPorts(this.#started, listening_milliseconds);
+  }
+
+  /** Notes in its log that the one before is dead. With the disk full the memory of this agent must do. */
+  #noteStart(): void {
+    this.start_id = randomUUID();
+    try {
+      const line = { start: this.start_id, at: this.#clock.now() };
+      noteStart(this.paths.meter_log, line, this.#user);
+    } catch (error) {
+      this.#log.error({ err: error, squid: this.number }, 'its start is not in the log of Squid');
+    }
   }
 
   /** Makes the running one read its configuration again: its tunnels live on. */
@@ -246,7 +272,7 @@ export class SquidInstance {
       return false;
     }
     this.write(this.paths.listeners, listenersFile(this.paths, conf, listeners));
-    renameSync(proposed, this.paths.conf);
+    renameDurably(proposed, this.paths.conf);
     return true;
   }
 
@@ -268,7 +294,7 @@ export class SquidInstance {
       return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
     });
     if (!isAlive(pid)) {
-      this.#notListening.push(`Squid ${this.number} does not run: ${this.#lastWords()}`);
+      this.#notListening.push(this.deathFault());
     }
     for (const fault of this.#notListening) this.#log.error(fault);
   }
@@ -289,10 +315,12 @@ export class SquidInstance {
     return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
-  #lastWords(): string {
+  /** That it does not run, with its last words: those of an earlier run say nothing. */
+  deathFault(): string {
     const log = readIfThere(this.paths.cache_log) ?? '';
-    const words = [...log.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
-    return words ?? `see ${this.paths.cache_log}.`;
+    const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
+    const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
+    return `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
   }
 }
 

@@ -1,6 +1,25 @@
-// Squid's access log as the truth about traffic: one line for each request or tunnel that is over.
-import { closeSync, fstatSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
+// Squid's access log as the truth about traffic: one line for each request or tunnel that is over, and one of the agent's for each start of a Squid.
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fdatasync as fdatasyncOf,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { isMissing, syncFolder } from '../../store/generations.ts';
 import { connectionName } from '../sockets.ts';
+import type { UnixUser } from './unix_user.ts';
+
+const fdatasync = promisify(fdatasyncOf);
 
 /** The format to give Squid. Each field is one word; `-` where there is nothing. */
 export const meterFormat =
@@ -21,18 +40,43 @@ export interface MeterLine {
   at: number;
 }
 
-/** How far a log was read. */
+/** A Squid was about to start: the one before is dead, and no line of it comes after this one. */
+export interface StartLine {
+  start: string;
+  at: number;
+}
+
+/**
+ * How far a log was read. The bytes before it are on the disk, so that also after a power cut they are
+ * there; where they are not, this is no place in that log.
+ */
 export interface LogPosition {
   inode: number;
   offset: number;
+  /** A hash of the last bytes before it. Undefined: stored by an agent of before. */
+  before?: string;
+  /** The time of the newest line until there, epoch seconds with their fraction. */
+  newest?: number;
+}
+
+export interface LogPart {
+  entries: Array<MeterLine | StartLine>;
+  position: LogPosition | undefined;
 }
 
 const chunk_bytes = 1 << 20;
+/** The end of a log that is looked at: many lines. */
+const end_bytes = 1 << 16;
+/** More than a line, whose time and ports no other has. */
+const hashed_bytes = 256;
+const fields = meterFormat.split(' ').length;
+const start_words = 'Squid starts';
 
-/** Reads one line of the log; undefined for what is none. */
+/** Reads one line of the log; undefined for what is none, or was cut off. */
 export function parseMeterLine(line: string): MeterLine | undefined {
-  const [time, source, source_port, port, account, user, up, down] = line.split(' ');
-  if (down === undefined || source === undefined) return undefined;
+  const words = line.split(' ');
+  const [time, source, source_port, port, account, user, up, down] = words;
+  if (words.length < fields || source === undefined) return undefined;
   const isOwned = account !== undefined && user !== undefined && Number(account) > 0;
   const one: MeterLine = {
     connection: connectionName(source, source_port ?? '', port ?? ''),
@@ -46,32 +90,84 @@ export function parseMeterLine(line: string): MeterLine | undefined {
   return whole ? one : undefined;
 }
 
+function parseStart(line: string): StartLine | undefined {
+  const [, start, at] = /^Squid starts (\S+) (\d+)$/.exec(line) ?? [];
+  return start === undefined ? undefined : { start, at: Number(at) };
+}
+
+/** Notes in a log that a Squid is about to start; makes the log for the user as whom Squid writes it. */
+export function noteStart(path: string, { start, at }: StartLine, user?: UnixUser): void {
+  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
+  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o640);
+  try {
+    if (user) fchownSync(file, user.uid, user.gid);
+    // The line before may have been cut off with the Squid that wrote it, or with the machine.
+    writeSync(file, `\n${start_words} ${start} ${at}\n`);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** The log of one Squid, read from where the last poll stopped, across rotations. */
 export class MeterLog {
   readonly path: string;
+  readonly #datasync: (file: number) => Promise<void>;
+  #fault: string | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, { datasync = fdatasync as (file: number) => Promise<void> } = {}) {
     this.path = path;
+    this.#datasync = datasync;
   }
 
   get #rotated(): string {
     return `${this.path}.1`;
   }
 
-  /** The whole lines after a position, and the new position. Undefined: from the oldest that is there. */
-  read(from: LogPosition | undefined): { lines: MeterLine[]; position: LogPosition | undefined } {
-    const lines: MeterLine[] = [];
-    // Looked at first: once the new log is there, nothing is written to the old one any more.
-    const current = findInode(this.path);
-    const rotated = findInode(this.#rotated);
-    let position = from;
-    if (rotated !== undefined && (position === undefined || position.inode === rotated)) {
-      position = this.#readFile(this.#rotated, position?.offset ?? 0, lines);
-      if (current === undefined) return { lines, position };
-    }
-    if (current === undefined) return { lines, position };
-    const offset = position?.inode === current ? position.offset : 0;
-    return { lines, position: this.#readFile(this.path, offset, lines) };
+  /** A sentence, when the log is not the one that was read; until the agent is started again. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /**
+   * The whole lines after a position, and the new position, before which all is on the disk. Undefined:
+   * from the oldest that is there. In a log that is not the one that was read, the lines that
+   * are newer than all that was: never one again. Errors: those of the disk.
+   */
+  read(from: LogPosition | undefined): Promise<LogPart> {
+    return this.#withFiles(async (files) => {
+      const entries: LogPart['entries'] = [];
+      let place = -1;
+      for (const [index, file] of files.entries()) {
+        if (from && file.isPlace(from)) place = index;
+      }
+      const isLost = from !== undefined && place < 0 && files.length > 0;
+      if (isLost) this.#lose();
+      const read = isLost ? (from.newest ?? Number.POSITIVE_INFINITY) : -1;
+      let newest = from?.newest ?? 0;
+      let position = from;
+      for (const file of files.slice(Math.max(place, 0))) {
+        const { inode } = file;
+        const offset = place >= 0 && inode === from?.inode ? from.offset : 0;
+        const next = file.read(offset, read, entries);
+        newest = Math.max(newest, next.newest);
+        if (next.offset > offset) await this.#datasync(file.fd);
+        if (inode !== position?.inode) await syncFolder(dirname(this.path));
+        const isSame = !isLost && inode === position?.inode && next.offset === offset;
+        if (isSame && position?.before !== undefined) continue;
+        position = { inode, offset: next.offset, before: file.hash(next.offset), newest };
+      }
+      return { entries, position };
+    });
+  }
+
+  /** Where the log ends now; undefined when there is none. */
+  end(): Promise<LogPosition | undefined> {
+    return this.#withFiles(async (files) => {
+      const file = files.at(-1);
+      if (!file) return undefined;
+      const { offset, newest } = file.read(Math.max(0, file.size - end_bytes), -1, []);
+      return { inode: file.inode, offset, before: file.hash(offset), newest };
+    });
   }
 
   /** Whether the log is large enough to be begun anew, and all before it is read: `stored` is where. */
@@ -86,29 +182,84 @@ export class MeterLog {
     renameSync(this.path, this.#rotated);
   }
 
-  #readFile(path: string, from: number, lines: MeterLine[]): LogPosition {
-    const file = openSync(path, 'r');
+  #lose(): void {
+    this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Lines that are newer than all that were counted are counted, no other.`;
+  }
+
+  /** The files of the log, the older one first. */
+  async #withFiles<T>(work: (files: LogFile[]) => Promise<T>): Promise<T> {
+    // Looked at first: once the new log is there, nothing is written to the old one any more.
+    const current = LogFile.open(this.path);
+    const files: LogFile[] = current ? [current] : [];
     try {
-      const { ino: inode, size } = fstatSync(file);
-      // Shorter than what was read: somebody emptied it.
-      let offset = from > size ? 0 : from;
-      const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(size - offset, 1)));
-      for (;;) {
-        const bytes = readSync(file, chunk, 0, chunk.length, offset);
-        const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
-        if (whole === 0) return { inode, offset };
-        for (const text of chunk.toString('latin1', 0, whole - 1).split('\n')) {
-          const line = parseMeterLine(text);
-          if (line) lines.push(line);
-        }
-        offset += whole;
-      }
+      const rotated = LogFile.open(this.#rotated);
+      if (rotated) files.unshift(rotated);
+      return await work(files);
     } finally {
-      closeSync(file);
+      for (const { fd } of files) closeSync(fd);
     }
   }
 }
 
-function findInode(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.ino;
+/** One file of a log, as long as it was when it was opened, or longer. */
+class LogFile {
+  readonly fd: number;
+  readonly inode: number;
+  readonly size: number;
+
+  private constructor(fd: number) {
+    const { ino, size } = fstatSync(fd);
+    this.fd = fd;
+    this.inode = ino;
+    this.size = size;
+  }
+
+  static open(path: string): LogFile | undefined {
+    try {
+      return new LogFile(openSync(path, 'r'));
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether a position is one of this file. */
+  isPlace({ inode, offset, before }: LogPosition): boolean {
+    if (inode !== this.inode || offset > this.size) return false;
+    return before === undefined || before === this.hash(offset);
+  }
+
+  /** Of the bytes before a place. */
+  hash(offset: number): string {
+    const length = Math.min(offset, hashed_bytes);
+    const buffer = Buffer.alloc(length);
+    readSync(this.fd, buffer, 0, length, offset - length);
+    return createHash('sha256').update(buffer).digest('base64url').slice(0, 16);
+  }
+
+  /** Adds the whole lines from a place on that are newer than that; returns where they end, and the newest time. */
+  read(
+    from: number,
+    newerThan: number,
+    entries: LogPart['entries'],
+  ): { offset: number; newest: number } {
+    let offset = from;
+    let newest = 0;
+    const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(this.size - offset, 1)));
+    for (;;) {
+      const bytes = readSync(this.fd, chunk, 0, chunk.length, offset);
+      const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
+      if (whole === 0) return { offset, newest };
+      for (const text of chunk.toString('latin1', 0, whole - 1).split('\n')) {
+        const entry = parseMeterLine(text) ?? parseStart(text);
+        if (!entry) continue;
+        const time = 'start' in entry ? entry.at : Number(text.slice(0, text.indexOf(' ')));
+        newest = Math.max(newest, time);
+        // The agent's clock tells whole seconds.
+        const isNewer = 'start' in entry ? time >= Math.floor(newerThan) : time > newerThan;
+        if (isNewer) entries.push(entry);
+      }
+      offset += whole;
+    }
+  }
 }

@@ -18,6 +18,8 @@ export interface Worker {
   connected_at: number;
   /** Since when it is seen dead; undefined while it runs. */
   dead_since: number | undefined;
+  /** The fault that it is dead, as long as it is. */
+  death: string | undefined;
   /** The connections of the dead one are counted to their end. */
   isSettled: boolean;
   deaths: number;
@@ -37,7 +39,7 @@ export async function createWorker(
   options: FleetOptions,
 ): Promise<Worker> {
   const { config, rules, log, user, connections, onRevoked, unstored, clock } = options;
-  const squid = new SquidInstance({ number, dir, program: config.squid, user, log });
+  const squid = new SquidInstance({ number, dir, program: config.squid, user, clock, log });
   squid.prepare();
   const { allowed, ...others } = rules;
   const file: RulesFile = {
@@ -66,6 +68,7 @@ export async function createWorker(
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,
+    death: undefined,
     isSettled: true,
     deaths: 0,
     unanswered: 0,

@@ -2,11 +2,12 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
-import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
+import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { meterFormat } from '../agent/meter_log.ts';
 import { refusedDestinations } from './destinations.ts';
-import { failures, pageOf } from './pages.ts';
+import { headerLines } from './headers.ts';
+import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
   /** Holds what Squid reads: the configuration, the pages, the script. Squid's user may not write here. */
@@ -91,6 +92,7 @@ export function squidConf(options: ConfOptions): string {
     'acl connect method CONNECT',
     'acl http proto HTTP',
     'acl refused note reason_',
+    'acl probe note probe_ 1',
     // A request that the decider let in and Squid rejects all the same is billed to no user.
     'acl bad_destination annotate_transaction reason_=destination_refused account_=0',
     'acl undecided annotate_transaction reason_=not_ready account_=0',
@@ -100,24 +102,18 @@ export function squidConf(options: ConfOptions): string {
     'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
     'http_access deny blank unreadable',
     `deny_info ${statusOf('bad_token')}:${pageOf('bad_token')} unreadable`,
-    'http_access allow decided',
+    // The question that the decider dies with has no response, and Squid evaluates no line after this one.
+    'acl asked annotate_transaction asked_=1',
+    'http_access allow asked decided',
+    `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} decided`,
     ...allReasons.flatMap((reason) => [
       `acl refused_${reason} note reason_ ${reason}`,
       `http_access deny refused_${reason}`,
       `deny_info ${statusOf(reason)}:${pageOf(reason)} refused_${reason}`,
     ]),
-    // The decider died with the question.
     'http_access deny undecided',
     `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} undecided`,
-    `acl challenged note reason_ ${allReasons.filter((one) => statusOf(one) === 407).join(' ')}`,
-    'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
-    `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
-    ...Object.entries(failures).flatMap(([word, { names }]) => [
-      `acl failed_${word} squid_error ${names.map((name) => `ERR_${name}`).join(' ')}`,
-      `reply_header_add ${reasonHeader} "${word}" failed_${word}`,
-    ]),
-    'reply_header_access Content-Type deny refused',
-    'reply_header_replace Content-Type text/plain;charset=utf-8',
+    ...headerLines,
 
     // Where to: the address that is dialled is checked, after an override and after DNS, and every address of a name.
     'acl has_dial note dial_',
@@ -132,7 +128,6 @@ export function squidConf(options: ConfOptions): string {
     'acl replaced note replaced_ 1',
     'adapted_http_access deny has_dial !replaced undecided',
     `acl private dst ${refused.join(' ')}`,
-    'acl probe note probe_ 1',
     'adapted_http_access deny private !probe bad_destination',
     // A name that has no address by now must not have one when it is dialled.
     'acl resolves dst all',
@@ -193,13 +188,10 @@ const longest_queue = 65_536;
 
 /** The lines that are the same on every node. */
 const fixed = [
-  // A plain carrier: nothing is kept, nothing is told of the client, and Squid answers no question about itself.
+  // A plain carrier: nothing is kept, and Squid answers no question about itself.
   'cache deny all',
   'cache_mem 0 MB',
   'memory_pools_limit 16 MB',
-  'via off',
-  'forwarded_for delete',
-  'httpd_suppress_version_string on',
   'cachemgr_passwd disable all',
   'global_internal_static off',
   'client_db off',
@@ -225,6 +217,10 @@ const fixed = [
   // Short, so that names follow their owners; never 0: the address that was checked must still be known when it is dialled.
   'positive_dns_ttl 5 minutes',
   'negative_dns_ttl 5 seconds',
+  // Silent servers are given up within five seconds: Squid asks anew after twice as long each time, and
+  // looks at the time but then.
+  'dns_retransmit_interval 500 milliseconds',
+  'dns_timeout 2800 milliseconds',
 ];
 
 /**

@@ -1,0 +1,87 @@
+// One client connection of a Squid, as the agent knows it: its state, its owner, its bytes.
+import type { Traffic } from '../../engine.ts';
+import type { Authority } from '../../policy/decide.ts';
+import type { Socket } from '../sockets.ts';
+
+export type State =
+  /** A decider let it in; the kernel's list does not show it: not yet, or no longer. */
+  | 'unlisted'
+  /** Listed without an owner: most likely no request was let in on it yet. */
+  | 'unowned'
+  /** Without an owner, and a decider died that may have let it in: since it could never be revoked, it is closed. */
+  | 'suspect'
+  /** Listed, and its owner is known. */
+  | 'open'
+  /** Revoked: the kernel was told to close it, and lists it still. */
+  | 'closing'
+  /** Gone. Bytes of it were counted ahead; its line in the log, which is to come, says how many there were. */
+  | 'ended';
+
+export interface Connection {
+  state: State;
+  /** The number of its Squid. */
+  squid: number;
+  /** As a decider told last. */
+  owner: Authority | undefined;
+  /** A leaving decider told its owner: the next list may be from before the connection. */
+  isAnnounced: boolean;
+  /** As the kernel listed it last; undefined while unlisted. */
+  socket: Socket | undefined;
+  /** Bytes of its requests that are over, billed or not. */
+  base: Bytes;
+  /** `base` was transferred before the journal was begun: its next line holds bytes that are not to be told. */
+  isLeft: boolean;
+  /** The bytes of its request that is not over, as a poll told them last, under a name that is its own for ever. */
+  ahead: Traffic | undefined;
+  /** Lists that it has been a suspect in. */
+  waited: number;
+  /** When it ended; epoch seconds. */
+  ended_at: number | undefined;
+}
+
+export interface Bytes {
+  up: number;
+  down: number;
+}
+
+/** The kernel counts TLS bytes; the bytes inside are a little less, and the first ones are the handshake. */
+const tls_share = 0.97;
+const tls_handshake_bytes = 8192;
+
+type Found = Partial<
+  Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead'>
+>;
+
+/** A connection that a list shows, by its socket, or whose owner a decider told. */
+export function create(squid: number, found: Found): Connection {
+  const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead } = found;
+  const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
+  const times = { waited: 0, ended_at: undefined };
+  return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, ...times };
+}
+
+/** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */
+export function openTraffic(
+  { owner, base, socket, squid, ahead }: Connection,
+  tls_ports: ReadonlySet<number>,
+): Traffic | undefined {
+  if (!socket || !owner || owner.by === 'probe') return undefined;
+  const { account, user } = owner;
+  const isTls = tls_ports.has(socket.port);
+  const payload = (bytes: number) =>
+    isTls ? Math.floor(bytes * tls_share) - tls_handshake_bytes : bytes;
+  const up = Math.max(0, payload(socket.up) - base.up);
+  const down = Math.max(0, payload(socket.down) - base.down);
+  if (up + down === 0) return undefined;
+  const connection = ahead?.connection ?? `${socket.connection} ${socket.cookie} ${squid}`;
+  return { connection, account, user, up, down };
+}
+
+export function sum(...all: Array<Bytes | undefined>): Bytes {
+  const total = { up: 0, down: 0 };
+  for (const bytes of all) {
+    total.up += bytes?.up ?? 0;
+    total.down += bytes?.down ?? 0;
+  }
+  return total;
+}
