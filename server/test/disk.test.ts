@@ -1,6 +1,4 @@
 // The disk under SQLite: one that takes its time, one that fails, and one whose power is cut, which keeps what was flushed.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   copyFileSync,
   mkdtempSync,
@@ -13,6 +11,7 @@ import {
 import type { FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
@@ -23,10 +22,14 @@ import { until } from './waiting.ts';
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
 const folder = mkdtempSync(join(tmpdir(), 'exitward-disk-'));
 let files = 0;
-const open: Database[] = [];
+const open: Array<{ db: Database; disk: Disk }> = [];
 
 afterEach(async () => {
-  for (const db of open.splice(0)) await db.close();
+  const opened = open.splice(0);
+  // A test that has failed may have left a flush under way.
+  for (const { disk } of opened) disk.isSlow = false;
+  for (const { disk } of opened) disk.flush();
+  for (const { db } of opened) await db.close();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -36,6 +39,8 @@ class Disk {
   flushes = 0;
   isSlow = false;
   isBroken = false;
+  /** Seconds that pass with each look at the clock: no lock is waited for. */
+  hurry = 0;
   /** The log on the disk. */
   log = Buffer.alloc(0);
   #held: Array<() => void> = [];
@@ -58,8 +63,14 @@ class Disk {
     for (const done of this.#held.splice(0)) done();
   }
   async open(): Promise<Database> {
-    const db = await openDatabase(`sqlite:${this.file}`, { clock: systemClock, sync: this.sync });
-    open.push(db);
+    let passed = 0;
+    const steady = () => {
+      passed += this.hurry;
+      return passed;
+    };
+    const clock = { now: systemClock.now, steady };
+    const db = await openDatabase(`sqlite:${this.file}`, { clock, sync: this.sync });
+    open.push({ db, disk: this });
     return db;
   }
   /** The marks that a start after a power cut finds. */
@@ -214,13 +225,16 @@ describe('a disk that fails', () => {
     expect(await marksOf(db)).toEqual(['one']);
     await expect(mark(db, 'three')).rejects.toMatchObject({ status: 503 });
     await expect(db.snapshot(async () => {})).rejects.toMatchObject({ status: 503 });
+    const other = new DatabaseSync(disk.file);
+    other.exec('begin immediate');
+    disk.hurry = 10;
+    await expect(mark(db, 'locked')).rejects.toMatchObject({ status: 503 });
+    other.close();
     await turn();
     expect(await marksOf(db)).toEqual(['one']);
     expect(await disk.marksAfterCut()).toEqual(['one']);
 
     disk.isBroken = false;
-    const log = `${disk.file}-wal`;
-    utimesSync(log, 1, 1);
     const flushes = disk.flushes;
     await mark(db, 'four');
     // A flush alone would not do: the system takes the pages of the failed one for clean.
@@ -268,19 +282,13 @@ describe('a start', () => {
     const broken = new Disk(disk.file);
     broken.isBroken = true;
     await expect(broken.open()).rejects.toThrow(/ cannot be opened: EIO/);
-    const holder = spawn(process.execPath, [
-      '-e',
-      `const { DatabaseSync } = require('node:sqlite');
-       const db = new DatabaseSync(${JSON.stringify(disk.file)});
-       db.exec('begin immediate');
-       console.log('held');
-       process.stdin.on('end', () => db.close()).resume();`,
-    ]);
-    await once(holder.stdout, 'data');
-    await expect(new Disk(disk.file).open()).rejects.toThrow(
+    const holder = new DatabaseSync(disk.file);
+    holder.exec('begin immediate');
+    const late = new Disk(disk.file);
+    late.hurry = 10;
+    await expect(late.open()).rejects.toThrow(
       'cannot be opened: another process has held its write lock for 5 seconds.',
     );
-    holder.stdin.end();
-    await once(holder, 'close');
+    holder.close();
   });
 });
