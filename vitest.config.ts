@@ -42,7 +42,7 @@ const slow = [
   'server/test/{admin_inventory,caching,console_events,console_flags,console_late_body}.test.ts',
   'server/test/{doors,durability,explain,faults,geofeed,nodes,nodes_limits,nodes_pace}.test.ts',
   'server/test/{observability,secrets,sign_in,sign_in_cli,sign_in_endings,sign_in_throttle,start}.test.ts',
-  'test/cli_kits.test.ts',
+  'test/{cli_kits,soak}.test.ts',
 ];
 
 const repository = ['test/tidy.test.ts'];
@@ -138,8 +138,10 @@ function project(name: string, own: object) {
     isolate: false,
     // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 90_000,
+    // Patience, for a machine that is busy with something else: what takes longer has stopped.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   } as const;
   return { test: { ...shared, name, ...own } };
 }

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything, passwordOf } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 20_000 };
+const patience = { timeout: 40_000 };
 
-describe('signing in to the console', { timeout: 60_000 }, () => {
+describe('signing in to the console', { timeout: 120_000 }, () => {
   let t: Console;
   beforeAll(async () => {
     t = await Console.start();
-  }, 90_000);
+  }, 120_000);
   afterAll(() => t?.stop());
 
   async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {

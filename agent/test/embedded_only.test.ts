@@ -104,28 +104,6 @@ describe('the embedded engine', () => {
       expect(answer.headers['x-exitward-reason']).toBe('exit_unavailable');
     });
 
-    test('an exit of IPv4 does not reach IPv6, nor the other way round', async () => {
-      await node.apply(
-        t.serverRecord({
-          exit_ips: [
-            { ip: t.exits[0], port_base: 1 },
-            { ip: '::1', port_base: 2 },
-          ],
-        }),
-        t.overrideRecord(1, 'six.example', '2606:4700::1111'),
-      );
-      origin.dialled.clear();
-      const answers = [
-        await t.ask({ port: t.overridePort }, 'CONNECT', 'six.example:8443'),
-        await t.ask({ port: t.base + 2 }, 'CONNECT', to),
-      ];
-      await node.apply(t.serverRecord(), t.overrideRecord(1, 'six.example', null));
-      for (const { status, headers } of answers) {
-        expect([status, headers['x-exitward-reason']]).toEqual([502, 'unreachable']);
-      }
-      expect([...origin.dialled]).toEqual([]);
-    });
-
     test.each([
       ['GET', '/'],
       ['GET', 'https://www.example/'],

@@ -285,11 +285,11 @@ describe('a check', () => {
     expect(other.asked).toBe(0);
   });
 
-  /** Ten seconds are half a second, two a tenth. */
+  /** Ten seconds are one, two a fifth of it. */
   const fast: Clock = {
     now: systemClock.now,
-    steady: () => systemClock.steady() * 20,
-    sleep: (seconds, signal) => systemClock.sleep(seconds / 20, signal),
+    steady: () => systemClock.steady() * 10,
+    sleep: (seconds, signal) => systemClock.sleep(seconds / 10, signal),
   };
 
   test('that takes more than two seconds is slow; after ten it has failed', async () => {

@@ -253,6 +253,21 @@ describe('an account that was ended ahead', () => {
     expect(ends.at(-1)).toEqual([1, 0]);
   });
 
+  test('is ended anew while its own count says so, and not when the control plane says so itself', async () => {
+    const journal = { rows: 1000 };
+    const { limits, ends, clock, pending } = await ended(journal);
+    for (const seconds of [10, 10, 10]) {
+      clock.seconds += seconds;
+      limits.counted([]);
+    }
+    expect(ends.map(([, until]) => until - noon)).toEqual([30, 50]);
+    journal.rows = 0;
+    limits.answered(pending(), [{ account: 1, left_bytes: 0, until: never }]);
+    clock.seconds += 60;
+    limits.counted([]);
+    expect(ends).toHaveLength(2);
+  });
+
   test('is not ended again by what was told before its contract changed', async () => {
     const { limits, ends, clock, pending } = await ended({ rows: 1000 });
     limits.forget(1);

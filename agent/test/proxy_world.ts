@@ -203,7 +203,7 @@ export interface Origin {
   stop(): Promise<void>;
 }
 
-/** Responds with the request as it saw it; to `/bytes/N` with as many bytes. At every address of the host's family. */
+/** Responds with the request as it saw it, to `/with/JSON` with these headers; to `/bytes/N` with as many bytes. At every address of the host's family. */
 export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
   const pair = createCertificate('www.example');
   const dialled = new Set<string>();
@@ -217,6 +217,9 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
       response.end(Buffer.alloc(Number(count), 'x'));
       return;
     }
+    const [, own] = /^\/with\/(.*)$/.exec(url) ?? [];
+    if (own !== undefined)
+      response.setHeaders(new Map(Object.entries(JSON.parse(decodeURIComponent(own)))));
     const seen: Seen = { at: localAddress, from: remoteAddress, method, url, headers, body_bytes };
     response.end(JSON.stringify(seen));
   };
@@ -304,6 +307,8 @@ export interface Through {
   from?: string;
   /** Its port; any, if not given. */
   local_port?: number;
+  /** Address of the proxy; the loopback's, if not given. */
+  at?: string;
   authorization?: string;
   /** Certificate of the proxy, to speak TLS with it. */
   proxy_certificate?: string;
@@ -340,7 +345,7 @@ export class Client {
 
   static async open(through: Through): Promise<Client> {
     const { port, from = sources[0], local_port, proxy_certificate } = through;
-    const host = from.includes(':') ? '::1' : '127.0.0.1';
+    const host = through.at ?? (from.includes(':') ? '::1' : '127.0.0.1');
     const local = { localAddress: from, ...(local_port ? { localPort: local_port } : {}) };
     const raw = connect({ host, port, ...local, allowHalfOpen: true });
     await once(raw, 'connect');
@@ -529,10 +534,10 @@ export class Usage {
   }
 }
 
-/** Waits until something holds, for twenty seconds. */
+/** Waits until something holds, for half a minute. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const check = async () => {
     if (!(await holds())) throw new Error('it did not come to hold');
   };
-  await vi.waitFor(check, { timeout: 20_000 });
+  await vi.waitFor(check, { timeout: 30_000 });
 }

@@ -88,14 +88,14 @@ export class ScriptedControl {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Resolves when this holds. Errors: after five seconds, with the last requests. */
+  /** Resolves when this holds. Errors: after half a minute, with the last requests. */
   async until(met: () => boolean): Promise<void> {
     const check = () => {
       if (met()) return;
       const acknowledged = JSON.stringify(this.acknowledged.slice(-5));
       throw new Error(`not met; asked: ${this.asked.slice(-20)}; acknowledged: ${acknowledged}`);
     };
-    await vi.waitFor(check, { timeout: 5000, interval: 5 });
+    await vi.waitFor(check, { timeout: 30_000, interval: 5 });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

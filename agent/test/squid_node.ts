@@ -86,7 +86,10 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
   writeFileSync(crt, certificate.cert);
   writeFileSync(key, certificate.key);
   chmodSync(key, 0o600);
-  const names = await startNameServer(options.names ?? new Map(), { ip: nameServerIp, port: 53 });
+  const names = await startNameServer(options.names ?? new Map(), {
+    ip: options.name_server ?? nameServerIp,
+    port: 53,
+  });
   const configure = (settings: Record<string, string> = {}) =>
     readConfig({
       EXITWARD_AGENT_STATE_DIR: dir,

@@ -11,7 +11,7 @@ import { systemClock } from '../src/clock.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
-import { childrenOf, deciderOf, nodesOfFile } from './squid_node.ts';
+import { childrenOf, deciderOf, nodesOfFile, startSquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
 let url: string;
@@ -313,4 +313,36 @@ test('with leave, what is revoked may go on, and nothing new is let in', async (
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   expect(await reasonFor(normal)).toBe('unknown_address');
   tunnel.socket.destroy();
+});
+
+test('of two nodes with the same ports on two addresses, what one does is none of the other\u2019s', async () => {
+  await stop();
+  const startAt = (host: string, name_server?: string) =>
+    startSquidNode({
+      records: t.usualRecords(),
+      settings: { EXITWARD_AGENT_LISTEN_HOST: host },
+      ...(name_server === undefined ? {} : { name_server }),
+    });
+  const [one, other] = [await startAt('127.78.5.1'), await startAt('127.78.5.2', '127.78.2.200')];
+  try {
+    const kept = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, to);
+    const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, to);
+    await other.restart({ EXITWARD_AGENT_LISTEN_HOST: '127.78.5.2' });
+    // Those without an owner are searched for in the next lists, and closed after some more.
+    let lists = 0;
+    await t.until(async () => {
+      const { open } = await other.engine.poll(undefined);
+      lists += 1;
+      return lists > 8 && open.length === 1;
+    });
+    expect((await kept.ask(requestInside)).status).toBe(200);
+    await other.apply(t.userRecord(2, { active: false }));
+    await own.ended();
+    await other.apply(t.serverRecord({ exit_ips: [] }));
+    expect((await kept.ask(requestInside)).status).toBe(200);
+    await one.apply(t.userRecord(2, { active: false }));
+    await kept.ended();
+  } finally {
+    await Promise.all([one.stop(), other.stop()]);
+  }
 });

@@ -12,6 +12,7 @@ import { changeServer, requireServer } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { unreadAnswer } from './unread_answer.ts';
+import { until } from './waiting.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -94,13 +95,13 @@ eachDatabase((database) => {
     answer.read();
     try {
       feed.open(await stored(), answer.response, node.epoch, node.revision);
-      await soon();
+      const positions = () => answer.text().match(/event: position/g)?.length;
+      await until(() => positions() === 1);
       for (const seconds of [20, 24]) {
         await t.pass(seconds);
         await feed.beat();
       }
-      await soon();
-      expect(answer.text().match(/event: position/g)).toHaveLength(3);
+      await until(() => positions() === 3);
       expect(await stored()).toMatchObject({ live: 1, seen_at: t.now() - 44 });
       await t.pass(2);
       expect(await stored()).toMatchObject({ live: 0, seen_at: t.now() - 46 });
@@ -190,8 +191,7 @@ eachDatabase((database) => {
         epoch,
         revision,
       );
-      await soon();
-      expect([answer.response.destroyed, feed.size]).toEqual([true, 0]);
+      await until(() => answer.response.destroyed && feed.size === 0);
     } finally {
       feed.close();
       answer.stop();

@@ -133,7 +133,8 @@ export class Console {
   /** Moves the ends of the waits that guessing has cost so far: nothing is left to how busy the machine is. */
   moveWaits(seconds: number): void {
     const db = new DatabaseSync(join(this.#data_dir, 'exitward.db'), { timeout: 30_000 });
-    const statement = 'update sign_in_attempts set wait_until = wait_until + ? where wait_until > 0';
+    const statement =
+      'update sign_in_attempts set wait_until = wait_until + ? where wait_until > 0';
     db.prepare(statement).run(seconds);
     db.close();
   }

@@ -59,6 +59,8 @@ export interface RulesFile {
   /** As in the settings. */
   allowed: string;
   port_shift: number;
+  /** The address that Squid listens on; undefined: all. */
+  listen_host?: string | undefined;
   on_revoke: Config['on_revoke'];
 }
 

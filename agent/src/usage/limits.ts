@@ -68,8 +68,11 @@ export class Limits {
     const { poll_seconds, report_seconds, clock } = this.#options;
     this.#noteRates(rows);
     const left = this.#left();
-    for (const [account, bytes] of left) this.#follow(account, bytes);
-    const soonest = Math.min(...[...left].map(([account, bytes]) => this.#lasts(account, bytes)));
+    let soonest = Number.POSITIVE_INFINITY;
+    for (const [account, bytes] of left) {
+      this.#follow(account, bytes);
+      soonest = Math.min(soonest, this.#lasts(account, bytes));
+    }
     const isUnknown = this.#isTold && rows.some(({ account }) => !this.#told.has(account));
     const due = Math.min(
       within(soonest / 6, report_seconds),
@@ -85,8 +88,6 @@ export class Limits {
     const now = this.#options.clock.steady();
     this.#answered_at = now;
     this.#isTold = limits !== undefined;
-    for (const { account } of rows)
-      if (!this.#told.has(account)) this.#told.set(account, undefined);
     const named = new Map(limits?.map((limit) => [limit.account, limit]));
     for (const account of new Set(rows.map((row) => row.account))) {
       const limit = named.get(account);
@@ -161,8 +162,10 @@ export class Limits {
       if (ended !== undefined) this.#letIn(account);
       return;
     }
-    if (ended !== undefined && now < ended - ending_seconds / 2) return;
-    const until = Math.min(now + ending_seconds, this.#told.get(account)?.until ?? 0);
+    const { left_bytes: told = 0, until: period_end = 0 } = this.#told.get(account) ?? {};
+    // Of what the control plane knows itself the contract's record comes.
+    if (ended !== undefined && (told <= 0 || now < ended - ending_seconds / 2)) return;
+    const until = Math.min(now + ending_seconds, period_end);
     if (ended === until) return;
     this.#end(account, until);
   }

@@ -72,7 +72,8 @@ export function families(s: Scene): void {
         const { status, headers } = await t.ask({ ...s.normal, port }, method, target);
         if (decision.verdict !== 'allow') {
           expect([...s.origin.dialled]).toEqual([]);
-          expect(['bad_request', decision.reason]).toContain(headers['x-exitward-reason']);
+          // What an engine cannot read at all does not come before the policy.
+          if (status !== 400) expect(headers['x-exitward-reason']).toBe(decision.reason);
           return;
         }
         // A name is resolved by the engine alone.

@@ -11,6 +11,8 @@ export interface NodeOptions {
   records: NodeRecord[];
   /** The names that its name server knows. */
   names?: t.Names;
+  /** Where that is. */
+  name_server?: string;
   rules?: Partial<Rules>;
   settings?: Record<string, string>;
   /** Epoch seconds at which the control plane was last heard. */

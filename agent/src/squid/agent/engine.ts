@@ -56,7 +56,7 @@ class SquidEngine implements Engine {
   constructor(options: SquidOptions) {
     this.#options = options;
     this.#connections = new Connections({
-      listSockets,
+      listSockets: (ports) => listSockets(ports, options.config.listen_host),
       closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
     });
     this.#fleet = new Fleet({
@@ -65,7 +65,10 @@ class SquidEngine implements Engine {
       connections: this.#connections,
       onRevoked: (revoked) => this.#close(revoked),
     });
-    this.#destroyed = new DestroyedSockets(join(options.config.state_dir, 'destroyed.sockets'));
+    this.#destroyed = new DestroyedSockets(
+      join(options.config.state_dir, 'destroyed.sockets'),
+      options.config.listen_host,
+    );
   }
 
   async start(): Promise<void> {
@@ -221,7 +224,7 @@ class SquidEngine implements Engine {
   /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
   #kill(connections: readonly string[]): void {
     if (connections.length === 0) return;
-    killSockets(connections).then(
+    killSockets(connections, this.#options.config.listen_host).then(
       () => {
         this.#closing_fault = undefined;
       },

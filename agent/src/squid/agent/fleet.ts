@@ -170,8 +170,10 @@ export class Fleet {
   async #closeLeaving(): Promise<void> {
     const ports = [...this.#leaving];
     try {
-      const sockets = await listSockets(ports);
-      await killSockets(sockets.map(({ connection }) => connection));
+      const { listen_host } = this.#options.config;
+      const sockets = await listSockets(ports, listen_host);
+      const connections = sockets.map(({ connection }) => connection);
+      await killSockets(connections, listen_host);
       this.#leaving.clear();
       this.#leaving_fault = undefined;
     } catch (error) {

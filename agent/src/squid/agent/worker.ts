@@ -46,6 +46,7 @@ export async function createWorker(
     rules: others,
     allowed: allowed.map(([base, bits]) => `${base.toString()}/${bits}`).join(','),
     port_shift: config.port_shift,
+    listen_host: config.listen_host,
     on_revoke: config.on_revoke,
   };
   squid.write(squid.paths.rules, JSON.stringify(file));

@@ -2,11 +2,12 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
-import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
+import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { meterFormat } from '../agent/meter_log.ts';
 import { refusedDestinations } from './destinations.ts';
-import { failures, pageOf } from './pages.ts';
+import { headerLines } from './headers.ts';
+import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
   /** Holds what Squid reads: the configuration, the pages, the script. Squid's user may not write here. */
@@ -112,19 +113,7 @@ export function squidConf(options: ConfOptions): string {
     ]),
     'http_access deny undecided',
     `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} undecided`,
-    `acl challenged note reason_ ${allReasons.filter((one) => statusOf(one) === 407).join(' ')}`,
-    'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
-    `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
-    'acl was_asked note asked_',
-    'acl answered note account_',
-    `reply_header_add ${reasonHeader} not_ready was_asked !answered !probe !refused`,
-    ...Object.entries(failures).flatMap(([word, { names }]) => [
-      `acl failed_${word} squid_error ${names.map((name) => `ERR_${name}`).join(' ')}`,
-      `reply_header_add ${reasonHeader} "${word}" failed_${word}`,
-    ]),
-    'reply_header_access Content-Type deny refused',
-    'reply_header_access Content-Type deny was_asked !answered !probe !refused',
-    'reply_header_replace Content-Type text/plain;charset=utf-8',
+    ...headerLines,
 
     // Where to: the address that is dialled is checked, after an override and after DNS, and every address of a name.
     'acl has_dial note dial_',
@@ -199,13 +188,10 @@ const longest_queue = 65_536;
 
 /** The lines that are the same on every node. */
 const fixed = [
-  // A plain carrier: nothing is kept, nothing is told of the client, and Squid answers no question about itself.
+  // A plain carrier: nothing is kept, and Squid answers no question about itself.
   'cache deny all',
   'cache_mem 0 MB',
   'memory_pools_limit 16 MB',
-  'via off',
-  'forwarded_for delete',
-  'httpd_suppress_version_string on',
   'cachemgr_passwd disable all',
   'global_internal_static off',
   'client_db off',

@@ -46,10 +46,10 @@ let toldListeners: ReadonlyMap<number, Listener> | undefined;
 let isLeaving = false;
 let isParted = false;
 
-let { on_revoke, ...settings } = readRules();
+let { on_revoke, listen_host, ...settings } = readRules();
 const evaluator = new Evaluator({ policy: () => replica.policy, connections, uses, ...settings });
 
-function readRules(): Pick<RulesFile, 'port_shift' | 'on_revoke'> & { rules: Rules } {
+function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
   const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
   return { ...others, rules: { ...rules, allowed: parseNetworks(allowed), own: ownAddresses() } };
 }
@@ -125,7 +125,7 @@ function serveAgent(): void {
   const socket = connect(agentSocket);
   socket.on('connect', () => {
     // The agent wrote them anew when it started.
-    ({ on_revoke, ...settings } = readRules());
+    ({ on_revoke, listen_host, ...settings } = readRules());
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
@@ -201,7 +201,7 @@ function tell(message: FromDecider): void {
 async function takeOwnList(): Promise<void> {
   if (agent || sessions.size === 0) return;
   const ports = Array.from(replica.policy.listeners.keys(), (port) => port + evaluator.port_shift);
-  const sockets = await listSockets(ports);
+  const sockets = await listSockets(ports, listen_host);
   if (agent) return;
   connections.takeWhole(sockets.map(({ connection }) => connection));
 }
