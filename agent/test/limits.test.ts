@@ -268,6 +268,12 @@ describe('an account that was ended ahead', () => {
     expect(ends).toHaveLength(2);
   });
 
+  test('hurries neither polls nor reports any more', async () => {
+    const { limits, clock } = await ended({ rows: 1000 });
+    clock.seconds += 1;
+    expect(limits.counted([{ account: 1, user: 1, at: noon, up: 1000, down: 0 }])).toBe(1);
+  });
+
   test('is not ended again by what was told before its contract changed', async () => {
     const { limits, ends, clock, pending } = await ended({ rows: 1000 });
     limits.forget(1);

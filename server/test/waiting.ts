@@ -10,20 +10,29 @@ export async function until<T>(
   seconds = 30,
   otherwise = () => `it did not come to hold: ${find}`,
 ): Promise<Exclude<T, false | undefined>> {
-  const over = performance.now() + seconds * 1000;
-  const hangs = Symbol();
-  for (;;) {
-    let fault: unknown;
-    try {
-      const left = Math.max(over - performance.now(), 0);
-      const found = await Promise.race([find(), sleep(left, hangs, { ref: false })]);
-      if (found !== false && found !== undefined && found !== hangs) {
-        return found as Exclude<T, false | undefined>;
+  const ending = new AbortController();
+  let isOver = false;
+  const over = sleep(seconds * 1000, undefined, { ref: false, signal: ending.signal }).then(
+    () => {
+      isOver = true;
+      return undefined;
+    },
+    () => undefined,
+  );
+  try {
+    for (;;) {
+      let fault: unknown;
+      try {
+        // One that hangs is not waited for longer.
+        const found = await Promise.race([find(), over]);
+        if (found !== false && found !== undefined) return found as Exclude<T, false | undefined>;
+      } catch (error) {
+        fault = error;
       }
-    } catch (error) {
-      fault = error;
+      if (isOver) throw fault ?? new Error(otherwise());
+      await sleep(10);
     }
-    if (performance.now() >= over) throw fault ?? new Error(otherwise());
-    await sleep(10);
+  } finally {
+    ending.abort();
   }
 }

@@ -13,6 +13,7 @@ export interface BytesLeft {
 
 /** Near a limit it is polled and reported no more often. */
 const shortest_seconds = 0.1;
+const soonest_seconds = 0.02;
 /** An end that is not renewed is over after so long: a node that stopped counting ends nobody for good. */
 const ending_seconds = 30;
 
@@ -70,8 +71,8 @@ export class Limits {
     const left = this.#left();
     let soonest = Number.POSITIVE_INFINITY;
     for (const [account, bytes] of left) {
+      if (!this.#ended.has(account)) soonest = Math.min(soonest, this.#lasts(account, bytes));
       this.#follow(account, bytes);
-      soonest = Math.min(soonest, this.#lasts(account, bytes));
     }
     const isUnknown = this.#isTold && rows.some(({ account }) => !this.#told.has(account));
     const due = Math.min(
@@ -80,7 +81,10 @@ export class Limits {
     );
     const waited = clock.steady() - this.#answered_at;
     if (due < report_seconds && waited >= due) this.#options.report();
-    return within(soonest / 2, poll_seconds);
+    // The last one before the end comes at the end.
+    return soonest > 0 && soonest < shortest_seconds
+      ? Math.max(soonest, soonest_seconds)
+      : within(soonest / 2, poll_seconds);
   }
 
   /** Takes the answer to a batch of these rows, when the journal holds it no more. */
@@ -176,10 +180,13 @@ export class Limits {
   }
 
   #end(account: number, until: number): void {
-    const { end, log } = this.#options;
+    const { end, log, report } = this.#options;
     try {
       end(account, until);
-      if (!this.#ended.has(account)) log.info({ account }, 'an account has reached its limit');
+      if (!this.#ended.has(account)) {
+        log.info({ account }, 'an account has reached its limit');
+        report();
+      }
       this.#ended.set(account, until);
     } catch (error) {
       log.warn({ err: error, account }, 'what passes a limit cannot be ended ahead');
