@@ -137,7 +137,7 @@ export const foreignClients: ForeignClient[] = [
   },
   {
     name: 'git',
-    ...{ schemes: both, tlsToProxy: both, version: '2.0' },
+    ...{ schemes: both, tlsToProxy: both, version: '1.1' },
     download: cloneByGit,
     upload: pushByGit,
   },

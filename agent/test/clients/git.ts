@@ -6,7 +6,9 @@ import { run } from './programs.ts';
 import { digestOf } from './site.ts';
 
 function options({ proxy, authorities }: Deed): string[] {
-  const settings = { proxy, sslCAInfo: authorities, proxySSLCAInfo: authorities };
+  const trust = { sslCAInfo: authorities, proxySSLCAInfo: authorities };
+  // Sending by HTTP/2, Git 2.39 waits for itself for ever now and then: https://github.com/git/git/pull/1608.
+  const settings = { proxy, ...trust, version: 'HTTP/1.1' };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `http.${name}=${value}`]);
 }
 

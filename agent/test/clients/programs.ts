@@ -10,13 +10,15 @@ export const cleanEnvironment = (home: string): NodeJS.ProcessEnv => ({
   GIT_TERMINAL_PROMPT: '0',
 });
 
+const patience_milliseconds = 90_000;
+
 export interface Ran {
   code: number | null;
   /** Both its outputs. */
   said: string;
 }
 
-/** Runs a program to its end. */
+/** Runs a program to its end, or ends it when it has stopped by then. */
 export function run(
   program: string,
   args: string[],
@@ -27,8 +29,12 @@ export function run(
     cwd: home,
     env: { ...cleanEnvironment(home), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000,
+    // A group of its own, so that what it has started ends with it.
+    detached: true,
   });
+  const late = setTimeout(() => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  }, patience_milliseconds);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -36,7 +42,13 @@ export function run(
     });
   }
   return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, said }));
+    child.on('error', (error) => {
+      clearTimeout(late);
+      reject(error);
+    });
+    child.on('close', (code) => {
+      clearTimeout(late);
+      resolve({ code, said });
+    });
   });
 }
