@@ -16,9 +16,23 @@ const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbi
 
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
-const hasTerminal =
-  process.env.CI !== undefined ||
-  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'tmux')));
+const hasTerminal = process.env.CI !== undefined || has('tmux');
+
+/** Tests that record a process by a library that is preloaded: on Linux, with a C compiler. CI installs one. */
+const powerCuts = ['test/powercut/*.test.ts'];
+const hasCompiler = process.env.CI !== undefined || (process.platform === 'linux' && has('cc'));
+
+/** Tests with programs that others wrote, which go through a node. CI installs them. */
+const clients = ['agent/test/clients*.test.ts'];
+const missingClients =
+  process.env.CI !== undefined
+    ? []
+    : [
+        ...['apt-get', 'curl', 'dpkg-deb', 'git', 'python3', 'wget'].map(
+          (name) => `/usr/bin/${name}`,
+        ),
+        ...['/usr/lib/python3/dist-packages/requests', chromium],
+      ].filter((path) => !existsSync(path));
 
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
@@ -28,7 +42,7 @@ const slow = [
   'server/test/{admin_inventory,caching,console_events,console_flags,console_late_body}.test.ts',
   'server/test/{doors,durability,explain,faults,geofeed,nodes,nodes_limits,nodes_pace}.test.ts',
   'server/test/{observability,secrets,sign_in,sign_in_cli,sign_in_endings,sign_in_throttle,start}.test.ts',
-  'test/cli_kits.test.ts',
+  'test/{cli_kits,soak}.test.ts',
 ];
 
 const repository = ['test/tidy.test.ts'];
@@ -60,6 +74,8 @@ export default defineConfig(({ mode }) => {
   const isQuick = mode === 'quick';
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
+    ...(hasCompiler && !isQuick ? [] : powerCuts),
+    ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
   ];
@@ -122,10 +138,17 @@ function project(name: string, own: object) {
     isolate: false,
     // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 90_000,
+    // Patience, for a machine that is busy with something else: what takes longer has stopped.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   } as const;
   return { test: { ...shared, name, ...own } };
+}
+
+function has(program: string): boolean {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  return folders.some((folder) => existsSync(join(folder, program)));
 }
 
 function tellMissing(): void {
@@ -139,5 +162,11 @@ function tellMissing(): void {
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');
+  }
+  if (!hasCompiler) {
+    console.error('The tests of power cuts are left out: they need cc, and Linux.');
+  }
+  if (missingClients.length > 0) {
+    console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);
   }
 }

@@ -52,7 +52,7 @@ export async function fillNetwork(
           name: `bench-${at}`,
           plan: 'Bench',
           expiry,
-          limit_bytes: 1e12,
+          limit_bytes: Number(process.env.BENCH_LIMIT_BYTES ?? 1e12),
         });
         await createUser(tx, account, { name: 'alice', flags: { proxy: true } });
         for (const server of all) await setContractServer(tx, account, server, null);

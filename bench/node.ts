@@ -32,7 +32,7 @@ export class ControlPlane {
   }
 
   static async start(
-    { accounts = 100, entries = 0, servers = 1, nodes = 1 },
+    { accounts = 100, entries = 0, servers = 1, nodes = 1, limit_bytes = 1e12 },
     options = { anywhere: true },
   ): Promise<ControlPlane> {
     const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
@@ -45,6 +45,7 @@ export class ControlPlane {
       EXITWARD_LOG_LEVEL: 'warn',
       EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
       BENCH_EXIT_IP: hosts.exit,
+      BENCH_LIMIT_BYTES: String(limit_bytes),
     };
     return new ControlPlane(await start('server.ts', size, env, options), folder);
   }

@@ -1,15 +1,17 @@
-// `npm run bench`: every measurement, one after another. Needs wrk and taskset (Debian: wrk, util-linux), and for proxy.ts and effect.ts root and Squid.
+// `npm run bench`: every measurement, one after another. Needs wrk, taskset and cc (Debian: wrk, util-linux, gcc), and for proxy.ts, effect.ts and limit.ts root and Squid.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 for (const [file, ...args] of [
   ['requests.ts'],
   ['growth.ts'],
+  ['slow_disk.ts'],
   ['postgres.ts'],
   ['policy.ts'],
   ['decide.ts'],
   ['follow.ts'],
   ['effect.ts'],
+  ['limit.ts'],
   ['proxy.ts'],
 ] as const) {
   console.log(`\n# bench/${file}`);

@@ -108,7 +108,7 @@ export async function startNode({ ctx, node_url }: Running, base: number): Promi
     proxy,
     faults: [
       ...(origin instanceof Error ? [`${proxy.origin} is taken by another program.`] : []),
-      ...agent.status().faults,
+      ...agent.status().faults.map(({ message }) => message),
     ],
     async stop() {
       await agent.stop();

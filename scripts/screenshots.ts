@@ -46,7 +46,7 @@ async function take(visit: Visit, name: string): Promise<void> {
   console.log(`${path}: ${Math.round(size / 1000)} kB`);
 }
 
-const t = await Console.start(launchBrowser);
+const t = await Console.start(() => launchBrowser());
 try {
   await t.passwordFor(everything);
   await addEntries(t);

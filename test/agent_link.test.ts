@@ -116,16 +116,19 @@ describe('a node of a real control plane', () => {
     await one.list(one.own[0]);
     await one.follow();
     const took: number[] = [];
+    const answers: number[] = [];
     for (let i = 1; i <= 100; i += 1) {
       const ip = `198.51.100.${100 + i}`;
       const start = performance.now();
       await one.list(ip);
+      const answered = performance.now();
       while (!one.isLetIn(ip)) await new Promise((resolve) => setImmediate(resolve));
       took.push(performance.now() - start);
+      answers.push(answered - start);
     }
-    took.sort((a, b) => a - b);
-    // Some milliseconds, on a machine that does nothing else.
-    expect(took[50]).toBeLessThan(100);
+    const half = (times: number[]) => times.sort((a, b) => a - b)[50] as number;
+    // Some milliseconds, on a machine that does nothing else; on any other the answer itself takes longer, too.
+    expect(half(took)).toBeLessThan(Math.max(100, 5 * half(answers)));
     await one.stop();
   });
 

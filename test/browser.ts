@@ -37,7 +37,7 @@ export function connectBrowser(): Promise<Browser> {
   return chromium.connect(inject('chromiumUrl'));
 }
 
-/** Starts a browser of its own, for a program that is no test. */
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch(options);
+/** Starts a browser of its own, with more arguments: for a program that is no test, or for one that trusts any certificate. */
+export function launchBrowser(args: string[] = []): Promise<Browser> {
+  return chromium.launch({ ...options, args: [...(options.args ?? []), ...args] });
 }

@@ -208,13 +208,13 @@ describe.each(programs)('%s as a process', (program) => {
     ['a noun', { exitward: ['account'], 'exitward-agent': ['guard'], exw: ['authlist'] }],
   ])('%s alone is answered with the help, on standard error: 2', async (_, args) => {
     const { code, stdout, stderr } = await run(...args[program]);
-    expect([code, stdout]).toEqual([2, '']);
+    expect([code, stdout], stderr).toEqual([2, '']);
     expect(stderr).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\nCommands:\n {2}\\w`));
   });
 
   test('what fails is told in a sentence on standard error: 1', async () => {
     const { code, stdout, stderr } = await run(program === 'exw' ? 'whoami' : 'status', '--json');
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, stdout], stderr).toEqual([1, '']);
     expect(stderr).toMatch(new RegExp(`^${program}: [^\n]+\n$`));
   });
 

@@ -34,7 +34,7 @@ async function startSite(library: string, api: string): Promise<Server> {
   return site;
 }
 
-describe('the client library in a browser', { timeout: 90_000 }, () => {
+describe('the client library in a browser', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-client-page-'));
   let t: TestApp;
   let site: Server;
@@ -58,10 +58,10 @@ describe('the client library in a browser', { timeout: 90_000 }, () => {
     site = await startSite(folder, t.base_url);
     browser = await connectBrowser();
     page = await browser.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(40_000);
     // By a name, for browsers take an address of this machine for as secure as TLS.
     await page.goto(`http://page.example:${(site.address() as AddressInfo).port}/`);
-  }, 90_000);
+  }, 120_000);
   afterAll(async () => {
     await browser?.close();
     site?.close();

@@ -6,13 +6,13 @@ import type { Visit } from './console/visit.ts';
 const patience = { timeout: 30_000 };
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-describe('an open page of the console', { timeout: 90_000 }, () => {
+describe('an open page of the console', { timeout: 120_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/authlist');
-  }, 90_000);
+  }, 120_000);
   afterAll(async () => {
     await visit?.end();
     await t?.stop();
@@ -25,7 +25,7 @@ describe('an open page of the console', { timeout: 90_000 }, () => {
     const changed = performance.now();
     await visit.row('198.51.100.1').waitFor();
     // By events, not by looking again each minute.
-    expect(performance.now() - changed).toBeLessThan(10_000);
+    expect(performance.now() - changed).toBeLessThan(30_000);
     await t.api.delete(`/contract/ip-authlist/${body.id}`);
     await visit.row('198.51.100.1').waitFor({ state: 'detached' });
   });

@@ -5,15 +5,15 @@ import { Console, everything, passwordOf } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 import { throughProxy } from './demo_process.ts';
 
-const patience = { timeout: 20_000 };
+const patience = { timeout: 40_000 };
 
-describe('users and tokens in the console', { timeout: 60_000 }, () => {
+describe('users and tokens in the console', { timeout: 120_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/users');
-  }, 90_000);
+  }, 120_000);
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

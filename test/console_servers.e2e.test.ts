@@ -4,15 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 20_000 };
+const patience = { timeout: 40_000 };
 
-describe('servers and usage in the console', { timeout: 60_000 }, () => {
+describe('servers and usage in the console', { timeout: 120_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything);
-  }, 90_000);
+  }, 120_000);
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

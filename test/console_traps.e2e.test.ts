@@ -17,7 +17,7 @@ async function startSite(): Promise<Server> {
   return site;
 }
 
-describe('a page of another site', { timeout: 60_000 }, () => {
+describe('a page of another site', { timeout: 120_000 }, () => {
   let t: Console;
   let site: Server;
   let victim: Visit;
@@ -27,7 +27,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
     victim = await t.visitAs(everything);
     // The browser's own prompt, answered and remembered: from now on it sends these credentials by itself.
     await rememberBasic();
-  }, 90_000);
+  }, 120_000);
   afterAll(async () => {
     await victim?.end();
     site?.close();
@@ -65,7 +65,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
 
   async function lure(origin: string): Promise<Page> {
     const page = await victim.context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(40_000);
     await page.goto(`${origin}/`);
     return page;
   }
@@ -250,7 +250,7 @@ describe('a page of another site', { timeout: 60_000 }, () => {
         method: 'POST', credentials: 'include', mode: 'no-cors', body: ${JSON.stringify(entry())},
       }).catch(() => undefined);`;
       await run(page, script);
-      await expect.poll(() => seen, { timeout: 15_000 }).toHaveProperty('status');
+      await expect.poll(() => seen, { timeout: 40_000 }).toHaveProperty('status');
       await page.close();
       return Object.fromEntries(
         Object.entries(seen).map(([name, value]) => [name.toLowerCase(), value]),

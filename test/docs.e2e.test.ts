@@ -8,7 +8,7 @@ import type { BuiltAccount } from '../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
 import { connectBrowser } from './browser.ts';
 
-describe('the page at /docs', { timeout: 90_000 }, () => {
+describe('the page at /docs', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-docs-'));
   let t: TestApp;
   let account: BuiltAccount;
@@ -23,7 +23,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
     account = await t.account('acme', { servers: ['fra1'] });
     browser = await connectBrowser();
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(40_000);
     page.on('request', (request) => asked.push(request.url()));
     page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
@@ -33,7 +33,7 @@ describe('the page at /docs', { timeout: 90_000 }, () => {
       }
     });
     await page.goto(`${t.base_url}/docs`);
-  }, 90_000);
+  }, 120_000);
   afterAll(async () => {
     await browser?.close();
     await t?.stop();

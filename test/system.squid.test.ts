@@ -1,6 +1,7 @@
 // The whole system with Squid, each part a process of its own: killed, cut off, revoked, counted.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { killingTests } from './system/killing.ts';
+import { limitTests } from './system/limits.ts';
 import { revocationTests } from './system/revocation.ts';
 import { servingTests } from './system/serving.ts';
 import { sistersTests } from './system/sisters.ts';
@@ -17,5 +18,6 @@ describe('a network of Squids', () => {
   sistersTests(() => world, ['squid', 'embedded']);
   servingTests(() => world);
   revocationTests(() => world);
+  limitTests(() => world);
   killingTests(() => world, 'squid');
 });

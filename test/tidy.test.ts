@@ -63,7 +63,7 @@ const tables: Record<string, string[]> = {
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
   authlist: ['authlist', 'authlist_uses'],
   overrides: ['overrides'],
-  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health'],
+  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health', 'node_faults'],
 };
 
 /** Tables that a file reads or writes though they are not its own, each with the reason. */
@@ -160,6 +160,10 @@ const reachesServer = ['console/src/api/api.ts', 'console/src/api/live.ts'];
 /** How long something took is no point in time. */
 const measuresTime =
   /^(server\/src\/((http|api)\/.*|metrics\.ts)|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
+
+/** Whole files are written by `durable.ts`; these keep files of their own form, or that every start writes anew. */
+const writesFiles =
+  /^(server|agent)\/src\/(durable|db\/restore|identity|store\/(store|recovery)|usage\/journal|squid\/agent\/(instance|meter_log))\.ts$/;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 const longest = 400;
@@ -658,6 +662,24 @@ const rules: Rule[] = [
       source('http/answers.ts', 'const start = performance.now();'),
       source('usage/usage.ts', 'const day = new Date(now * 1000);'),
     ],
+  },
+  {
+    name: 'whole files are written durably: temporary file, fsync, rename, fsync of the folder',
+    check: (files) =>
+      inPrograms(files)
+        .filter(({ path }) => !writesFiles.test(path))
+        .flatMap((file) =>
+          findLines(
+            file,
+            /\b(writeFile|rename|copyFile)(Sync)?\(/,
+            'writes a file not by durable.ts',
+          ),
+        ),
+    bad: [
+      source('secrets.ts', "// Keys.\nwriteFileSync(path, '');"),
+      agentSource('squid/agent/worker.ts', '// Worker.\nawait rename(one, other);'),
+    ],
+    good: [source('secrets.ts', '// Keys.\ncreateDurably(path, text);')],
   },
   {
     name: 'each source file opens with a sentence that says what it is for',

@@ -1,20 +1,29 @@
-// The certificate of the TLS ports, as its files have it: loaded again when they change.
+// The certificate of the TLS ports, as its files have it: loaded again when they change, and watched for its end.
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { Config } from './config.ts';
+import type { Fault } from './faults.ts';
 
 export interface KeyPair {
   cert: string;
   key: string;
 }
 
+/** A renewal that has not come by then does not come by itself. */
+const soon_seconds = 14 * 86_400;
+const day_seconds = 86_400;
+
 export class Certificate {
   readonly #files: Config['tls'];
-  #current: KeyPair | undefined;
+  /** Epoch seconds. */
+  readonly #now: () => number;
+  #current: (KeyPair & { ends_at: number }) | undefined;
   #fault: string | undefined;
 
-  constructor(files: Config['tls']) {
+  constructor(files: Config['tls'], now: () => number) {
     this.#files = files;
+    this.#now = now;
   }
 
   /** The last good one. */
@@ -22,32 +31,69 @@ export class Certificate {
     return this.#current;
   }
 
-  /** The faults of the files now, a sentence each. */
+  /** The fault of the files now, a sentence. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Reads the files, and answers whether they hold another pair that is good. */
-  async renew(): Promise<boolean> {
+  /** Tells when the one in use ends, if that is soon or past. */
+  faults(): Fault[] {
+    if (!this.#current || !this.#files) return [];
+    const left = this.#current.ends_at - this.#now();
+    if (left > soon_seconds) return [];
+    const ends = timeOf(this.#current.ends_at);
+    const says =
+      left <= 0
+        ? `expired at ${ends}: clients that verify it do not connect`
+        : `expires at ${ends}, in ${Math.floor(left / day_seconds)} days`;
+    const subject = this.#files.cert_file;
+    return [{ kind: 'certificate', subject, message: `The certificate of ${subject} ${says}.` }];
+  }
+
+  /**
+   * Reads the files, and answers whether they hold another pair that is good. One that is not valid
+   * now does not replace another: `isServed` says that there is one, in a process that knows it.
+   */
+  async renew(isServed = false): Promise<boolean> {
     if (!this.#files) {
       this.#fault = 'set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.';
       return false;
     }
+    const { cert_file, key_file } = this.#files;
     try {
       const [cert, key] = await Promise.all([
-        readFile(this.#files.cert_file, 'utf8'),
-        readFile(this.#files.key_file, 'utf8'),
+        readFile(cert_file, 'utf8'),
+        readFile(key_file, 'utf8'),
       ]);
       const isNew = cert !== this.#current?.cert || key !== this.#current.key;
-      // Between two writes the files do not fit each other.
-      if (isNew) createSecureContext({ cert, key });
-      this.#current = { cert, key };
+      if (isNew) {
+        // Between two writes the files do not fit each other.
+        createSecureContext({ cert, key });
+        const ends_at = this.#lastsUntil(cert, isServed || this.#current !== undefined);
+        this.#current = { cert, key, ends_at };
+      }
       this.#fault = undefined;
       return isNew;
     } catch (error) {
-      const { cert_file, key_file } = this.#files;
       this.#fault = `${cert_file} and ${key_file} cannot be used: ${(error as Error).message}.`;
       return false;
     }
   }
+
+  /** The end of a certificate, in epoch seconds. Errors: it is not valid now, and must be. */
+  #lastsUntil(cert: string, mustBeValid: boolean): number {
+    const { validFrom, validTo } = new X509Certificate(cert);
+    const [begins_at, ends_at] = [Date.parse(validFrom) / 1000, Date.parse(validTo) / 1000];
+    if (mustBeValid && ends_at <= this.#now()) {
+      throw new Error(`the certificate expired at ${timeOf(ends_at)}`);
+    }
+    if (mustBeValid && begins_at > this.#now()) {
+      throw new Error(`the certificate is valid from ${timeOf(begins_at)} only`);
+    }
+    return ends_at;
+  }
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }

@@ -156,7 +156,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     ...status.exits.map(
       (exit): Line => ['exit', exit.ip, exit.status, exit.checked_at ? time(exit.checked_at) : ''],
     ),
-    ...status.faults.map((fault): Line => ['fault', fault]),
+    ...status.faults.map(({ kind, message, since }): Line => ['fault', kind, time(since), message]),
   ];
   return { value: status, lines };
 }

@@ -1,4 +1,5 @@
 // The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
+import type { Fault } from './faults.ts';
 import type { Decision, ProxyRequest } from './policy/decide.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener } from './policy/policy.ts';
@@ -54,17 +55,18 @@ export interface Engine {
   /**
    * The traffic since the cursor. Undefined: since the engine started, as a new journal begins; what
    * was transferred before is not told, by whatever engine or journal. `kept` is needed when the cursor is not the
-   * last poll's. It can be polled after it was stopped, for its last traffic.
+   * last poll's. `isExtra`: it comes sooner than the usual poll. It can be polled after it was stopped, for its last
+   * traffic.
    */
-  poll(cursor: unknown, kept?: Kept): Promise<Poll>;
+  poll(cursor: unknown, kept?: Kept, isExtra?: boolean): Promise<Poll>;
   /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The decision on this request, by the same policy and code that decides on real ones. */
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
-  /** The faults now, a sentence each: a port that is taken, a configuration that was rejected. */
-  faults(): string[];
+  /** The faults now: a port that is taken, a configuration that was rejected, a certificate that ends. */
+  faults(): Fault[];
   /** Ends it; an engine of its own processes may leave them running for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;
 }

@@ -1,11 +1,12 @@
 // The identity of this node: joining with a one-time code, and the file that keeps the token.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { systemClock } from './clock.ts';
+import { makeFolderDurably } from './durable.ts';
 import { joinControl } from './link/control.ts';
 import { ControlError } from './link/control_error.ts';
 import { syncFolder } from './store/generations.ts';
@@ -171,7 +172,7 @@ function joinFault(url: string, error: unknown): Error {
 async function createPrivate(state_dir: string, path: string) {
   const temporary = `${path}.${randomUUID()}`;
   try {
-    await mkdir(state_dir, { recursive: true, mode: 0o700 });
+    makeFolderDurably(state_dir);
     return { path: temporary, handle: await open(temporary, 'wx', 0o600) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

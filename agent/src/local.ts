@@ -11,6 +11,7 @@ import {
 import { createServer as createListener, type Server as Listener } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from './clock.ts';
+import type { KnownFault } from './faults.ts';
 import type { ExitHealth } from './health/health.ts';
 import type { LinkStatus } from './link/link.ts';
 import type { Answer } from './link/questions.ts';
@@ -34,8 +35,7 @@ export interface Status {
   /** Rows of usage that the control plane has not taken yet. */
   usage_waiting: number;
   exits: ExitHealth[];
-  /** The faults now, a sentence each. */
-  faults: string[];
+  faults: KnownFault[];
 }
 
 /** The questions that a running agent answers. */

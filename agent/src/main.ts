@@ -4,11 +4,15 @@ import { type Logger, pino } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
+import { type Fault, FaultList, faultsOf, type KnownFault } from './faults.ts';
 import { applyFirewall, firewallOptions } from './firewall.ts';
+import { ControlTime } from './health/control_time.ts';
 import { destinationOf } from './health/echo.ts';
+import { ExitAddresses } from './health/exit_addresses.ts';
 import { HealthChecks } from './health/health.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
 import { type ControlPlane, HttpControl } from './link/control.ts';
+import { FaultReporter, type FaultReports } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerOf, requestOf } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
@@ -17,8 +21,10 @@ import type { QuestionValue } from './policy/records.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
+import type { Unstored } from './store/unstored.ts';
 import { Journal } from './usage/journal.ts';
 import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
+import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
@@ -28,6 +34,8 @@ export interface EngineOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
@@ -36,7 +44,7 @@ export interface EngineOptions {
 export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
-  control?: ControlPlane & LastUsedReports;
+  control?: ControlPlane & LastUsedReports & FaultReports;
   startEngine?: (options: EngineOptions) => Promise<Engine>;
 }
 
@@ -70,16 +78,18 @@ class Agent implements Running {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #control: ControlPlane & LastUsedReports;
+  readonly #control: ControlPlane & LastUsedReports & FaultReports;
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
+  readonly #time: ControlTime;
   /** Ends the parts; then the requests of the last of them. */
   readonly #stopping = new AbortController();
   readonly #over = new AbortController();
   readonly #parts: Promise<void>[] = [];
   /** By part. */
-  readonly #faults = new Map<string, string>();
+  readonly #failed = new Map<string, string>();
+  readonly #faults = new FaultList();
   /** Holds until there is a newer snapshot, which is whole and needs nothing from before. */
   #storeFault: { sentence: string; generation: number | undefined } | undefined;
   #local: { close(): void } | undefined;
@@ -87,7 +97,9 @@ class Agent implements Running {
   #engine: Engine | undefined;
   #link: Link | undefined;
   #health: HealthChecks | undefined;
+  #exitAddresses: ExitAddresses | undefined;
   #lastUsed: LastUsedReporter | undefined;
+  #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
   #firewall_exits = '';
@@ -99,7 +111,9 @@ class Agent implements Running {
     this.#clock = doubles.clock ?? systemClock;
     this.#log = doubles.log ?? openLog(config);
     const { url, token } = this.#identity;
-    this.#control = doubles.control ?? new HttpControl({ url, token, signal: this.#over.signal });
+    this.#time = new ControlTime(this.#clock);
+    const { signal } = this.#over;
+    this.#control = doubles.control ?? new HttpControl({ url, token, signal, time: this.#time });
     this.#startEngine = doubles.startEngine ?? startEngine;
     this.#echo_url = config.echo_url ?? `${url}/node/echo`;
   }
@@ -119,7 +133,8 @@ class Agent implements Running {
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
     const rules = this.#rules();
-    this.#engine = await this.#startEngine({ config, rules, dir, clock, log });
+    const { unstored } = this.#store;
+    this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
     const { server, node, url } = this.#identity;
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
     this.#startParts(this.#store, this.#engine);
@@ -137,6 +152,7 @@ class Agent implements Running {
         catchUp: () => this.#catchUp(engine),
         explain: (request) => engine.explain(request),
       },
+      onContract: (account) => this.#limits?.forget(account),
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),
@@ -153,6 +169,9 @@ class Agent implements Running {
     this.#lastUsed = lastUsed;
     this.#link = link;
     this.#health = health;
+    const exitAddresses = new ExitAddresses({ listeners: () => engine.listeners(), clock });
+    this.#exitAddresses = exitAddresses;
+    const reporter = new FaultReporter({ faults: () => this.#faultsNow(), control, clock, log });
     this.#keep('link', (signal) => link.run(signal));
     this.#keep('health', async (signal) => {
       // Before that there is no port to check, and the next round would be a while.
@@ -160,6 +179,8 @@ class Agent implements Running {
       await health.run(signal);
     });
     this.#keep('usage', (signal) => this.#count(engine, signal));
+    this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
+    this.#keep('faults', (signal) => reporter.run(signal));
     this.#keep('last used', (signal) => lastUsed.run(signal));
   }
 
@@ -173,10 +194,10 @@ class Agent implements Running {
           if (!signal.aborted) throw new Error('it ended');
         } catch (error) {
           this.#log.error({ err: error, part: name }, 'a part of the agent failed');
-          this.#faults.set(name, `The part ${name} failed: ${(error as Error).message}`);
+          this.#failed.set(name, `The part ${name} failed: ${(error as Error).message}`);
           await this.#clock.sleep(pause_seconds, signal);
         }
-        this.#faults.delete(name);
+        this.#failed.delete(name);
       }
     };
     this.#parts.push(keep());
@@ -201,14 +222,20 @@ class Agent implements Running {
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
     const [clock, log, control] = [this.#clock, this.#log, this.#control];
     const journal = await Journal.open(journalPath(this.#config.state_dir), { log });
-    const poll: Engine['poll'] = async (cursor, kept) => {
-      const answer = await engine.poll(cursor, kept);
+    const poll: Engine['poll'] = async (...given) => {
+      const answer = await engine.poll(...given);
       this.#connections = answer.open.length;
       return answer;
     };
     const { poll_seconds, report_seconds } = this.#config;
-    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds });
-    const sender = new Sender({ journal, control, clock, log, report_seconds });
+    const limits = new Limits({
+      ...{ journal, clock, log, poll_seconds, report_seconds },
+      end: (account, until) => this.#link?.limit(account, until),
+      report: () => sender.hurry(),
+    });
+    const meter = new Meter({ engine: { poll }, journal, clock, log, poll_seconds, limits });
+    const sender = new Sender({ journal, control, clock, log, report_seconds, limits });
+    this.#limits = limits;
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);
@@ -240,14 +267,24 @@ class Agent implements Running {
       connections: this.#connections,
       usage_waiting: this.#usage?.journal.pending().length ?? 0,
       exits: this.#health?.exits() ?? [],
-      faults: [
-        ...this.#faults.values(),
-        ...this.#storeFaults(),
-        ...[this.#link, this.#engine, ...Object.values(this.#usage ?? {})].flatMap(
-          (part) => part?.faults() ?? [],
-        ),
-      ],
+      faults: this.#faultsNow(),
     };
+  }
+
+  #faultsNow(): KnownFault[] {
+    const { journal, meter, sender } = this.#usage ?? {};
+    const failed = Array.from(this.#failed, ([subject, message]): Fault => {
+      return { kind: subject === 'usage' ? 'journal' : 'agent', subject, message };
+    });
+    const parts = [this.#time, this.#link, this.#engine, this.#exitAddresses, this.#health];
+    const faults = [
+      ...failed,
+      ...faultsOf('disk', [...this.#storeFaults(), ...(this.#store?.faults() ?? [])]),
+      ...parts.flatMap((part) => part?.faults() ?? []),
+      ...faultsOf('journal', journal?.faults()),
+      ...faultsOf('usage', [...(meter?.faults() ?? []), ...(sender?.faults() ?? [])]),
+    ];
+    return this.#faults.update(faults, this.#clock.now());
   }
 
   async explain(question: QuestionValue): Promise<Answer> {

@@ -4,8 +4,8 @@ import { runAgent } from './main.ts';
 
 /**
  * Runs until SIGTERM or SIGINT, or SIGUSR2, which leaves the proxies running for the next agent;
- * then keeps and sends what was counted. A second signal ends it at once, with 1. Errors: one
- * sentence when it cannot start.
+ * then keeps and sends what was counted. A second signal ends it at once, with 1. SIGHUP, as of a
+ * terminal that is closed, is no reason to end. Errors: one sentence when it cannot start.
  */
 export async function runUntilStopped(config: Config): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const;
@@ -16,11 +16,14 @@ export async function runUntilStopped(config: Config): Promise<void> {
     isStopping = true;
     stop(signal);
   };
+  const stay = () => {};
   for (const signal of signals) process.on(signal, onSignal);
+  process.on('SIGHUP', stay);
   try {
     const running = await runAgent(config);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });
   } finally {
     for (const signal of signals) process.off(signal, onSignal);
+    process.off('SIGHUP', stay);
   }
 }

@@ -182,7 +182,7 @@ describe('join', () => {
 test('status and explain say that no agent runs', async () => {
   for (const args of [['status'], explain('192.0.2.1')]) {
     const { code, stdout, stderr } = await run(...args);
-    expect([code, stdout]).toEqual([1, '']);
+    expect([code, stdout], stderr).toEqual([1, '']);
     expect(stderr).toMatch(
       /^exitward-agent: No agent runs on .*; start one with exitward-agent run/,
     );
@@ -197,7 +197,7 @@ test.each([
   [[...explain('192.0.2.1'), '--user', 'alice']],
 ])('%j is not understood', async (args) => {
   const { code, stdout, stderr } = await run(...args);
-  expect([code, stdout]).toEqual([2, '']);
+  expect([code, stdout], stderr).toEqual([2, '']);
   expect(stderr).toContain('Add --help for what is expected.');
 });
 
@@ -229,7 +229,7 @@ test('a node runs, is asked, keeps its folder, and ends well when it is told to'
   await control.until(() => control.acknowledged.length > 0);
 
   const shown = await run('status');
-  expect(shown.code).toBe(0);
+  expect(shown.code, shown.stderr).toBe(0);
   const lines = shown.stdout.trimEnd().split('\n');
   expect(lines).toEqual(
     expect.arrayContaining(['server\tfra1', 'state\tfollowing', 'revision\t1']),
@@ -256,6 +256,9 @@ test('a node runs, is asked, keeps its folder, and ends well when it is told to'
   const rules = await run('guard', 'show');
   expect([rules.code, rules.stdout]).toEqual([0, expect.stringContaining('table inet exitward {')]);
 
+  // As a terminal sends it when it is closed: an agent has nothing to do then.
+  child.kill('SIGHUP');
+  expect((await run('status')).code).toBe(0);
   child.kill('SIGTERM');
   const { code, stdout, stderr } = await ended;
   expect([code, stderr]).toEqual([0, '']);

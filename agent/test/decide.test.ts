@@ -65,9 +65,14 @@ const { policy } = tell(usual);
 policy.heard_at = noon;
 const alice = { source: sourceOfAlice, port: 10_001, method: 'CONNECT', credentials: undefined };
 
+/** From the exit of IPv4; from the one of IPv6 when it is that which is missing. */
 function reach(host: string, destination_port = 443): Decision['verdict'] | string {
-  const verdict = decide(policy, rules, { ...alice, host, destination_port }, noon);
-  return verdict.verdict === 'allow' ? 'allow' : verdict.reason;
+  for (const port of [10_001, 10_006]) {
+    const verdict = decide(policy, rules, { ...alice, port, host, destination_port }, noon);
+    if (verdict.verdict === 'allow') return 'allow';
+    if (verdict.reason !== 'other_family') return verdict.reason;
+  }
+  return 'other_family';
 }
 
 /**
@@ -287,8 +292,9 @@ test('the password of the checks opens nothing when the node makes none', () => 
 test('what the node has itself is no destination, neither by interface nor by exit, unless it is allowed', () => {
   const own = new Set(['8.8.4.4', '2600::44']);
   for (const host of own) {
+    const port = host.includes(':') ? 10_006 : 10_001;
     const verdictBy = (one: Rules) =>
-      decide(policy, one, { ...alice, host, destination_port: 443 }, noon).verdict;
+      decide(policy, one, { ...alice, port, host, destination_port: 443 }, noon).verdict;
     expect([host, verdictBy(rules)]).toEqual([host, 'allow']);
     expect([host, verdictBy({ ...rules, own })]).toEqual([host, 'deny']);
     const allowed = parseNetworks(host);

@@ -25,6 +25,7 @@ async function listen(): Promise<DeciderLink> {
     onOpened: () => {},
     onLost: () => {},
     opened: () => [],
+    unstored: () => [],
   });
   await link.listen(undefined);
   cleaners.push(() => link.close());

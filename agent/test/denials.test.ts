@@ -10,8 +10,9 @@ test('credentials are asked for where others may help, and nowhere else', () => 
   expect(of(403)).toEqual([
     ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port'],
     ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],
+    'other_family',
   ]);
-  expect(allReasons).toHaveLength(14);
+  expect(allReasons).toHaveLength(15);
 });
 
 test.each(allReasons)('%s is a word for a header, and a sentence of its own', (reason) => {

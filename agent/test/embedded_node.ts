@@ -8,13 +8,14 @@ import { readConfig } from '../src/config.ts';
 import { startEmbedded } from '../src/embedded/engine.ts';
 import { Store } from '../src/store/store.ts';
 import { createCertificate, nameServerIp, now, rules, startNameServer } from './proxy_world.ts';
-import type { NodeOptions, ProxyNode } from './scenarios.ts';
+import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
 const certificate = createCertificate('proxy.test');
 
 export interface EmbeddedNode extends ProxyNode {
   dir: string;
+  store: Store;
 }
 
 export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedNode> {
@@ -31,6 +32,7 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
     ...options.settings,
   });
   const policy = join(dir, 'policy');
+  options.prepare?.(policy);
   const store = await Store.open(policy);
   const start = { epoch: 'e1', revision: 1 };
   await store.replace(inPieces(snapshotText(start, options.records)), options.heard_at ?? now());
@@ -38,12 +40,14 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
     config,
     rules: { ...rules, ...options.rules },
     dir: policy,
+    unstored: store.unstored,
     clock: systemClock,
     log: pino({ level: 'silent' }),
   });
   let revision = 1;
   return {
     dir,
+    store,
     engine,
     certificate: certificate.cert,
     async apply(...records) {

@@ -1,6 +1,7 @@
 // An engine without a proxy: it follows the policy on disk as real ones do, and decides the requests of a test.
 
 import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
+import type { Fault } from '../src/faults.ts';
 import { type Decision, decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
@@ -26,6 +27,7 @@ export class FakeEngine implements Engine {
   gate: Promise<void> | undefined;
   /** The response of the next poll. */
   finished: Finished[] = [];
+  told: Fault[] = [];
   open: Traffic[] = [];
   stopped: { leave_running: boolean } | undefined;
 
@@ -69,8 +71,8 @@ export class FakeEngine implements Engine {
     return this.replica.policy.listeners;
   }
 
-  faults(): string[] {
-    return [];
+  faults(): Fault[] {
+    return this.told;
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {

@@ -223,6 +223,14 @@ describe('a check', () => {
     await checks.checkAll(never);
     await checks.checkAll(never);
     expect(statuses(checks)).toEqual(['ok', 'crit', 'crit', 'crit']);
+    const told = checks.faults();
+    expect(told.map(({ kind }) => kind)).toEqual(['exit', 'exit', 'exit']);
+    expect(told.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^The exit \S+ fails: it shows the address \S+\.$/),
+    );
+    for (const { subject, message } of told) {
+      expect(message).toMatch(new RegExp(`^The exit ${subject} fails: [^\\n]{3,100}\\.$`));
+    }
     behave('good', 'good', 'good', 'good');
     await checks.checkAll(never);
     expect(statuses(checks)).toEqual(['ok', 'warn', 'warn', 'warn']);
@@ -285,11 +293,11 @@ describe('a check', () => {
     expect(other.asked).toBe(0);
   });
 
-  /** Ten seconds are half a second, two a tenth. */
+  /** Ten seconds are one, two a fifth of it. */
   const fast: Clock = {
     now: systemClock.now,
-    steady: () => systemClock.steady() * 20,
-    sleep: (seconds, signal) => systemClock.sleep(seconds / 20, signal),
+    steady: () => systemClock.steady() * 10,
+    sleep: (seconds, signal) => systemClock.sleep(seconds / 10, signal),
   };
 
   test('that takes more than two seconds is slow; after ten it has failed', async () => {
@@ -328,9 +336,12 @@ describe('a round of checks', () => {
     echo.answer = () => [503, ''];
     for (let round = 0; round < 4; round += 1) await checks.checkAll(never);
     expect(statuses(checks)).toEqual(['unknown', 'unknown']);
+    expect(checks.faults().map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^Exits are not checked, .*: the answer was 503\.$/),
+    ]);
     echo.answer = undefined;
     await checks.checkAll(never);
-    expect(statuses(checks)).toEqual(['ok', 'ok']);
+    expect([...statuses(checks), ...checks.faults()]).toEqual(['ok', 'ok']);
   });
 
   test('blames the exits when the echo answers to others', async () => {

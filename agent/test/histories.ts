@@ -166,9 +166,10 @@ const server: ServerValue = {
   exit_ips: [
     { ip: '198.51.100.1', port_base: 1 },
     { ip: '198.51.100.3', port_base: 3 },
+    { ip: '2001:db8::6', port_base: 6 },
   ],
 };
-const ports = [10_001, 10_003, 10_501, 10_503];
+const ports = [10_001, 10_003, 10_006, 10_501, 10_503, 10_506];
 const rarePorts = [12_001, 12_501, 20_001, 20_503, 10_002, 0];
 const servers: Array<ServerValue | null> = [
   ...[server, server, server, server, server],

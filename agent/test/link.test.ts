@@ -8,6 +8,7 @@ import { systemClock } from '../src/clock.ts';
 import { HttpControl } from '../src/link/control.ts';
 import { Link } from '../src/link/link.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
+import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
 import { alice, FakeEngine, listed } from './fake_engine.ts';
 import { HastyClock } from './hasty_clock.ts';
@@ -188,7 +189,9 @@ describe('a node', () => {
     run();
     await control.until(() => engine.catchUps > 2);
     expect(control.streams).toBe(0);
-    expect(link.faults()).toEqual(['Changes cannot be put in force: no worker answers']);
+    expect(link.faults()).toEqual([
+      { kind: 'engine', message: 'Changes cannot be put in force: no worker answers' },
+    ]);
     engine.fault = undefined;
     await follow();
     expect(link.faults()).toEqual([]);
@@ -313,7 +316,7 @@ describe('a record that cannot be applied', () => {
     const faults: string[] = [];
     control.change(alice(false), useless);
     await control.until(() => {
-      faults.push(...link.faults());
+      faults.push(...link.faults().map(({ message }) => message));
       return snapshots(control) > 1;
     });
     expect(faults.join()).toContain(`a change cannot be applied: ${says}`);
@@ -335,8 +338,10 @@ describe('a record that cannot be applied', () => {
     control.epoch = 'e2';
     control.records = [...listed(later), useless];
     control.position();
-    await control.until(() => link.faults().some((fault) => fault.includes('snapshot: keys')));
-    expect(link.faults()[0]).toContain(`line 7 of the snapshot: ${says}`);
+    await control.until(() =>
+      link.faults().some(({ message }) => message.includes('snapshot: keys')),
+    );
+    expect(link.faults()[0]?.message).toContain(`line 7 of the snapshot: ${says}`);
     await control.until(() => snapshots(control) > 4);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
     control.records = listed(later);
@@ -446,6 +451,33 @@ describe('a node whose token is refused', () => {
     await control.until(() => link.status().state === 'following');
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
   });
+});
+
+test('an account that reached its limit by our own count is refused until then, or until its contract comes', async () => {
+  const { engine, link, control, follow, store, dir } = await scene();
+  link.limit(1, later);
+  await follow();
+  const reason = () => (engine.connect() as { reason?: string }).reason;
+  // Nothing was heard before, and so it was not known how old the policy is.
+  expect(reason()).toBeUndefined();
+  const { heard_at } = engine.replica.policy;
+  link.limit(1, later);
+  await control.until(() => reason() === 'over_limit');
+  expect(engine.replica.policy.heard_at).toBe(heard_at);
+  await store.compact();
+  const again = new Replica(dir);
+  await again.load();
+  expect(again.policy.accounts.get(1)?.limit_reached_until).toBe(later);
+  again.close();
+  link.limit(1, 0);
+  await control.until(() => reason() === undefined);
+  link.limit(1, systemClock.now() - 1);
+  await control.until(() => engine.replica.policy.accounts.get(1)?.limit_reached_until !== 0);
+  expect(reason()).toBeUndefined();
+  link.limit(1, later);
+  await control.until(() => reason() === 'over_limit');
+  control.change(listed(later)[2] as NodeRecord);
+  await control.until(() => reason() === undefined);
 });
 
 describe('a question', () => {

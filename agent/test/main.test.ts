@@ -215,10 +215,34 @@ describe('a running agent', () => {
     writeFileSync(join(state_dir, 'usage.journal'), 'no journal\n');
     const running = await start();
     await control.until(() => running.engine.connect().verdict === 'allow');
-    await control.until(() => running.status().faults.length > 0);
-    expect(running.status().faults).toEqual([
-      expect.stringMatching(/^The part usage failed: .*usage\.journal is damaged at byte 0/),
-    ]);
+    const faults = () => running.status().faults.filter(({ kind }) => kind === 'journal');
+    await control.until(() => faults().length > 0);
+    const message = expect.stringMatching(
+      /^The part usage failed: .*usage\.journal is damaged at byte 0/,
+    );
+    const known = { kind: 'journal', subject: 'usage', message, since: expect.any(Number) };
+    expect(faults()).toEqual([known]);
+    // The control plane is told, and that this exit is not here.
+    const kinds = () => control.faults.at(-1)?.map(({ kind }) => kind);
+    await control.until(() => ['journal', 'exit_address'].every((kind) => kinds()?.includes(kind)));
+    expect(control.faults.at(-1)).toContainEqual(known);
+  });
+
+  test('says that its clock differs from that of the control plane, and by how much, until it does no more', async () => {
+    const { control, start } = await machine();
+    control.ahead_seconds = -95;
+    const running = await start();
+    const clock = () => control.faults.at(-1)?.find(({ kind }) => kind === 'clock');
+    await control.until(() => clock() !== undefined);
+    expect(clock()?.message).toMatch(/^The clock of this machine is 9[3-5] seconds ahead of /);
+    expect(running.status().faults).toContainEqual(clock());
+
+    control.ahead_seconds = 3600;
+    control.position();
+    await control.until(() => /(359\d|3600) seconds behind/.test(String(clock()?.message)));
+    control.ahead_seconds = 29;
+    control.position();
+    await control.until(() => clock() === undefined);
   });
 
   test('says that the policy on disk is damaged until there is a new one', async () => {
@@ -232,7 +256,7 @@ describe('a running agent', () => {
     control.rejections.set('GET /snapshot', { status: 503 });
     const running = await start();
     const storeFaults = () =>
-      running.status().faults.filter((fault) => fault.startsWith('The policy on disk: '));
+      running.status().faults.filter((fault) => fault.message.startsWith('The policy on disk: '));
     expect(storeFaults()).toHaveLength(1);
     control.rejections.clear();
     await control.until(() => running.engine.connect().verdict === 'allow');

@@ -92,8 +92,8 @@ export class Oracle {
     if (typeof person === 'string') return { reason: person };
     const reason = this.#objectionTo(person, port.scheme, now);
     if (reason) return { reason };
-    const where = this.#destination(request, person.account, port.override, now);
-    if (!where) return { reason: 'destination_refused' };
+    const where = this.#destination(request, person.account, port, now);
+    if (typeof where === 'string') return { reason: where };
     const contract = this.#contract(person.account)?.name ?? '';
     return { ...person, ...where, contract, exit_ip: port.exit_ip };
   }
@@ -172,13 +172,13 @@ export class Oracle {
   #destination(
     { host, destination_port, method }: ProxyRequest,
     of: number,
-    onOverridePort: boolean,
+    { override: onOverridePort, exit_ip }: Port,
     now: number,
-  ): { dial: string | undefined; override: number | undefined } | undefined {
+  ): { dial: string | undefined; override: number | undefined } | Reason {
     const ranges = method === 'CONNECT' ? this.#rules.connect_ports : this.#rules.http_ports;
     const target = this.#world.destinations.get(host);
     if (!target || !ranges.some((one) => isBetween(one.first, destination_port, one.last))) {
-      return undefined;
+      return 'destination_refused';
     }
     const hostname = 'hostname' in target ? target.hostname : undefined;
     const overrides = this.#list('override')
@@ -186,7 +186,8 @@ export class Oracle {
       .filter(({ value }) => value.hostname === hostname && now < value.expiry);
     const override = lastToEnd(overrides);
     const ip = override?.value.ip ?? ('ip' in target ? target.ip : undefined);
-    if (ip !== undefined && !this.#mayReach(ip)) return undefined;
+    if (ip !== undefined && !this.#mayReach(ip)) return 'destination_refused';
+    if (ip !== undefined && ip.includes(':') !== exit_ip.includes(':')) return 'other_family';
     return { dial: override?.value.ip, override: override?.id };
   }
 

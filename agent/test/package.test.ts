@@ -20,7 +20,7 @@ beforeAll(() => {
   });
   execFileSync('tar', ['-xzf', 'exitward-agent-0.1.0.tgz'], { cwd: folder });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-}, 60_000);
+}, 120_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -205,7 +205,7 @@ describe('the ports to listen on', () => {
 
   test('are base + port_base of each exit, and 500 more, for the services of the server', () => {
     const policy = policyOf(usual);
-    const lows = [1, 3, 501, 503];
+    const lows = [1, 3, 6, 501, 503, 506];
     const bases = [10_000, 12_000, 20_000];
     expect(ports(policy)).toEqual(bases.flatMap((base) => lows.map((low) => base + low)));
     const listener = { port: 12_503, exit_ip: '198.51.100.3', scheme: 'default' };

@@ -5,15 +5,17 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
+import ipaddr from 'ipaddr.js';
 import { vi } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Engine, Finished, Traffic } from '../src/engine.ts';
+import type { Fault } from '../src/faults.ts';
 import type { Rules } from '../src/policy/decide.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import { createSigningKey, signToken } from './histories.ts';
@@ -44,11 +46,14 @@ export const overridePort = base + 501;
 
 const key = createSigningKey('k1');
 
+/** Where the origins are: private to all but these tests. */
+export const allowed = '127.78.2.0/24,fd78::2:0/112';
+
 /** The rules of the node's operator, in these tests. */
 export const rules = {
   connect_ports: [{ first: 81, last: 65_535 }],
   http_ports: [{ first: 81, last: 65_535 }],
-  allowed: parseNetworks('127.78.2.0/24'),
+  allowed: parseNetworks(allowed),
   staleness_seconds: 3600,
 } satisfies Rules;
 
@@ -100,10 +105,15 @@ export const userRecord = (account: number, change: object = {}, id = 1): NodeRe
   },
 });
 
-export const authlistRecord = (account: number, ip: string | null, user = 1): NodeRecord => ({
+export const authlistRecord = (
+  account: number,
+  ip: string | null,
+  user = 1,
+  id = 1,
+): NodeRecord => ({
   kind: 'authlist',
   account,
-  id: 1,
+  id,
   value: ip === null ? null : { ip, user, expiry: now() + hour },
 });
 
@@ -151,7 +161,7 @@ export interface KeyPair {
   key: string;
 }
 
-/** Of one name, signed by itself. */
+/** Of one name or address, signed by itself. */
 export function createCertificate(name: string): KeyPair {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
   const [crt, keyFile] = [join(dir, 'crt'), join(dir, 'key')];
@@ -160,8 +170,8 @@ export function createCertificate(name: string): KeyPair {
       'openssl',
       [
         ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-        ...['-keyout', keyFile, '-out', crt, '-days', '2', '-subj', `/CN=${name}`],
-        ...['-addext', `subjectAltName=DNS:${name}`],
+        ...['-keyout', keyFile, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
+        ...['-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
       ],
       { stdio: 'ignore' },
     );
@@ -194,8 +204,8 @@ export interface Origin {
   stop(): Promise<void>;
 }
 
-/** Responds with the request as it saw it; to `/bytes/N` with as many bytes. At every address of the machine. */
-export async function startOrigin(): Promise<Origin> {
+/** Responds with the request as it saw it, to `/with/JSON` with these headers; to `/bytes/N` with as many bytes. At every address of the host's family. */
+export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
   const pair = createCertificate('www.example');
   const dialled = new Set<string>();
   const answer: Parameters<typeof createServer>[1] = async (request, response) => {
@@ -208,13 +218,16 @@ export async function startOrigin(): Promise<Origin> {
       response.end(Buffer.alloc(Number(count), 'x'));
       return;
     }
+    const [, own] = /^\/with\/(.*)$/.exec(url) ?? [];
+    if (own !== undefined)
+      response.setHeaders(new Map(Object.entries(JSON.parse(decodeURIComponent(own)))));
     const seen: Seen = { at: localAddress, from: remoteAddress, method, url, headers, body_bytes };
     response.end(JSON.stringify(seen));
   };
   const servers = [createServer(answer), createTlsServer(pair, answer)];
   for (const server of servers) {
     server.on('connection', (socket: Socket) => dialled.add(socket.localAddress ?? ''));
-    await once(server.listen(0, '0.0.0.0'), 'listening');
+    await once(server.listen({ host, port: 0, ipv6Only: true }), 'listening');
   }
   const [port = 0, tls_port = 0] = servers.map((one) => (one.address() as AddressInfo).port);
   return {
@@ -241,7 +254,7 @@ export interface NameServer {
   stop(): void;
 }
 
-/** Knows these names (IPv4, by default to be kept for no time) and no others. */
+/** Knows these names (by default to be kept for no time) and no others. */
 export async function startNameServer(
   names: Names,
   on: { ip: string; port: number; ttl_seconds?: number },
@@ -254,14 +267,18 @@ export async function startNameServer(
       labels.push(query.toString('latin1', at + 1, at + 1 + length));
       at += 1 + length;
     }
-    const isA = query.readUInt16BE(at + 1) === 1;
+    const type = query.readUInt16BE(at + 1);
     const find = names.get(labels.join('.').toLowerCase());
-    const answers = (isA && find ? await find() : []).map((ip) =>
-      Buffer.from([
-        ...[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, on.ttl_seconds ?? 0, 0, 4],
-        ...ip.split('.').map(Number),
-      ]),
-    );
+    const found = ((await find?.()) ?? []).map((ip) => ipaddr.parse(ip));
+    const answers = found
+      .filter((ip) => type === (ip.kind() === 'ipv4' ? 1 : 28))
+      .map((ip) => ip.toByteArray())
+      .map((bytes) =>
+        Buffer.from([
+          ...[0xc0, 12, 0, type, 0, 1, 0, 0, 0, on.ttl_seconds ?? 0, 0, bytes.length],
+          ...bytes,
+        ]),
+      );
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
     head.writeUInt16BE(find ? 0x8180 : 0x8183, 2);
@@ -291,6 +308,8 @@ export interface Through {
   from?: string;
   /** Its port; any, if not given. */
   local_port?: number;
+  /** Address of the proxy; the loopback's, if not given. */
+  at?: string;
   authorization?: string;
   /** Certificate of the proxy, to speak TLS with it. */
   proxy_certificate?: string;
@@ -327,8 +346,9 @@ export class Client {
 
   static async open(through: Through): Promise<Client> {
     const { port, from = sources[0], local_port, proxy_certificate } = through;
+    const host = through.at ?? (from.includes(':') ? '::1' : '127.0.0.1');
     const local = { localAddress: from, ...(local_port ? { localPort: local_port } : {}) };
-    const raw = connect({ host: '127.0.0.1', port, ...local, allowHalfOpen: true });
+    const raw = connect({ host, port, ...local, allowHalfOpen: true });
     await once(raw, 'connect');
     if (proxy_certificate === undefined) return new Client(raw);
     const socket = connectTls({ socket: raw, servername: 'proxy.test', ca: proxy_certificate });
@@ -387,8 +407,8 @@ export class Client {
   }
 
   /** One plain exchange with the origin, of a length that no other has. */
-  static async exchange(url: string): Promise<Client> {
-    const client = await Client.open({ port: normalPort });
+  static async exchange(url: string, through: Through = { port: normalPort }): Promise<Client> {
+    const client = await Client.open(through);
     await client.ask(requestText('GET', `${url}?${'x'.repeat(5000 + Client.#exchanges++)}`));
     await client.close();
     return client;
@@ -473,9 +493,9 @@ export class Usage {
    * `url`: where the origin is, for a request that is waited for. What is counted comes in order, and
    * an engine may still have to tell of a connection that nobody lists any more.
    */
-  static async from(engine: Engine, url?: string): Promise<Usage> {
+  static async from(engine: Engine, url?: string, through?: Through): Promise<Usage> {
     const usage = new Usage(engine);
-    const last = url === undefined ? undefined : await Client.exchange(url);
+    const last = url === undefined ? undefined : await Client.exchange(url, through);
     let isLastCounted = last === undefined;
     await until(async () => {
       const finished = await usage.poll();
@@ -515,10 +535,14 @@ export class Usage {
   }
 }
 
-/** Waits until something holds, for twenty seconds. */
+/** The faults as people read them. */
+export const messagesOf = (one: { faults(): Fault[] }): string[] =>
+  one.faults().map(({ message }) => message);
+
+/** Waits until something holds, for half a minute. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const check = async () => {
     if (!(await holds())) throw new Error('it did not come to hold');
   };
-  await vi.waitFor(check, { timeout: 20_000 });
+  await vi.waitFor(check, { timeout: 30_000 });
 }

@@ -2,12 +2,23 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../src/clock.ts';
 import { Resolver } from '../src/embedded/resolver.ts';
-import { nameServerIp, startNameServer } from './proxy_world.ts';
+import { type Names, nameServerIp, startNameServer } from './proxy_world.ts';
 
 let steady = 0;
-const clock = { steady: () => steady } as Clock;
+/** Ends the patience with silent servers. */
+let lose_patience: () => void = () => {};
+const clock: Clock = {
+  now: () => 0,
+  steady: () => steady,
+  sleep: (seconds, signal) =>
+    new Promise((resolve) => {
+      expect(seconds).toBeLessThanOrEqual(5);
+      lose_patience = resolve;
+      signal?.addEventListener('abort', () => resolve());
+    }),
+};
 let asked = 0;
-const names = new Map([
+const names: Names = new Map<string, () => string[] | Promise<string[]>>([
   [
     'www.example',
     () => {
@@ -33,8 +44,9 @@ describe('a name', () => {
   test('has all its addresses of one family, in any spelling, and no others', async () => {
     const resolver = new Resolver([brief.address], clock);
     expect(await resolver.resolve('WWW.Example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
-    expect(await resolver.resolve('www.example', 6)).toEqual([]);
     expect(asked).toBe(1);
+    // Not the same as a name that is not there: this one has others.
+    expect(await resolver.resolve('www.example', 6)).toEqual([]);
   });
 
   test.each([
@@ -52,9 +64,20 @@ describe('a name', () => {
 
   test('that is not there is none, until it is', async () => {
     const resolver = new Resolver([brief.address], clock);
-    expect(await resolver.resolve('new.example', 4)).toEqual([]);
+    expect(await resolver.resolve('new.example', 4)).toBeUndefined();
     names.set('new.example', () => ['192.0.2.9']);
     expect(await resolver.resolve('new.example', 4)).toEqual(['192.0.2.9']);
+  });
+
+  test('is given up within five seconds, all its servers together, and asked for anew the next time', async () => {
+    let isSilent = true;
+    names.set('slow.example', () => (isSilent ? new Promise(() => {}) : ['192.0.2.8']));
+    const resolver = new Resolver([brief.address, long.address], clock);
+    const asked = resolver.resolve('slow.example', 4);
+    lose_patience();
+    expect(await asked).toBeUndefined();
+    isSilent = false;
+    expect(await resolver.resolve('slow.example', 4)).toEqual(['192.0.2.8']);
   });
 
   test('is asked for at the next server when one is silent', async () => {

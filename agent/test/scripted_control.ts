@@ -28,15 +28,20 @@ export class ScriptedControl {
   readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
+  /** By so many seconds its clock is ahead of this machine's. */
+  ahead_seconds = 0;
   /** Everything that was asked: `GET /snapshot`. */
   readonly asked: string[] = [];
   /** Where each stream was to begin. */
   readonly resumed: string[] = [];
+  /** Of them those that did not acknowledge it. */
+  readonly unacknowledging: string[] = [];
   readonly acknowledged: Position[] = [];
   readonly usage: unknown[] = [];
   readonly lastUsed: unknown[] = [];
   readonly health: unknown[] = [];
   readonly answers: Answered[] = [];
+  readonly faults: Array<Array<Record<string, unknown>>> = [];
 
   static async start(): Promise<ScriptedControl> {
     const control = new ScriptedControl();
@@ -86,20 +91,22 @@ export class ScriptedControl {
     for (const stream of this.#streams) stream.destroy();
   }
 
-  /** Resolves when this holds. Errors: after five seconds, with the last requests. */
+  /** Resolves when this holds. Errors: after half a minute, with the last requests. */
   async until(met: () => boolean): Promise<void> {
     const check = () => {
       if (met()) return;
       const acknowledged = JSON.stringify(this.acknowledged.slice(-5));
       throw new Error(`not met; asked: ${this.asked.slice(-20)}; acknowledged: ${acknowledged}`);
     };
-    await vi.waitFor(check, { timeout: 5000, interval: 5 });
+    await vi.waitFor(check, { timeout: 30_000, interval: 5 });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
     const text = await readText(request);
     this.asked.push(asked);
+    const time = new Date(Date.now() + this.ahead_seconds * 1000);
+    response.setHeader('date', time.toUTCString());
     const rejection = this.rejections.get(asked);
     if (rejection) {
       const { status, body = { message: `${status}` }, headers = {} } = rejection;
@@ -113,6 +120,7 @@ export class ScriptedControl {
   #open(request: IncomingMessage, response: ServerResponse): void {
     const from = String(request.headers['last-event-id']);
     this.resumed.push(from);
+    if (request.headers['exitward-acknowledges'] === 'false') this.unacknowledging.push(from);
     if (!from.startsWith(`${this.epoch}:`)) {
       response.writeHead(409).end(JSON.stringify({ message: 'another history' }));
       return;
@@ -145,6 +153,9 @@ export class ScriptedControl {
     } else if (asked === 'POST /health') {
       this.health.push(body);
       send(200, { known: 1 });
+    } else if (asked === 'POST /faults') {
+      this.faults.push((body as { faults: [] }).faults);
+      send(204);
     } else if (asked === 'POST /join') send(201, { node: 7, server: 'fra1', token: 'ewn_secret' });
     else send(404, { message: `There is no ${asked}.` });
   }

@@ -64,7 +64,7 @@ const messages = () => kept.lines.map(({ msg }) => msg);
 const add = (rows: UsageRow[]) =>
   journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
 const untilSent = () =>
-  vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 5000, interval: 1 });
+  vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 30_000, interval: 1 });
 /** Until everything is acknowledged. */
 async function runUntilSent(sender = newSender()): Promise<void> {
   const running = sender.run(stop.signal);

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
 import { mayDial, parseNetworks, refusedIpv4, refusedIpv6 } from '../src/address.ts';
@@ -17,6 +18,8 @@ import {
   squidConf,
   squidPaths,
 } from '../src/squid/conf/squid_conf.ts';
+import { unescapeWord } from '../src/squid/decider/evaluator.ts';
+import { seed } from './histories.ts';
 
 const listener = (port: number, exit_ip: string, tls = false): Listener => ({
   port,
@@ -133,6 +136,26 @@ test('there are more places to wait for a helper than connections, and no log of
   expect(waiting).toEqual([descriptors, descriptors]);
   // Section 82, external ACL helpers: its warnings quote the questions.
   expect(lineOf(lines, 'debug_options')).toBe('debug_options ALL,1 82,0');
+});
+
+test('a word is what the client wrote, however Squid escapes it, and nothing that a client escaped is undone', () => {
+  const unsafe = /[^!-~]|[<>"#%{}|\\^~[\]`']/g;
+  const escaped = (text: string) =>
+    text.replace(
+      unsafe,
+      (one) => `%${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    );
+  const byte = fc.nat(255).map((code) => String.fromCharCode(code));
+  const word = fc.array(fc.oneof(byte, fc.constantFrom('%', '%77', '%5B', '%25', '[', ']', 'w')));
+  fc.assert(
+    fc.property(word, (parts) => {
+      expect(unescapeWord(escaped(parts.join('')))).toBe(parts.join(''));
+    }),
+    { numRuns: 1000, seed },
+  );
+  const asked = confOf().find((line) => line.startsWith('external_acl_type')) ?? '';
+  // By this modifier the percent sign is escaped, too.
+  expect(asked).toContain(' %#DST %PORT %#>ha{Proxy-Authorization} ');
 });
 
 test('every reason has a rule and a page', () => {

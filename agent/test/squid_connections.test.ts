@@ -19,7 +19,7 @@ import { Connections, type TrackedSquid } from '../src/squid/agent/connections.t
 import { MeterLog, noteStart, parseMeterLine } from '../src/squid/agent/meter_log.ts';
 import { Connections as LetIn } from '../src/squid/decider/connections.ts';
 import type { Opened } from '../src/squid/protocol.ts';
-import { parseSockets, portFilter, type Socket } from '../src/squid/sockets.ts';
+import { parseSockets, portFilter, type Socket, socketFilter } from '../src/squid/sockets.ts';
 
 let dir: string;
 let path: string;
@@ -221,6 +221,9 @@ describe('the kernel', () => {
   });
 
   test('ports that follow one another are one range of the filter', () => {
+    expect(socketFilter([1], '::')).toBe('( sport = :1 )');
+    expect(socketFilter([1], '192.0.2.1')).toBe('( sport = :1 ) and src 192.0.2.1');
+    expect(socketFilter([1], '2001:db8::1')).toBe('( sport = :1 ) and src [2001:db8::1]');
     expect(portFilter([11003, 10001, 11002, 11001, 12000])).toBe(
       '( sport = :10001 or ( sport >= :11001 and sport <= :11003 ) or sport = :12000 )',
     );

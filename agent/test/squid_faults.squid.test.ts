@@ -1,11 +1,12 @@
 // The Squid engine when something in or around it fails: no client gets further than it may, and Squid lives on.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bodyOf } from '../src/policy/denials.ts';
 import * as t from './proxy_world.ts';
 import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_node.ts';
 
@@ -13,9 +14,10 @@ let origin: t.Origin;
 let node: SquidNode;
 let url: string;
 const normal = { port: t.normalPort };
-const names: t.Names = new Map([
+const names: t.Names = new Map<string, () => string[] | Promise<string[]>>([
   ['www.example', () => [t.originIp]],
   ['own.example', () => ['9.9.9.11']],
+  ['silent.example', () => new Promise<string[]>(() => {})],
 ]);
 const onLoopback = (command: 'add' | 'delete', ip: string) =>
   execFileSync('ip', ['address', command, `${ip}/32`, 'dev', 'lo']);
@@ -59,6 +61,33 @@ test('a custom DNS entry whose address cannot be put in place is refused, not pa
     await t.until(() => ![undefined, script].includes(childOf(squid, 'dial.sed')));
   }
   expect(node.squids()).toEqual([squid]);
+});
+
+test('a request that its decider dies with is told that the node is not ready', async () => {
+  const [squid] = node.squids();
+  for (const method of ['GET', 'CONNECT']) {
+    const target = method === 'GET' ? url : `${t.originIp}:${origin.port}`;
+    // A Squid whose helper dies before it ever responded gives up itself.
+    expect((await t.ask(normal, method, target)).status).toBe(200);
+    const decider = deciderOf(squid) as number;
+    process.kill(decider, 'SIGSTOP');
+    const asked = t.ask(normal, method, target);
+    await sleep(300);
+    process.kill(decider, 'SIGKILL');
+    const { status, headers, body } = await asked;
+    const reason = headers['x-exitward-reason'];
+    expect([method, status, reason, body]).toEqual([method, 503, 'not_ready', bodyOf('not_ready')]);
+    await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
+  }
+  expect((await t.ask(normal, 'GET', url)).headers['x-exitward-reason']).toBeUndefined();
+  expect(node.squids()).toEqual([squid]);
+});
+
+test('a name whose servers are silent is given up in less time than people wait', async () => {
+  const asked = t.ask(normal, 'GET', `http://silent.example:${origin.port}/`);
+  // Five seconds, if the machine has nothing else to do.
+  const outcome = await Promise.race([asked, sleep(8000)]);
+  expect(outcome?.headers['x-exitward-reason']).toBe('unresolved');
 });
 
 test('no address of the machine is a destination, also one that came later', async () => {
@@ -132,4 +161,20 @@ test('with the disk full the log loses lines, and no connection ends', async () 
   expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
   tunnel.socket.destroy();
   expect(node.squids()).toEqual([squid]);
+});
+
+// The last: it takes the deciders from Squid.
+test('the last words of a Squid that dies are in the fault, and no older ones', async () => {
+  const [squid] = node.squids();
+  const log = join(node.dir, 'squid/0/logs/cache.log');
+  const words = () => node.engine.faults().join('\n');
+  process.kill(squid as number, 'SIGKILL');
+  await t.until(() => words() !== '');
+  expect(words()).toBe(`Squid 0 does not run: see ${log}.`);
+  await t.until(() => deciderOf(node.squids()[0]) !== undefined && words() === '');
+
+  writeFileSync(join(node.dir, 'squid/0/rules.json'), 'none');
+  process.kill(deciderOf(node.squids()[0]) as number, 'SIGKILL');
+  await t.until(() => words().includes('Squid 0 does not run'));
+  expect(words()).toMatch(/^Squid 0 does not run: .*helpers are crashing too rapidly/);
 });

@@ -12,6 +12,7 @@ import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser } from '../src/squid/agent/unix_user.ts';
 import { Store } from '../src/store/store.ts';
 import {
+  allowed,
   createCertificate,
   now,
   rules,
@@ -20,7 +21,7 @@ import {
   until,
   usualRecords,
 } from './proxy_world.ts';
-import type { NodeOptions, ProxyNode } from './scenarios.ts';
+import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
 const certificate = createCertificate('proxy.test');
@@ -85,11 +86,14 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
   writeFileSync(crt, certificate.cert);
   writeFileSync(key, certificate.key);
   chmodSync(key, 0o600);
-  const names = await startNameServer(options.names ?? new Map(), { ip: nameServerIp, port: 53 });
+  const names = await startNameServer(options.names ?? new Map(), {
+    ip: options.name_server ?? nameServerIp,
+    port: 53,
+  });
   const configure = (settings: Record<string, string> = {}) =>
     readConfig({
       EXITWARD_AGENT_STATE_DIR: dir,
-      EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.78.2.0/24',
+      EXITWARD_AGENT_ALLOW_DESTINATIONS: allowed,
       EXITWARD_AGENT_DNS_SERVERS: names.address,
       EXITWARD_AGENT_TLS_CERT: crt,
       EXITWARD_AGENT_TLS_KEY: key,
@@ -97,6 +101,7 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
       ...settings,
     });
   const policy = join(dir, 'policy');
+  options.prepare?.(policy);
   const store = await Store.open(policy, { group: findSquidUser()?.gid });
   const replace = (records: NodeRecord[], heard_at = now()) =>
     store.replace(inPieces(snapshotText({ epoch: 'e1', revision: 1 }, records)), heard_at);
@@ -108,6 +113,7 @@ export async function startSquidNode(options: NodeOptions): Promise<SquidNode> {
       config: configure(settings),
       rules: nodeRules,
       dir: policy,
+      unstored: store.unstored,
       clock: systemClock,
       log: pino({ level: 'silent' }),
     });

@@ -11,7 +11,7 @@ import { systemClock } from '../src/clock.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
-import { childrenOf, deciderOf, nodesOfFile } from './squid_node.ts';
+import { childrenOf, deciderOf, nodesOfFile, startSquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
 let url: string;
@@ -73,7 +73,7 @@ test('without an agent it serves on, restarts included; the next agent takes it 
   await node.engine.stop({ leave_running: true });
   expect(await reasonFor(normal)).toBe('let in');
   expect(await reasonFor(stranger)).toBe('unknown_address');
-  process.kill(deciderOf(pid) ?? 0, 'SIGKILL');
+  process.kill(deciderOf(pid) as number, 'SIGKILL');
   await t.until(async () => (await reasonFor(normal)) === 'let in');
   await restart();
   expect(squids()).toEqual([pid]);
@@ -140,7 +140,7 @@ test('a decider that hangs is found out and replaced', async () => {
   const hung = deciderOf(squids()[0]) ?? 0;
   process.kill(hung, 'SIGSTOP');
   await expect(engine.catchUp()).rejects.toThrow('does not answer');
-  expect(engine.faults()).toEqual(['The decider of Squid 0 did not answer, and was ended.']);
+  expect(t.messagesOf(engine)).toEqual(['The decider of Squid 0 did not answer, and was ended.']);
   await t.until(async () => (await reasonFor(normal)) === 'let in');
   await engine.catchUp();
   expect(engine.faults()).toEqual([]);
@@ -235,7 +235,7 @@ test('a port that is taken is told, and listened on when it is free', async () =
   await once(other.listen(normal.port + 1, '0.0.0.0'), 'listening');
   const { port } = other.address() as AddressInfo;
   const { engine } = await start();
-  expect(engine.faults()).toEqual([`Port ${port} is taken by another program.`]);
+  expect(t.messagesOf(engine)).toEqual([`Port ${port} is taken by another program.`]);
   expect(await reasonFor(normal)).toBe('let in');
   await new Promise((resolve) => other.close(resolve));
   await t.until(() => engine.faults().length === 0);
@@ -251,16 +251,18 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
   const [pid] = squids();
   await restart({ EXITWARD_AGENT_TLS_CERT: join(dir, 'missing.crt') });
   await node.engine.catchUp();
-  expect(node.engine.faults().join()).toMatch(
+  expect(t.messagesOf(node.engine).join()).toMatch(
     /^The certificate of until now stays: .*missing\.crt/,
   );
   await restart();
   writeFileSync(crt, 'no certificate');
   await node.engine.catchUp();
-  expect(node.engine.faults().join()).toMatch(/^The certificate of until now stays: .*proxy\.crt/);
+  expect(t.messagesOf(node.engine).join()).toMatch(
+    /^The certificate of until now stays: .*proxy\.crt/,
+  );
   expect((await t.ask(through, 'GET', url)).status).toBe(200);
   execFileSync('openssl', [
-    ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '3'],
+    ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '90'],
     ...['-subj', '/CN=renewed', '-addext', 'subjectAltName=DNS:proxy.test'],
   ]);
   const renewed = readFileSync(crt, 'utf8');
@@ -276,7 +278,7 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
 
 test('ports that need a certificate are told when there is none, and the others serve', async () => {
   const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
-  expect(engine.faults()).toEqual([
+  expect(t.messagesOf(engine)).toEqual([
     `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
   ]);
   expect(await reasonFor(normal)).toBe('let in');
@@ -293,7 +295,9 @@ test('with a certificate that is bad from the start, or when Squid dies, the oth
   writeFileSync(crt, t.createCertificate('proxy.test').cert);
   await restart();
   await node.engine.catchUp();
-  expect(node.engine.faults().join()).toMatch(/^No certificate for the ports .*: .*proxy\.crt/);
+  expect(t.messagesOf(node.engine).join()).toMatch(
+    /^No certificate for the ports .*: .*proxy\.crt/,
+  );
   expect(await reasonFor(normal)).toBe('let in');
   writeFileSync(crt, good);
   await node.apply(t.serverRecord({ hostname: 'other.example.net' }));
@@ -313,4 +317,36 @@ test('with leave, what is revoked may go on, and nothing new is let in', async (
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   expect(await reasonFor(normal)).toBe('unknown_address');
   tunnel.socket.destroy();
+});
+
+test('of two nodes with the same ports on two addresses, what one does is none of the other\u2019s', async () => {
+  await stop();
+  const startAt = (host: string, name_server?: string) =>
+    startSquidNode({
+      records: t.usualRecords(),
+      settings: { EXITWARD_AGENT_LISTEN_HOST: host },
+      ...(name_server === undefined ? {} : { name_server }),
+    });
+  const [one, other] = [await startAt('127.78.5.1'), await startAt('127.78.5.2', '127.78.2.200')];
+  try {
+    const kept = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, to);
+    const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, to);
+    await other.restart({ EXITWARD_AGENT_LISTEN_HOST: '127.78.5.2' });
+    // Those without an owner are searched for in the next lists, and closed after some more.
+    let lists = 0;
+    await t.until(async () => {
+      const { open } = await other.engine.poll(undefined);
+      lists += 1;
+      return lists > 8 && open.length === 1;
+    });
+    expect((await kept.ask(requestInside)).status).toBe(200);
+    await other.apply(t.userRecord(2, { active: false }));
+    await own.ended();
+    await other.apply(t.serverRecord({ exit_ips: [] }));
+    expect((await kept.ask(requestInside)).status).toBe(200);
+    await one.apply(t.userRecord(2, { active: false }));
+    await kept.ended();
+  } finally {
+    await Promise.all([one.stop(), other.stop()]);
+  }
 });

@@ -161,7 +161,7 @@ beforeAll(async () => {
   destroyed = new DestroyedSockets(join(dir, 'destroyed'));
   destroyed.watch([port]);
   await startSquid();
-}, 20_000);
+}, 60_000);
 
 afterAll(async () => {
   destroyed.stop();

@@ -162,7 +162,7 @@ test('wherever the changes are cut off or damaged, what stands before is the pol
       expect((await readStored(copy)).state, where).toEqual(stateAfter([...expected, next]));
     }
   }
-}, 60_000);
+}, 120_000);
 
 // ---- Anything in any order ------------------------------------------------------------------
 

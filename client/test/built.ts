@@ -47,6 +47,6 @@ export async function runOnOwnNode(
 ): Promise<string> {
   const { PATH = '' } = process.env;
   const env = { PATH, ...options.env };
-  const { stdout } = await run(ownNode(), args, { cwd: options.cwd, env, timeout: 20_000 });
+  const { stdout } = await run(ownNode(), args, { cwd: options.cwd, env, timeout: 60_000 });
   return stdout;
 }

@@ -135,14 +135,14 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
 
   test('an address is listed, changed and removed: without one, that of this machine', async () => {
     const added = await exw.run('authlist', 'add', '--user', 'alice');
-    expect(added.code).toBe(0);
+    expect(added.code, added.stderr).toBe(0);
     const entry = Object.fromEntries(cells(added));
     expect(entry).toMatchObject({ ip: '127.0.0.1', user: 'alice', 'user active': 'yes' });
     expect(Math.abs(Number(entry.expiry) - now() - 8 * 3600)).toBeLessThan(60);
     expect(added.stderr).toMatch(/^127\.0\.0\.1 is listed for alice until .* \(--expiry says/);
 
     const again = await exw.run('authlist', 'add', '--user', 'alice');
-    expect(again.code).toBe(1);
+    expect(again.code, again.stderr).toBe(1);
     expect(again.stderr).toBe('exw: ip: 127.0.0.1 is already on the authlist.\n');
 
     expect((await exw.json('authlist', 'change', '--expiry', '2030-01-31')).expiry).toBe(
@@ -195,7 +195,7 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
   test('an entry that no machine applies is waited for in vain, and what for is said', async () => {
     const { id } = await exw.json('dns', 'add', 'fra1', 'a.example.com', '203.0.113.7');
     const { code, stderr } = await exw.run('dns', 'wait', String(id), '--timeout', '1s');
-    expect(code).toBe(1);
+    expect(code, stderr).toBe(1);
     expect(stderr).toBe(
       `Waiting for the proxies of fra1 to lead a.example.com to 203.0.113.7 (entry ${id}).
 exw: Entry ${id} is still pending: not every proxy of fra1 has applied it within 1 seconds.\n`,
@@ -332,14 +332,14 @@ describe('the API token', () => {
     const exw = exwWith();
     const file = exw.file('token', `${account.api_token}\n`);
     const login = await exw.run('login', '--url', t.base_url, '--token-file', file);
-    expect(login.code).toBe(0);
+    expect(login.code, login.stderr).toBe(0);
     for (const wrong of [
       ['login', account.api_token],
       ['login', '--url', t.base_url, '--token', account.api_token],
       ['login', '--url', t.base_url, `--token=${account.api_token}`],
     ]) {
       const { code, stdout, stderr } = await exw.run(...wrong);
-      expect([code, stdout]).toEqual([2, '']);
+      expect([code, stdout], stderr).toEqual([2, '']);
       expect(stderr).not.toContain(account.api_token);
     }
     for (const shows of [['whoami'], ['contract'], ['whoami', '--json']]) {
@@ -428,7 +428,7 @@ describe('a command line that is not understood ends with 2, and the message nam
   ])('%j', async (args, message) => {
     const exw = exwOf({ api_token: 'ewa_x' } as BuiltAccount);
     const { code, stdout, stderr } = await exw.run(...args);
-    expect([code, stdout]).toEqual([2, '']);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(message)]);
     expect(stderr.split('\n')[0]).toContain(message);
   });
 
@@ -467,8 +467,8 @@ describe('from the table of commands come', () => {
   test.each(commands.map((command) => [command.name, command] as const))(
     'the help of %s: its arguments and options',
     async (name, command) => {
-      const { code, stdout } = await exwWith().run(...name.split(' '), '--help');
-      expect(code).toBe(0);
+      const { code, stdout, stderr } = await exwWith().run(...name.split(' '), '--help');
+      expect(code, stderr).toBe(0);
       for (const word of Object.keys(command.arguments ?? {})) expect(stdout).toContain(word);
       for (const option of Object.keys(optionsOf(command))) {
         expect(stdout).toMatch(new RegExp(`^ .*--${option}\\b`, 'm'));

@@ -714,6 +714,19 @@ export interface Node {
   applied_revision: number;
   /** Changes that concern its server and are not applied; 10000 stands for that many or more. */
   lag: number;
+  /** What it last said is wrong with it. */
+  faults: NodeFault[];
+}
+
+export interface NodeFault {
+  /** A word for programs, see the list in docs/faults.md. */
+  kind: string;
+  /** Which of several: an address, a port, a file. */
+  subject: string | null;
+  /** A sentence for people. */
+  message: string;
+  /** Since when, by the clock of the node. */
+  since: number;
 }
 
 export interface NodeOfEntry {
@@ -1418,6 +1431,7 @@ export const operations = {
   admin_get_maintenance: { method: 'GET', path: '/admin/maintenance' },
   admin_set_maintenance: { method: 'PUT', path: '/admin/maintenance' },
   admin_list_nodes: { method: 'GET', path: '/admin/nodes' },
+  admin_get_node: { method: 'GET', path: '/admin/nodes/{id}' },
   admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
   admin_list_port_schemes: { method: 'GET', path: '/admin/port_schemes' },
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
@@ -1863,6 +1877,10 @@ export interface Operations {
   admin_list_nodes: {
     given: object;
     response: Node[];
+  };
+  admin_get_node: {
+    given: { path: { id: number } };
+    response: Node;
   };
   admin_remove_node: {
     given: { path: { id: number } };

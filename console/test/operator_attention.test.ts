@@ -65,6 +65,7 @@ const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   seen_at: now,
   applied_revision: 9,
   lag: 0,
+  faults: [],
   ...changes,
 });
 
@@ -90,6 +91,23 @@ test('a live node that lags is told, a lost one only as lost', () => {
   expect(keysOf({ nodes: [node({ lag: 7 })] })).toEqual(['lagging']);
   expect(keysOf({ nodes: [node({ lag: 7, live: false })] })).not.toContain('lagging');
   expect(serverState([node({ lag: 7 })])).toEqual({ tone: 'warn', text: '7 changes behind' });
+});
+
+test('a live node that tells of faults is named, with their kinds and since when', () => {
+  const fault = { kind: 'exit_address', subject: '192.0.2.1', message: 'It is not there.' };
+  const faults = [
+    { ...fault, since: now - 3600 },
+    { ...fault, since: now - 60 },
+    { kind: 'disk', subject: null, message: 'It is full.', since: now + 5 },
+  ];
+  const [item, ...others] = attention(network({ nodes: [node({ faults })] }));
+  expect(others).toEqual([]);
+  expect(item).toMatchObject({
+    key: 'faulty',
+    tone: 'warn',
+    sentence: '1 node tells of faults: fra1-a on fra1 (exit address, disk; first 1 hour ago).',
+  });
+  expect(keysOf({ nodes: [node({ faults, live: false })] })).not.toContain('faulty');
 });
 
 test('10000 stands for that many changes or more', () => {

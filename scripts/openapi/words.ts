@@ -206,6 +206,7 @@ export const operationWords: Record<string, OperationWords> = {
   'post /node/uses': { id: 'node_report_uses', body: 'UsesReport' },
   'post /node/health': { id: 'node_report_health', record: 'HealthOutcome', body: 'HealthReport' },
 
+  'post /node/faults': { id: 'node_report_faults', body: 'FaultReport' },
   'post /node/answers': {
     id: 'node_answer',
     body: 'NodeAnswer',
@@ -254,6 +255,8 @@ export const nested: Record<string, Record<string, string>> = {
   NetworkServer: { location: 'Location' },
   ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
   NodeAnswer: { answer: 'NodeVerdict' },
+  FaultReport: { faults: 'ReportedFault' },
+  Node: { faults: 'NodeFault' },
   ...nestedInRecords,
 };
 

@@ -144,21 +144,32 @@ async function counterOf(tx: Transaction, account_id: number, list: string) {
   const key = `${account_id} ${list}`;
   let counter = counters.get(key);
   if (!counter) {
-    const row = await tx.one<{ last: number }>(
-      'select last from counters where account_id = $1 and list = $2',
-      [account_id, list],
-    );
-    counter = { account_id, list, last: row?.last ?? 0 };
+    counter = { account_id, list, last: await lastId(tx, account_id, list) };
     counters.set(key, counter);
   }
   return counter;
 }
 
-/** The next number of a list of an account (0: of the network). Gaps may occur; none is used twice. */
+/**
+ * The next number of a list of an account (0: of the network). Gaps may occur; none is used twice, nor one that was
+ * given in a history that was lost.
+ */
 export async function nextId(tx: Transaction, account_id: number, list: string): Promise<number> {
-  const counter = await counterOf(tx, account_id, list);
-  counter.last += 1;
+  const [counter, floor] = await Promise.all([counterOf(tx, account_id, list), idFloor(tx)]);
+  counter.last = Math.max(counter.last, floor) + 1;
   return counter.last;
+}
+
+/** The next number after `last`, and after those that a lost history may have given. */
+export async function above(tx: Transaction, last: number): Promise<number> {
+  return Math.max(last, await idFloor(tx)) + 1;
+}
+
+function idFloor(tx: Transaction): Promise<number> {
+  return tx.group.share('id floor', async () => {
+    const row = await tx.one<{ id_floor: number }>('select id_floor from network');
+    return row?.id_floor ?? 0;
+  });
 }
 
 /** How many records of a list an account holds. */

@@ -180,7 +180,7 @@ export function readConfig(env: Environment): Config {
     conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
     health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
-    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 60, 30),
+    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 45, 30),
     geoip,
     geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),

@@ -17,7 +17,7 @@ import { removeOldJournals } from './usage/usage.ts';
 interface Job {
   name: string;
   every_seconds: number;
-  /** Purges destroy: they are held back while the wall clock cannot be trusted. */
+  /** It does for good what a right clock would not have done: held back while the wall clock cannot be trusted. */
   purges: boolean;
   /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
   after_seconds?: (config: Config) => number;
@@ -30,7 +30,7 @@ export const batch = 500;
 const usage_journals_kept_seconds = 45 * 86_400;
 
 export const jobs: readonly Job[] = [
-  { name: 'end overrides', every_seconds: 1, purges: false, run: sweepOverrides },
+  { name: 'end overrides', every_seconds: 1, purges: true, run: sweepOverrides },
   {
     name: 'lost nodes',
     every_seconds: 5,
@@ -46,7 +46,7 @@ export const jobs: readonly Job[] = [
   { name: 'purge invitations', every_seconds: 3600, purges: true, run: purgeInvites },
   { name: 'end sessions', every_seconds: 60, purges: true, run: sweepSessions },
   { name: 'purge sign-in codes', every_seconds: 3600, purges: true, run: purgeCodes },
-  { name: 'forget sign-in attempts', every_seconds: 600, purges: false, run: purgeAttempts },
+  { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
   { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemoved },
   { name: 'purge stored responses', every_seconds: 600, purges: true, run: purgeStoredResponses },

@@ -1,6 +1,7 @@
 // Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import type { Server } from 'node:http';
+import { dirname } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
@@ -13,13 +14,15 @@ import type { Context } from './context.ts';
 import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
+import { makeFolderDurably } from './durable.ts';
+import { fullDiskFault } from './full_disk.ts';
 import { Geoip } from './geoip.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
 import { Metrics, metricsServer } from './metrics.ts';
-import { ensureNetwork } from './network.ts';
-import { appliedWatch, listNodes, nodeLag } from './nodes/nodes.ts';
+import { ensureNetwork, livesWithKeys } from './network.ts';
+import { appliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
@@ -50,11 +53,12 @@ const starting: Actor = { kind: 'system', name: 'start', address: '', request_id
 /** Makes the data folder and checks that it can be written. Errors: one sentence. */
 function prepareDataDir(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolderDurably(path);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new Error(
       `The data folder ${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set EXITWARD_DATA_DIR.`,
+      { cause: error },
     );
   }
 }
@@ -113,7 +117,7 @@ export async function createContext(
     config,
     clock,
     db,
-    secrets: loadSecrets(config.keys_file),
+    secrets: loadSecrets(config.keys_file, await livesWithKeys(db)),
     versions: openVersions(db),
     metrics,
     geoip: await Geoip.open(config.geoip, log),
@@ -134,6 +138,16 @@ export async function createContext(
  */
 export async function serve(env: Environment, doubles: TestDoubles = {}): Promise<Running> {
   const config = readConfig(env);
+  try {
+    return await start(config, doubles);
+  } catch (error) {
+    const { data_dir, database_url, keys_file, admin_token_file } = config;
+    const files = [database_url.replace(/^sqlite:/, ''), keys_file, admin_token_file];
+    throw fullDiskFault(error, [data_dir, ...files.map((file) => dirname(file))]) ?? error;
+  }
+}
+
+async function start(config: Config, doubles: TestDoubles): Promise<Running> {
   prepareDataDir(config.data_dir);
   const metrics = new Metrics();
   const db = await openStorage(config, doubles, metrics);
@@ -201,7 +215,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   }
   let metrics_url: string | undefined;
   if (metrics_listen) {
-    const server = metricsServer(ctx.metrics, () => refreshLag(ctx));
+    const server = metricsServer(ctx.metrics, () => refreshNodes(ctx));
     closers.push(
       () =>
         new Promise((done) => {
@@ -270,13 +284,20 @@ async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<voi
 
 const mostLagCounted = 10_000;
 
-async function refreshLag(ctx: Context): Promise<void> {
+async function refreshNodes(ctx: Context): Promise<void> {
   const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
+  const faults = await faultsByNode(ctx.db);
   const lags = await Promise.all(
     nodes.map((node) => nodeLag(ctx.db, node.server_id, node.applied_revision, mostLagCounted)),
   );
-  ctx.metrics.streamLag.reset();
+  const { streamLag, nodeFaults, nodeFaultsSince } = ctx.metrics;
+  for (const gauge of [streamLag, nodeFaults, nodeFaultsSince]) gauge.reset();
   for (const [at, { id, server }] of nodes.entries()) {
-    ctx.metrics.streamLag.set({ server, node: String(id) }, lags[at] as number);
+    const node = String(id);
+    streamLag.set({ server, node }, lags[at] as number);
+    for (const [kind, some] of Map.groupBy(faults.get(id) ?? [], ({ kind }) => kind)) {
+      nodeFaults.set({ server, node, kind }, some.length);
+      nodeFaultsSince.set({ server, node, kind }, Math.min(...some.map(({ since }) => since)));
+    }
   }
 }

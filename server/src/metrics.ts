@@ -43,6 +43,18 @@ export class Metrics {
     labelNames: ['server', 'node'],
     registers: [this.registry],
   });
+  readonly nodeFaults = new Gauge({
+    name: 'exitward_node_faults',
+    help: 'Faults that a node has, by kind; none of a kind is no sample.',
+    labelNames: ['server', 'node', 'kind'],
+    registers: [this.registry],
+  });
+  readonly nodeFaultsSince = new Gauge({
+    name: 'exitward_node_faults_since_seconds',
+    help: 'Since when it has the oldest of them, in epoch seconds.',
+    labelNames: ['server', 'node', 'kind'],
+    registers: [this.registry],
+  });
   readonly sweeps = new Counter({
     name: 'exitward_sweeps_total',
     help: 'Sweeps by job and outcome.',

@@ -2,10 +2,16 @@
 
 import { recordChange } from './changes.ts';
 import type { Context } from './context.ts';
-import type { Actor } from './db/database.ts';
+import type { Actor, Reader } from './db/database.ts';
 import { createPortScheme, defaultBases, listPortSchemes } from './port_schemes/port_schemes.ts';
 
 const system: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
+
+/** Whether this database was used with keys: others, or new ones, are of no use to it then. */
+export async function livesWithKeys(db: Reader): Promise<boolean> {
+  const known = await db.one<{ key_id: string | null }>('select key_id from network');
+  return known?.key_id != null;
+}
 
 /**
  * Gives a new database its default port scheme and remembers which keys it lives with.

@@ -11,8 +11,8 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { createDurably, removeUnfinished } from './durable.ts';
 
 interface KeysFile {
   seal: string;
@@ -128,17 +128,20 @@ export function newKeys(): KeysFile {
 }
 
 /**
- * Reads the keys, or makes them (mode 0600) where there are none yet.
+ * Reads the keys, or makes them (mode 0600) where there are none yet, unless a database lives with them (`mustExist`).
  * Errors: a plain Error with one sentence; it never holds the file's content.
  */
-export function loadSecrets(path: string): Secrets {
+export function loadSecrets(path: string, mustExist: boolean): Secrets {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
+    removeUnfinished(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw new Error(`The keys file ${path} cannot be read (${code}).`);
+    if (mustExist) {
       throw new Error(
-        `The keys file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+        `There is no keys file ${path}, and this database was used with one; restore it from where you keep it, or set EXITWARD_KEYS_FILE.`,
       );
     }
     text = makeKeysFile(path);
@@ -153,13 +156,13 @@ export function loadSecrets(path: string): Secrets {
 function makeKeysFile(path: string): string {
   const text = `${JSON.stringify(newKeys(), null, 2)}\n`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(path, text, { mode: 0o600, flag: 'wx', flush: true });
+    const isOurs = createDurably(path, text);
+    removeUnfinished(path);
+    return isOurs ? text : readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return readFileSync(path, 'utf8');
     throw new Error(
       `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
+      { cause: error },
     );
   }
-  return text;
 }

@@ -3,6 +3,8 @@ import { networkVersion } from './changes.ts';
 import type { Database } from './db/database.ts';
 
 export interface Versions {
+  /** The history that the revisions belong to: in another one they may stand for something else. */
+  epoch: string;
   /** The last change that shows in a response of the account, usage excepted. */
   account: number;
   /** The last change of its contract or its API tokens. */
@@ -22,12 +24,12 @@ export interface VersionReader {
   current(account_id: number): Versions | Promise<Versions>;
 }
 
-/** The versions of the accounts that `which` selects, of the network, and (as account -1) maintenance. */
+/** The versions of the accounts that `which` selects, of the network, and (as account -1) maintenance and epoch. */
 const sqlFor = (
   which: string,
-) => `select account_id, revision, contract_revision, usage_revision from versions
+) => `select account_id, revision, contract_revision, usage_revision, '' as epoch from versions
   where ${which} or account_id = ${networkVersion}
-  union all select -1, maintenance, 0, 0 from network`;
+  union all select -1, maintenance, 0, 0, epoch from network`;
 const sqlForOne = sqlFor('account_id = $1');
 const sqlForMany = sqlFor('account_id = any($1::bigint[])');
 
@@ -36,11 +38,13 @@ interface VersionRow {
   revision: number;
   contract_revision: number;
   usage_revision: number;
+  epoch: string;
 }
 
 function toVersions(rows: Map<number, VersionRow>, account_id: number): Versions {
   const account = rows.get(account_id);
   return {
+    epoch: rows.get(-1)?.epoch ?? '',
     account: account?.revision ?? 0,
     contract: account?.contract_revision ?? 0,
     usage: account?.usage_revision ?? 0,

@@ -8,6 +8,7 @@ import { EventStream } from './event_stream.ts';
 import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
 import { unreadAnswer } from './unread_answer.ts';
+import { until } from './waiting.ts';
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -168,8 +169,7 @@ eachDatabase((database) => {
     await t.user(acme, 'erin');
     (await listen(await t.signIn('acme', 'erin'))).stop();
     for (const stream of streams) stream.stop();
-    await sleep(50);
-    (await listen(other)).stop();
+    (await until(() => listen(other))).stop();
   });
 
   test('an account may have 64 streams open, and holds up no other', async () => {
@@ -186,8 +186,7 @@ eachDatabase((database) => {
     await expect(listen(last)).rejects.toThrow(/^503 .*too many streams/);
     (await listen(alice)).stop();
     streams.pop()?.stop();
-    await sleep(50);
-    (await listen(last)).stop();
+    (await until(() => listen(last))).stop();
     for (const stream of streams) stream.stop();
   });
 
@@ -210,8 +209,7 @@ eachDatabase((database) => {
         expect(answer.response.writableLength).toBeLessThan(128 * 1024);
       }
       expect(answer.response.destroyed).toBe(true);
-      await sleep(20);
-      expect(streams.size).toBe(0);
+      await until(() => streams.size === 0);
     } finally {
       streams.close();
       answer.stop();
@@ -231,15 +229,13 @@ eachDatabase((database) => {
         owners: [{ name: 'test', most: 1 }],
         holds: async () => holds,
       });
-      await sleep(50);
+      await until(() => answer.text().includes('event: change'));
       await streams.beat();
-      await sleep(50);
+      await until(() => answer.text().includes(': keep'));
       expect(answer.text()).toMatch(/event: change\ndata: \{"revision":1\}\n\n: keep\n\n$/);
       holds = false;
       await streams.beat();
-      await sleep(50);
-      expect(answer.isOver()).toBe(true);
-      expect(streams.size).toBe(0);
+      await until(() => answer.isOver() && streams.size === 0);
     } finally {
       streams.close();
       answer.stop();
@@ -330,7 +326,7 @@ eachDatabase((database) => {
     await stream.until(({ heard }) => heard.length > 0);
     const from = performance.now();
     await own.stop();
-    expect(performance.now() - from).toBeLessThan(5000);
+    expect(performance.now() - from).toBeLessThan(25_000);
     await stream.until(({ hasEnded }) => hasEnded);
   });
 });

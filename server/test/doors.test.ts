@@ -45,7 +45,7 @@ function statusOf(base: string, method: string, path: string): Promise<number> {
       response.resume();
       response.on('end', () => resolve(response.statusCode ?? 0));
     });
-    request.on('error', reject);
+    request.on('error', (error) => reject(new Error(`${method} ${path}`, { cause: error })));
     request.end();
   });
 }
@@ -78,7 +78,8 @@ eachDatabase((database) => {
           return `${method} ${path} ${await statusOf(base, method.toUpperCase(), spell(real))}`;
         }),
       );
-      expect(answers.filter((answer) => !answer.endsWith(' 401'))).toEqual([]);
+      const others = answers.filter((answer) => !answer.endsWith(' 401'));
+      expect(others, others.join('\n')).toEqual([]);
     });
 
     test('a path under /v0 or /admin that does not exist, or is broken, answers 401 too', async () => {

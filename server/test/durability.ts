@@ -297,11 +297,11 @@ export class Crowd {
     await Promise.all([...this.#clients, this.#reporter].map((one) => one.run(server, running)));
   }
 
-  /** Resolves when so many more writes were acknowledged. Errors: after ten seconds. */
+  /** Resolves when so many more writes were acknowledged. Errors: after a minute. */
   async acknowledges(more: number): Promise<void> {
     const enough = this.verdict.acknowledged + more;
     const otherwise = () => 'the server acknowledges too little';
-    await until(() => this.verdict.acknowledged >= enough, 10, otherwise);
+    await until(() => this.verdict.acknowledged >= enough, 60, otherwise);
   }
 
   /** Looks what is there after a crash, by the API and in the audit log. */

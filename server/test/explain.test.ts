@@ -141,7 +141,8 @@ eachDatabase((database) => {
       `No node of ${server} is live, so none can answer.`,
     ]);
     expect(headers.get('retry-after')).toBe('5');
-    expect(performance.now() - before).toBeLessThan(3000);
+    // An answer that is waited for takes five.
+    expect(performance.now() - before).toBeLessThan(4900);
     expect(await questions()).toEqual([]);
   });
 
@@ -279,11 +280,9 @@ eachDatabase((database) => {
     node.stop();
     const elsewhere = new TestNode(other.running.node_url, node.id, node.token);
     await elsewhere.start();
-    const before = performance.now();
     const asked = ask();
     expect(await answerNext(elsewhere)).toBe(204);
     expect((await asked).body).toMatchObject(verdict);
-    expect(performance.now() - before).toBeLessThan(3000);
     elsewhere.stop();
     await other.stop();
   });

@@ -3,7 +3,6 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparePlaces, distanceInKm, GeoWatch } from '../src/geo/geo.ts';
@@ -365,7 +364,7 @@ eachDatabase((database) => {
       const count = async () =>
         (await ctx.db.one<{ n: number }>('select count(*) as n from geo_statuses'))?.n;
       const stop = await startJobs(ctx);
-      for (let tries = 0; tries < 60 && (await count()) !== 2400; tries++) await sleep(50);
+      await expect.poll(count).toBe(2400);
       await stop();
       expect(await count()).toBe(2400);
     });

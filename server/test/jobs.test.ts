@@ -185,7 +185,7 @@ eachDatabase((database) => {
         vi.advanceTimersByTime(5000);
         await vi.waitFor(
           async () => expect(await ctx.metrics.registry.metrics()).toContain(says),
-          5000,
+          30_000,
         );
         await stop();
       } finally {
@@ -250,7 +250,7 @@ eachDatabase((database) => {
         clock.pass(seconds);
         const before = await outcomes();
         vi.advanceTimersByTime(5000);
-        await vi.waitFor(async () => expect(await outcomes()).toBe(before + 1), 5000);
+        await vi.waitFor(async () => expect(await outcomes()).toBe(before + 1), 30_000);
         return (await stored(id))?.live;
       };
       try {

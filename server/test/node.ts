@@ -84,7 +84,7 @@ export class TestNode {
   }
 
   /** Follows the stream from the last revision seen; resolves when it is open. */
-  async follow(): Promise<void> {
+  async follow(headers: Record<string, string> = {}): Promise<void> {
     const controller = new AbortController();
     this.#stream = controller;
     this.ended = false;
@@ -92,6 +92,7 @@ export class TestNode {
       headers: {
         authorization: `Bearer ${this.token}`,
         'last-event-id': `${this.epoch}:${this.revision}`,
+        ...headers,
       },
       signal: controller.signal,
     });

@@ -225,7 +225,7 @@ eachDatabase((database) => {
         ip: '192.0.2.2',
         expiry,
       });
-      t.clock.advance(10);
+      await t.pass(10);
       const response = await node.send('GET', '/snapshot');
       const text = await response.text();
       expect(text).not.toContain(built.api_token);
@@ -673,7 +673,10 @@ eachDatabase((database) => {
       );
       expect(answers.filter(({ body }) => body.counted)).toHaveLength(1);
       expect(await usageOf(built)).toBe(100);
-      expect((await send(node, 2, [row(built)])).body).toEqual({ counted: true, left_out: [] });
+      expect((await send(node, 2, [row(built)])).body).toMatchObject({
+        counted: true,
+        left_out: [],
+      });
       expect((await send(node, 1, [row(built)], 'another boot')).body.counted).toBe(true);
       expect(await usageOf(built)).toBe(300);
       await t.pass(40 * day);
@@ -720,7 +723,7 @@ eachDatabase((database) => {
       );
       const rows = Array.from({ length: 1300 }, (_, at) => row(built, { user: 1000 + at }));
       rows.splice(700, 0, row(built, { user: 999 }), row(other.built, { user: 1 }));
-      expect((await send(node, 1, [...rows, ...rows])).body).toEqual({
+      expect((await send(node, 1, [...rows, ...rows])).body).toMatchObject({
         counted: true,
         left_out: [700, 701, 2002, 2003],
       });
@@ -744,7 +747,7 @@ eachDatabase((database) => {
         row(built, { user: 99 }),
         row(built, { account: 999_999 }),
       ]);
-      expect(body).toEqual({ counted: true, left_out: [0, 2, 3] });
+      expect(body).toMatchObject({ counted: true, left_out: [0, 2, 3] });
       expect([await usageOf(built), await usageOf(other.built)]).toEqual([100, 0]);
     });
 

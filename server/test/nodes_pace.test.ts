@@ -15,7 +15,9 @@ import { unreadAnswer } from './unread_answer.ts';
 const megabyte = 1024 * 1024;
 /** The name of the first user, so that a change of it is long. */
 const longName = 'x'.repeat(20_000);
-const patience = { timeout: 20_000, interval: 200 };
+/** For tests that write tens of megabytes, in milliseconds. */
+const long = 180_000;
+const patience = { timeout: 40_000, interval: 200 };
 
 interface Event {
   revision: number;
@@ -96,7 +98,7 @@ eachDatabase((database) => {
   async function stream(
     node: { id: number; epoch: string; revision: number },
     ctx = t.running.ctx,
-    stalled_seconds = 30,
+    stalled_seconds = 600,
   ) {
     const feed = new Feed(ctx, { stalled_seconds });
     const answer = await unreadAnswer();
@@ -122,7 +124,9 @@ eachDatabase((database) => {
   const changed = (events: Event[]) =>
     events.filter(({ event }) => event === 'change').map(({ revision }) => revision);
 
-  it('a node far behind is sent everything at its own pace, with little of it in memory', async () => {
+  it('a node far behind is sent everything at its own pace, with little of it in memory', {
+    timeout: long,
+  }, async () => {
     const { node, row, built } = await scene();
     const before = (await log.networkPosition(t.running.ctx.db)).revision;
     const changes = 1000;
@@ -170,7 +174,9 @@ eachDatabase((database) => {
     }
   });
 
-  it('a node that reads slower than changes are made falls behind, and hears each of them once and in order', async () => {
+  it('a node that reads slower than changes are made falls behind, and hears each of them once and in order', {
+    timeout: long,
+  }, async () => {
     const { node, row, built } = await scene();
     const told = await stream(node);
     try {
@@ -198,7 +204,9 @@ eachDatabase((database) => {
     }
   });
 
-  it('one event may be far longer than what waits unread: it is sent in pieces, and whole', async () => {
+  it('one event may be far longer than what waits unread: it is sent in pieces, and whole', {
+    timeout: long,
+  }, async () => {
     const { node, row, built } = await scene();
     const users = 50_000;
     const name = 'x'.repeat(400);
@@ -244,7 +252,9 @@ eachDatabase((database) => {
     }
   });
 
-  it('a stream ends when what its node has yet to hear is pruned: it connects again, and gets 409', async () => {
+  it('a stream ends when what its node has yet to hear is pruned: it connects again, and gets 409', {
+    timeout: long,
+  }, async () => {
     const { node, row, built } = await scene();
     const last = await logChanges(row.id, 3000, longUser(built));
     const told = await stream(node);
@@ -263,7 +273,9 @@ eachDatabase((database) => {
     }
   });
 
-  it('a node with more than 50,000 changes to hear takes a snapshot; revisions that are no changes do not count', async () => {
+  it('a node with more than 50,000 changes to hear takes a snapshot; revisions that are no changes do not count', {
+    timeout: long,
+  }, async () => {
     const { node, row } = await scene();
     const from = node.revision;
     await t.write((tx) => tx.run('update network set revision = revision + 100000'));

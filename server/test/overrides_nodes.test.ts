@@ -39,6 +39,32 @@ eachDatabase((database) => {
     return { server, name, built, one, other, entry, show, how };
   }
 
+  it('does not count a node that follows and says that it does not keep what it follows', async () => {
+    const { one, other, show, how } = await scene();
+    await one.ack();
+    other.stop();
+    await other.follow({ 'exitward-acknowledges': 'false' });
+    await other.until((it) => it.events.at(-1)?.event === 'position');
+    expect(await how()).toEqual(['pending', true, false]);
+    const { nodes } = await show();
+    expect(nodes[1].applied_revision).toBeLessThan(other.revision);
+
+    // Nor is it there for that: without an acknowledgement it is lost, whatever it opens.
+    await t.pass(50);
+    await one.ack();
+    await t.pass(30);
+    await other.follow({ 'exitward-acknowledges': 'false' });
+    expect((await show()).nodes.map(({ live }: { live: boolean }) => live)).toEqual([true, false]);
+
+    const lost = await other.send('GET', '/changes', undefined, {
+      'last-event-id': `another:${other.revision}`,
+      'exitward-acknowledges': 'false',
+    });
+    expect([lost.status, await lost.json()]).toMatchObject([409, { code: 'snapshot_needed' }]);
+    await other.ack();
+    expect((await how()).slice(1)).toEqual([true, true]);
+  });
+
   it('shows the entry with each node of its server: live, how far, and whether it has the last change', async () => {
     const { one, other, entry, show, server } = await scene();
     await t.node(`srv${names}`, 'silent');

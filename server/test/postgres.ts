@@ -18,7 +18,7 @@ declare module 'vitest' {
   }
 }
 
-interface Server {
+export interface PostgresServer {
   url: string;
   stop(): Promise<unknown>;
 }
@@ -31,7 +31,7 @@ interface Server {
 export default async function setup(project: TestProject): Promise<() => Promise<unknown>> {
   const given = process.env.TEST_DATABASE_URL;
   try {
-    const server = given ? { url: given, stop: async () => {} } : await startServer();
+    const server = given ? { url: given, stop: async () => {} } : await startPostgres();
     await requireAnswer(server);
     const template = `exitward_template_${randomBytes(8).toString('hex')}`;
     await makeTemplate(server.url, template);
@@ -54,11 +54,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /**
  * Runs the server under a process of its own, which lives as long as our end of its standard input:
- * also a run that is killed leaves neither a server nor a folder behind.
+ * also a run that is killed leaves neither a server nor a folder behind. With the URL of a primary it starts a standby.
  */
-async function startServer(): Promise<Server> {
+export async function startPostgres(primary?: string): Promise<PostgresServer> {
   const program = fileURLToPath(new URL('postgres_server.ts', import.meta.url));
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [program, ...(primary ? [primary] : [])], {
     // Its own process group: Ctrl-C reaches us alone.
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -115,7 +115,7 @@ export async function runStatement(url: string, statement: string): Promise<void
 }
 
 /** Connects once, so that an unusable server is told once and not by every test. */
-async function requireAnswer(server: Server): Promise<void> {
+async function requireAnswer(server: PostgresServer): Promise<void> {
   const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 10_000 });
   try {
     await client.connect();

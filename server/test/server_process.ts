@@ -99,7 +99,7 @@ export class ServerProcess {
   }
 
   /** Resolves with the first line of the log that `met` holds of. Errors: after the time is over. */
-  logged(met: (line: LogLine) => boolean, milliseconds = 5000): Promise<LogLine> {
+  logged(met: (line: LogLine) => boolean, milliseconds = 30_000): Promise<LogLine> {
     const otherwise = () => `not logged in time: ${this.stdout}`;
     return until(() => this.log.find(met), milliseconds / 1000, otherwise);
   }

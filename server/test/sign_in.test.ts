@@ -160,12 +160,15 @@ eachDatabase((database) => {
         ['unknown account', 'nowhere', 'alice', 'no such password'],
         ['inactive', `${name}-other`, 'carol', passwordOf('carol')],
       ] as const) {
-        const browser = t.browser();
-        const start = performance.now();
-        const answer = await browser.post('/session', { account: whose, user, password });
-        times[why] = performance.now() - start;
-        expect([why, answer.status, answer.body]).toEqual([why, 401, wrong]);
-        expect(browser.cookie).toBe('');
+        // The quicker of two: the machine may do something else meanwhile.
+        for (let tries = 0; tries < 2; tries++) {
+          const browser = t.browser();
+          const start = performance.now();
+          const answer = await browser.post('/session', { account: whose, user, password });
+          times[why] = Math.min(times[why] ?? Infinity, performance.now() - start);
+          expect([why, answer.status, answer.body]).toEqual([why, 401, wrong]);
+          expect(browser.cookie).toBe('');
+        }
       }
       // Without the work for nobody's password these take a hundredth.
       for (const time of Object.values(times)) expect(time).toBeGreaterThan((times.wrong ?? 0) / 8);

@@ -1,15 +1,16 @@
 // The process: what it says when it cannot start, and what it finishes before it stops.
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Environment } from '../src/config.ts';
+import { newKeys } from '../src/secrets.ts';
 import { prepareSubject } from './durability.ts';
 import { basic, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
+import { until } from './waiting.ts';
 
 const servers: ServerProcess[] = [];
 afterAll(async () => {
@@ -24,14 +25,15 @@ async function start(settings = ServerProcess.settings()): Promise<ServerProcess
 
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
-describe('a server that cannot start says why in one sentence and exits with 1', () => {
+// Some of them start many processes, which takes its time on a machine that is busy.
+describe('a server that cannot start says why in one sentence and exits with 1', {
+  timeout: 120_000,
+}, () => {
   /** Starts it with these settings and answers what it said; the rest is as it must be. */
   async function refusal(more: Environment): Promise<string> {
     const server = ServerProcess.spawn(ServerProcess.settings(more));
     servers.push(server);
-    const started = performance.now();
     const { code, stderr, stdout } = await server.ended;
-    expect(performance.now() - started).toBeLessThan(8000);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^[A-Z][^\n]+\.\n$/);
     expect(stderr).not.toMatch(/\bat .*:\d+:\d+|node:internal|undefined/);
@@ -86,7 +88,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     expect(await refusal({ EXITWARD_DATABASE_URL: `sqlite:${folder}` })).toContain(folder);
   });
 
-  test('keys that are damaged, or that are those of another database', async () => {
+  test('keys that are damaged, that are gone, or that are those of another database', async () => {
     const settings = ServerProcess.settings();
     const server = await start(settings);
     await server.end();
@@ -97,6 +99,11 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     expect(damaged).toContain(`The keys file ${keys} is damaged`);
     expect(damaged).not.toContain(secret);
     const fresh = join(server.data_dir, 'fresh.json');
+    expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
+      `There is no keys file ${fresh}, and this database was used with one; restore it`,
+    );
+    expect(existsSync(fresh)).toBe(false);
+    writeFileSync(fresh, JSON.stringify(newKeys()));
     expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
       `The keys file ${fresh} is not the one that this database was used with`,
     );
@@ -164,6 +171,17 @@ describe('a server that cannot start says why in one sentence and exits with 1',
   });
 });
 
+/** Whether it listens no more. */
+async function refusesConnections({ base_url }: ServerProcess): Promise<boolean> {
+  const socket = connect(Number(new URL(base_url).port), '127.0.0.1');
+  const outcome = await new Promise<string | undefined>((resolve) => {
+    socket.on('connect', () => resolve(undefined));
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+  });
+  socket.destroy();
+  return outcome === 'ECONNREFUSED';
+}
+
 describe('a server that is told to stop', () => {
   /** A server with accounts, and a POST whose body has arrived in part. */
   async function startWithHalfARequest(more: Environment = {}) {
@@ -182,9 +200,11 @@ describe('a server that is told to stop', () => {
     const closed = once(socket, 'close').then(() => heard);
     socket.write(
       `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+        `Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
     );
-    await sleep(100);
+    // So it says that the request has begun.
+    await until(() => heard === 'HTTP/1.1 100 Continue\r\n\r\n');
+    heard = '';
     const sendRest = () => socket.write(body.slice(10));
     return { settings, server, account, node_token, authorization, sendRest, closed };
   }
@@ -207,14 +227,12 @@ describe('a server that is told to stop', () => {
       { server: 'fra1', hostname: 'wait.example', ip: '192.0.2.1', expiry: inSeconds(1000) },
       { prefer: 'wait=25' },
     );
-    await sleep(200);
+    // It is made, so that its answer alone is waited for.
+    await until(async () => (await account.get('/contract/overrides')).body.length === 1);
 
     const told = performance.now();
     server.child.kill('SIGTERM');
-    await sleep(300);
-    const late = connect(Number(new URL(server.base_url).port), '127.0.0.1');
-    const [error] = await once(late, 'error');
-    expect(error.code).toBe('ECONNREFUSED');
+    await until(() => refusesConnections(server));
     const answer = await waiting;
     expect([answer.status, answer.body.status]).toEqual([201, 'pending']);
     sendRest();
@@ -222,7 +240,8 @@ describe('a server that is told to stop', () => {
     const { code, signal, stderr } = await server.ended;
     expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
     expect(await streamEnded).toBeGreaterThan(told);
-    expect(performance.now() - told).toBeLessThan(5000);
+    // The answer that waits for the node would have waited for 25 seconds.
+    expect(performance.now() - told).toBeLessThan(20_000);
 
     const again = await start(settings);
     const same = new TestClient(`${again.base_url}/v0`, { authorization });
@@ -240,18 +259,20 @@ describe('a server that is told to stop', () => {
     const { code } = await server.ended;
     expect(code).toBe(0);
     expect(performance.now() - told).toBeGreaterThan(900);
-    expect(performance.now() - told).toBeLessThan(4000);
+    // By the setting: without it, ten seconds.
+    expect(performance.now() - told).toBeLessThan(9000);
     expect(await closed).toBe('');
   });
 
   test('ends at once when it is told a second time', async () => {
     const { server } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '30' });
     server.child.kill('SIGTERM');
-    await sleep(200);
+    await until(() => refusesConnections(server));
     expect(server.child.exitCode).toBe(null);
     const told = performance.now();
     server.child.kill('SIGTERM');
     expect((await server.ended).code).toBe(1);
-    expect(performance.now() - told).toBeLessThan(1000);
+    // The requests in flight had thirty seconds.
+    expect(performance.now() - told).toBeLessThan(20_000);
   });
 });

@@ -67,7 +67,7 @@ test('every listener that carries tokens speaks TLS with the certificate of the 
   await vi.waitFor(async () => {
     const agent = new HttpsAgent({ ca: first.cert, keepAlive: false });
     expect((await get(agent)).status).toBe(200);
-  }, 10_000);
+  }, 30_000);
 });
 
 test('a client that speaks no TLS is answered nothing', async () => {
@@ -86,7 +86,7 @@ test('a renewed certificate is shown to new connections, and open ones go on', a
   const agent = new HttpsAgent({ rejectUnauthorized: false, keepAlive: true, maxSockets: 1 });
   const before = await get(agent);
   install(newCertificate('second'));
-  await vi.waitFor(async () => expect(await shown()).toBe('second'), 10_000);
+  await vi.waitFor(async () => expect(await shown()).toBe('second'), 30_000);
   const after = await get(agent);
   expect(after).toEqual(before);
   agent.destroy();
@@ -98,8 +98,8 @@ test('a new certificate that is broken leaves the old one in place, until a good
   });
   lines.length = 0;
   writeFileSync(files.cert, 'this is no certificate');
-  await vi.waitFor(() => expect(lines).toContainEqual(refused), 10_000);
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
   expect(await shown()).toBe('second');
   install(newCertificate('third'));
-  await vi.waitFor(async () => expect(await shown()).toBe('third'), 10_000);
+  await vi.waitFor(async () => expect(await shown()).toBe('third'), 30_000);
 });

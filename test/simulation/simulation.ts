@@ -88,7 +88,7 @@ export class Simulation {
     const own = this.#random.fork();
     Math.random = () => own.next();
     try {
-      this.#center.open();
+      await this.#center.open();
       await this.#watch.look();
       for (const machine of this.#machines) {
         await machine.powerOn();
@@ -347,7 +347,7 @@ export class Simulation {
         await this.#center.restore();
       }
       this.trace.note('center-start');
-      this.#center.open();
+      await this.#center.open();
     });
   }
 
@@ -358,7 +358,7 @@ export class Simulation {
     this.#isOver = true;
     this.trace.note('healing');
     const heal = async () => {
-      if (!this.#center.isUp) this.#center.open();
+      if (!this.#center.isUp) await this.#center.open();
       for (const machine of this.#machines) {
         machine.line.heal();
         await machine.powerOn();

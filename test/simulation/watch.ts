@@ -192,7 +192,7 @@ export class Watch {
       const silence = now - (engine.policy?.heard_at ?? 0);
       if (silence > mostSilence_seconds) return `${name} heard nothing for ${silence} seconds`;
       const held = [...(engine.policy?.records() ?? [])];
-      const wanted = await this.#recordsOf(joined.server_id, now);
+      const wanted = await this.#recordsOf(joined.server_id);
       const [has, should] = [held, wanted].map((records) => textsOf(records, now));
       if (!isDeepStrictEqual(has, should)) return `${name} holds ${has}; should ${should}`;
     }
@@ -208,12 +208,11 @@ export class Watch {
   }
 
   /** The records of the accounts that a snapshot would hold. */
-  async #recordsOf(server_id: number, now: number): Promise<NodeRecord[]> {
+  async #recordsOf(server_id: number): Promise<NodeRecord[]> {
     const { db } = this.#watched.center;
     const records: unknown[] = [];
     for (const { account_id } of await accountsOfServer(db, server_id)) {
-      for await (const record of accountRecords(db, account_id, server_id, now))
-        records.push(record);
+      for await (const record of accountRecords(db, account_id, server_id)) records.push(record);
     }
     return records as NodeRecord[];
   }

@@ -68,7 +68,7 @@ function greet({ headers }: IncomingMessage, socket: Socket): void {
 }
 
 export function browsingTests(engine: EngineName): void {
-  describe(`a browser behind a proxy (${engine})`, { timeout: 60_000 }, () => {
+  describe(`a browser behind a proxy (${engine})`, { timeout: 120_000 }, () => {
     let world: World;
     let node: Node;
     let customer: Customer;
@@ -89,7 +89,7 @@ export function browsingTests(engine: EngineName): void {
       const own = through(node.place, nextClientIp(), { credentials });
       await until(async () => (await world.decisionFor(own)) === '200');
       browser = await connectBrowser();
-    }, 90_000);
+    }, 120_000);
     afterAll(async () => {
       await browser?.close();
       await world?.stop();
@@ -111,7 +111,7 @@ export function browsingTests(engine: EngineName): void {
         },
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(20_000);
+      page.setDefaultTimeout(40_000);
       return page;
     }
 

@@ -76,6 +76,11 @@ export class ControlPlaneProcess {
     await this.#server.end('SIGKILL');
   }
 
+  /** Stops it in the midst of things, or lets it go on. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#server.child.kill(name);
+  }
+
   /** Starts it again, on the same data and ports. */
   async startAgain(): Promise<void> {
     this.#server = await ServerProcess.start(this.#env);

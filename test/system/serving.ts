@@ -91,7 +91,7 @@ export function servingTests(world: () => World): void {
           .decisionFor(through(place, ip))
           .catch(() => 'ended');
       while ((await decisionFor()) !== expected) {
-        if (performance.now() - start > 2000) throw new Error(`${ip} is not ${expected}`);
+        if (performance.now() - start > 10_000) throw new Error(`${ip} is not ${expected}`);
       }
       took.push(performance.now() - start);
     };
@@ -133,5 +133,5 @@ export function servingTests(world: () => World): void {
       status: 407,
       reason: 'unknown_address',
     });
-  }, 60_000);
+  }, 120_000);
 }

@@ -318,6 +318,11 @@ export class Traffic {
       const answer = await exchange();
       if (answer && answer.status !== 200) {
         this.#tally.addRefusal(`${answer.status} ${answer.reason}`);
+        // It may have been let in, and failed afterwards: that is billed.
+        if (answer.status >= 500) {
+          const [up, down] = [connection.sent - before.up, connection.received - before.down];
+          this.#tally.addBroken({ up, down });
+        }
         return false;
       }
     } catch (error) {

@@ -1,5 +1,6 @@
 // A whole network in small: a control plane, a node of one server, an origin, and customers; all of it real.
 import { type NameServer, startNameServer } from '../../agent/test/proxy_world.ts';
+import type { Environment } from '../../server/src/config.ts';
 import { type AgentOptions, AgentProcess, type EngineName } from './agent_process.ts';
 import { ControlPlaneProcess, type Customer } from './control_plane.ts';
 import { type NodePlace, nameServerIp, nextNodePlace } from './places.ts';
@@ -29,11 +30,12 @@ export class World {
     this.#names = names;
   }
 
-  static async start(engine: EngineName): Promise<World> {
+  static async start(engine: EngineName, settings: Environment = {}): Promise<World> {
     // Squid asks on this port alone; elsewhere not everybody may have it.
     const at = { ip: nameServerIp, port: engine === 'squid' ? 53 : 0 };
     const names = await startNameServer(new Map(), at);
-    return new World(engine, await ControlPlaneProcess.start(), await startOrigin(), names);
+    const control = await ControlPlaneProcess.start(settings);
+    return new World(engine, control, await startOrigin(), names);
   }
 
   /** Ends everything, also after a failure in the middle. */

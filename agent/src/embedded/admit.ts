@@ -83,9 +83,16 @@ async function addressesOf(
   const known = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
   if (known !== undefined) return [known];
   // Of the exit's own family: an address of the other one could not be reached from it.
-  const addresses = await resolver.resolve(host, isIP(exit_ip) === 4 ? 4 : 6);
-  if (addresses.length === 0) return 'unresolved';
-  if (authority.by === 'probe') return addresses;
-  const some = addresses.filter((address) => mayReach(replica.policy, rules, address));
-  return some.length > 0 ? some : 'destination_refused';
+  const [own, other] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
+  const addresses = await resolver.resolve(host, own);
+  if (!addresses) return 'unresolved';
+  if (authority.by === 'probe') return addresses.length > 0 ? addresses : 'unresolved';
+  const mayBe = (address: string) => mayReach(replica.policy, rules, address);
+  if (addresses.length > 0) {
+    const some = addresses.filter(mayBe);
+    return some.length > 0 ? some : 'destination_refused';
+  }
+  const others = (await resolver.resolve(host, other)) ?? [];
+  if (others.length === 0) return 'unresolved';
+  return others.some(mayBe) ? 'other_family' : 'destination_refused';
 }

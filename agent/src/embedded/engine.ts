@@ -6,6 +6,7 @@ import { ownAddresses } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Engine, Explanation, Poll } from '../engine.ts';
+import type { Fault } from '../faults.ts';
 import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
@@ -13,6 +14,7 @@ import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
+import type { Unstored } from '../store/unstored.ts';
 import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
@@ -26,6 +28,8 @@ export interface EmbeddedOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
@@ -64,9 +68,9 @@ class EmbeddedEngine implements Engine {
   readonly #stopping = new AbortController();
   readonly #queue = new SerialQueue();
 
-  constructor({ config, rules, dir, clock, log }: EmbeddedOptions) {
+  constructor({ config, rules, dir, unstored, clock, log }: EmbeddedOptions) {
     this.#ctx = {
-      replica: new Replica(dir),
+      replica: new Replica(dir, unstored),
       rules: { ...rules, own: ownAddresses() },
       clock,
       log,
@@ -79,6 +83,7 @@ class EmbeddedEngine implements Engine {
     this.#listeners = new Listeners(
       config,
       (server, port, tls) => this.#equip(server, port, tls),
+      clock,
       log,
     );
   }
@@ -129,7 +134,7 @@ class EmbeddedEngine implements Engine {
     return this.#ctx.replica.policy.listeners;
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
     return this.#listeners.faults();
   }
 

@@ -4,7 +4,9 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Certificate } from '../certificate.ts';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import type { Fault } from '../faults.ts';
 import type { Listener } from '../policy/policy.ts';
 import { keepAlive } from './dial.ts';
 
@@ -37,18 +39,18 @@ export class Listeners {
   readonly #certificate: Certificate;
   /** By port of the port scheme. */
   readonly #running = new Map<number, Running>();
-  #faults: string[] = [];
+  #faults: Fault[] = [];
 
-  constructor(config: Config, equip: Equip, log: Logger) {
+  constructor(config: Config, equip: Equip, clock: Clock, log: Logger) {
     this.#config = config;
     this.#equip = equip;
     this.#log = log;
-    this.#certificate = new Certificate(config.tls);
+    this.#certificate = new Certificate(config.tls, () => clock.now());
   }
 
-  /** Faults that keep ports from being listened on, a sentence each. */
-  faults(): string[] {
-    return this.#faults;
+  /** Faults that keep ports from being listened on, and their clients away. */
+  faults(): Fault[] {
+    return [...this.#faults, ...this.#certificate.faults()];
   }
 
   /**
@@ -56,7 +58,7 @@ export class Listeners {
    * stay are left alone, with their connections. One call at a time.
    */
   async follow(wanted: ReadonlyMap<number, Listener>): Promise<void> {
-    const faults: string[] = [];
+    const faults: Fault[] = [];
     await this.#renewCertificate();
     for (const [port, { tls }] of this.#running) {
       if (wanted.get(port)?.tls !== tls) await this.#close(port);
@@ -76,13 +78,16 @@ export class Listeners {
     }
     const { fault } = this.#certificate;
     if (withoutCertificate.length > 0) {
-      faults.push(
-        `There is no certificate for the TLS ports ${withoutCertificate.join(', ')}: ${fault}`,
-      );
+      const message = `There is no certificate for the TLS ports ${withoutCertificate.join(', ')}: ${fault}`;
+      faults.push({ kind: 'certificate', message });
     } else if (fault && [...wanted.values()].some(({ tls }) => tls)) {
-      faults.push(`The certificate of until now stays: ${fault}`);
+      faults.push({
+        kind: 'certificate',
+        message: `The certificate of until now stays: ${fault}`,
+      });
     }
-    for (const fault of faults) if (!this.#faults.includes(fault)) this.#log.error(fault);
+    const known = new Set(this.#faults.map(({ message }) => message));
+    for (const { message } of faults) if (!known.has(message)) this.#log.error(message);
     this.#faults = faults;
   }
 
@@ -146,7 +151,7 @@ export class Listeners {
     await Promise.all(closed);
   }
 
-  #faultOf({ port, exit_ip, scheme }: Listener, error: NodeJS.ErrnoException): string {
+  #faultOf({ port, exit_ip, scheme }: Listener, error: NodeJS.ErrnoException): Fault {
     const actual = port + this.#config.port_shift;
     const why =
       error.code === 'EADDRINUSE'
@@ -154,6 +159,7 @@ export class Listeners {
         : error.code === 'ERR_SOCKET_BAD_PORT'
           ? 'there is no such port (EXITWARD_AGENT_PORT_SHIFT)'
           : error.message;
-    return `Port ${actual}, for exit ${exit_ip} by port scheme ${scheme}, cannot be listened on: ${why}.`;
+    const message = `Port ${actual}, for exit ${exit_ip} by port scheme ${scheme}, cannot be listened on: ${why}.`;
+    return { kind: 'port', subject: String(actual), message };
   }
 }

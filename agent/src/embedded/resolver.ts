@@ -1,5 +1,5 @@
 // Names to addresses, by the name servers that the operator chose or those of the machine.
-import { promises as dns } from 'node:dns';
+import { promises as dns, NODATA, type RecordWithTtl } from 'node:dns';
 import type { Clock } from '../clock.ts';
 
 interface Resolved {
@@ -8,8 +8,10 @@ interface Resolved {
   until: number;
 }
 
-const timeout_ms = 3000;
-const tries = 2;
+/** For all servers together, however many there are and however often each is asked. */
+const patience_seconds = 5;
+const timeout_ms = 1000;
+const tries = 3;
 /** A response is cached for as long as it says, and no longer than this: names follow their owners. */
 const longest_seconds = 60;
 const most_cached = 10_000;
@@ -31,25 +33,39 @@ export class Resolver {
   }
 
   /**
-   * The addresses of a name, of one family; none when it has none, or no server responds. They
-   * are not checked. Exactly the addresses that are checked must be dialled: the next response may be another one.
+   * The addresses of a name, of one family; none when it has others alone. Undefined when it is not
+   * there, or no server responds. They are not checked. Exactly the addresses that are checked must be dialled:
+   * the next response may be another one.
    */
-  async resolve(name: string, family: 4 | 6): Promise<string[]> {
+  async resolve(name: string, family: 4 | 6): Promise<string[] | undefined> {
     const key = `${family} ${name.toLowerCase()}`;
     const cached = this.#cached.get(key);
     if (cached && this.#clock.steady() < cached.until) return cached.addresses;
     this.#cached.delete(key);
     try {
-      const records =
-        family === 4
-          ? await this.#dns.resolve4(name, { ttl: true })
-          : await this.#dns.resolve6(name, { ttl: true });
+      const records = await this.#ask(name, family);
+      if (!records) return undefined;
       const ttl = Math.min(...records.map((record) => record.ttl), longest_seconds);
       const addresses = records.map(({ address }) => address);
       if (ttl > 0) this.#cache(key, { addresses, until: this.#clock.steady() + ttl });
       return addresses;
-    } catch {
-      return [];
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === NODATA ? [] : undefined;
+    }
+  }
+
+  /** Undefined: no server responds in time. A response that comes later is of no use. */
+  async #ask(name: string, family: 4 | 6): Promise<RecordWithTtl[] | undefined> {
+    const over = new AbortController();
+    const asked =
+      family === 4
+        ? this.#dns.resolve4(name, { ttl: true })
+        : this.#dns.resolve6(name, { ttl: true });
+    const silence = this.#clock.sleep(patience_seconds, over.signal).then(() => undefined);
+    try {
+      return await Promise.race([asked, silence]);
+    } finally {
+      over.abort();
     }
   }
 

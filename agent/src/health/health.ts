@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
+import type { Fault } from '../faults.ts';
 import { probeUser } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import { askEcho, type ProxyPort } from './echo.ts';
@@ -60,8 +61,16 @@ export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
   return last.at(-1) === 'right' && last.every(isGood) ? 'ok' : 'warn';
 }
 
+/** The outcome of a check that was not good, and why. */
+interface Checked {
+  outcome: Outcome;
+  reason?: string;
+}
+
 interface Exit {
   outcomes: Outcome[];
+  /** Why the last check that failed did. */
+  reason: string;
   status: HealthStatus;
   checked_at: number;
 }
@@ -72,6 +81,8 @@ export class HealthChecks {
   /** Steady seconds. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #isNews = false;
+  /** Why nothing can be checked at all. */
+  #blind: string | undefined;
 
   constructor(options: HealthOptions) {
     this.#options = options;
@@ -80,6 +91,17 @@ export class HealthChecks {
   /** The health of each exit that was checked. */
   exits(): ExitHealth[] {
     return Array.from(this.#exits, ([ip, { status, checked_at }]) => ({ ip, status, checked_at }));
+  }
+
+  /** The exits that do not work, with the reason. */
+  faults(): Fault[] {
+    const broken = [...this.#exits].filter(([, { status }]) => status === 'crit');
+    const faults = broken.map(([ip, { reason }]): Fault => {
+      return { kind: 'exit', subject: ip, message: `The exit ${ip} fails: ${reason}.` };
+    });
+    if (this.#blind === undefined) return faults;
+    const message = `Exits are not checked, as the echo ${this.#options.echo_url} cannot be reached: ${this.#blind}.`;
+    return [...faults, { kind: 'exit', message }];
   }
 
   /** Checks and reports until the signal is aborted. */
@@ -102,7 +124,7 @@ export class HealthChecks {
     const proxies = this.#proxies();
     for (const ip of this.#exits.keys()) if (!proxies.has(ip)) this.#exits.delete(ip);
 
-    const outcomes = new Map<string, Outcome>();
+    const outcomes = new Map<string, Checked>();
     const running = new Set<Promise<void>>();
     let begun = 0;
     for (const [ip, proxy] of proxies) {
@@ -120,10 +142,11 @@ export class HealthChecks {
     if (signal.aborted || outcomes.size === 0) return;
 
     // When nobody gets an answer the echo is down: that says nothing of the exits.
-    const isAnswered = [...outcomes.values()].some((outcome) => outcome !== 'failed');
+    const isAnswered = [...outcomes.values()].some(({ outcome }) => outcome !== 'failed');
     const isBlind = !isAnswered && !(await this.#reachesEcho(signal));
     if (signal.aborted) return;
-    for (const [ip, outcome] of outcomes) this.#note(ip, isBlind ? undefined : outcome);
+    if (!isBlind) this.#blind = undefined;
+    for (const [ip, checked] of outcomes) this.#note(ip, isBlind ? undefined : checked);
   }
 
   /** By exit IP: its public port, a plain one if there is any. */
@@ -144,19 +167,19 @@ export class HealthChecks {
     return proxies;
   }
 
-  async #check(ip: string, proxy: ProxyPort, signal: AbortSignal): Promise<Outcome> {
+  async #check(ip: string, proxy: ProxyPort, signal: AbortSignal): Promise<Checked> {
     const { clock, log } = this.#options;
     const start = clock.steady();
     try {
       const address = await this.#ask(proxy, signal);
       if (address === canonicalAddress(ip)) {
-        return clock.steady() - start > slow_seconds ? 'slow' : 'right';
+        return { outcome: clock.steady() - start > slow_seconds ? 'slow' : 'right' };
       }
       log.warn({ exit_ip: ip, address }, 'an exit shows the wrong address');
-      return 'wrong';
+      return { outcome: 'wrong', reason: `it shows the address ${address}` };
     } catch (error) {
       if (!signal.aborted) log.warn({ exit_ip: ip, err: error }, 'the check of an exit failed');
-      return 'failed';
+      return { outcome: 'failed', reason: reasonOf(error) };
     }
   }
 
@@ -166,6 +189,7 @@ export class HealthChecks {
       return true;
     } catch (error) {
       if (!signal.aborted) {
+        this.#blind = reasonOf(error);
         this.#options.log.warn({ err: error }, 'the echo cannot be reached: exits are not checked');
       }
       return false;
@@ -187,15 +211,17 @@ export class HealthChecks {
     }
   }
 
-  #note(ip: string, outcome: Outcome | undefined): void {
-    const exit = this.#exits.get(ip) ?? { outcomes: [], status: 'unknown', checked_at: 0 };
+  #note(ip: string, { outcome, reason }: Partial<Checked> = {}): void {
+    const unknown = { outcomes: [], reason: '', status: 'unknown', checked_at: 0 } as const;
+    const exit: Exit = this.#exits.get(ip) ?? { ...unknown, outcomes: [] };
     const outcomes = outcome ? [...exit.outcomes, outcome].slice(-mostRemembered) : exit.outcomes;
     const status = outcome ? evaluate(outcomes) : 'unknown';
     if (status !== exit.status || exit.checked_at === 0) {
       this.#isNews = true;
       this.#options.log.info({ exit_ip: ip, before: exit.status, status }, 'health of an exit');
     }
-    this.#exits.set(ip, { outcomes, status, checked_at: this.#options.clock.now() });
+    const checked_at = this.#options.clock.now();
+    this.#exits.set(ip, { outcomes, reason: reason ?? exit.reason, status, checked_at });
   }
 
   /** Reports what changed at once, and everything often enough that it does not count as stale. */
@@ -211,4 +237,10 @@ export class HealthChecks {
       log.warn({ err: error }, 'health cannot be reported; it is tried again after the next check');
     }
   }
+}
+
+/** A few words, without a stack. */
+function reasonOf(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return (message || code || 'it failed').replace(/\.$/, '');
 }

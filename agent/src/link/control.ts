@@ -1,13 +1,17 @@
 // The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real one.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { KnownFault } from '../faults.ts';
+import type { ControlTime } from '../health/control_time.ts';
 import type { ExitHealth } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
+import type { UsageAnswer } from '../usage/sender.ts';
 import { ControlError } from './control_error.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
+import type { FaultReports } from './fault_reporter.ts';
 import type { Answer } from './questions.ts';
 
 /** One step of the history. */
@@ -21,10 +25,10 @@ export interface StreamEvent {
 export interface ControlPlane {
   /** The response of GET /node/snapshot, in pieces of any size. */
   snapshot(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The changes after this position, until the stream breaks; asking acknowledges the position. */
-  changes(after: Position, signal: AbortSignal): AsyncIterable<StreamEvent>;
+  /** The changes after this position, until the stream breaks; asking acknowledges the position, unless told not to. */
+  changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
-  reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
+  reportUsage(batch: Batch): Promise<UsageAnswer>;
   reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }>;
   /** Answers an operator's question. */
   answer(id: number, answer: Answer): Promise<void>;
@@ -36,6 +40,8 @@ export interface HttpControlOptions {
   token: string;
   /** Ends all that is under way. */
   signal: AbortSignal;
+  /** Hears the time of the control plane, by its good responses. */
+  time?: ControlTime;
   /** How long a response may take to begin; a short one may take three times as long in all. */
   response_seconds?: number;
   /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
@@ -51,8 +57,9 @@ const eventPieceBytes = 64 * 1024;
 /** The longest wait that a control plane may ask for; more would be a mistake of something between. */
 const most_retry_seconds = 30;
 
-export class HttpControl implements ControlPlane, LastUsedReports {
-  readonly #options: Required<HttpControlOptions>;
+export class HttpControl implements ControlPlane, LastUsedReports, FaultReports {
+  readonly #options: Required<Omit<HttpControlOptions, 'time'>>;
+  readonly #time: ControlTime | undefined;
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
@@ -62,6 +69,7 @@ export class HttpControl implements ControlPlane, LastUsedReports {
       most_event_length: 64 * 1024 * 1024,
       ...options,
     };
+    this.#time = options.time;
     this.#agent = newAgent(options.url);
     options.signal.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
@@ -79,8 +87,15 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     }
   }
 
-  async *changes(after: Position, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-    const headers = { 'last-event-id': `${after.epoch}:${after.revision}` };
+  async *changes(
+    after: Position,
+    signal: AbortSignal,
+    acknowledges = true,
+  ): AsyncGenerator<StreamEvent> {
+    const headers = {
+      'last-event-id': `${after.epoch}:${after.revision}`,
+      ...(acknowledges ? {} : { 'exitward-acknowledges': 'false' }),
+    };
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
     const silence = new IdleTimeout(
@@ -108,12 +123,12 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     await this.#post('/acks', { ...position });
   }
 
-  async reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }> {
+  async reportUsage(batch: Batch): Promise<UsageAnswer> {
     const response = (await this.#post('/usage', batch)) ?? {};
-    const { counted, left_out } = response as { counted?: unknown; left_out?: unknown };
+    const { counted, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
     // Usage is forgotten by this response: it had better be one.
     if (typeof counted !== 'boolean' || !Array.isArray(left_out)) throw notOurs();
-    return { counted, left_out };
+    return { counted, left_out, limits: Array.isArray(limits) ? limits : undefined };
   }
 
   async reportLastUsed(list: LastUsed[]): Promise<void> {
@@ -122,6 +137,10 @@ export class HttpControl implements ControlPlane, LastUsedReports {
 
   async reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }> {
     return (await this.#post('/health', report)) as { known: number };
+  }
+
+  async reportFaults(faults: KnownFault[]): Promise<void> {
+    await this.#post('/faults', { faults });
   }
 
   async answer(id: number, answer: Answer): Promise<void> {
@@ -133,7 +152,7 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     return readJson(response, this.#options.response_seconds);
   }
 
-  #open(
+  async #open(
     method: string,
     path: string,
     headers: Record<string, string>,
@@ -141,7 +160,8 @@ export class HttpControl implements ControlPlane, LastUsedReports {
     body?: string,
   ): Promise<IncomingMessage> {
     const { url, token, response_seconds, signal: life } = this.#options;
-    return send({
+    const noteTime = this.#time?.begin();
+    const response = await send({
       url: `${url}/node${path}`,
       method,
       headers: { ...headers, authorization: `Bearer ${token}` },
@@ -150,6 +170,8 @@ export class HttpControl implements ControlPlane, LastUsedReports {
       response_seconds,
       agent: this.#agent,
     });
+    noteTime?.(response.headers.date);
+    return response;
   }
 }
 

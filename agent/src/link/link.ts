@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Engine } from '../engine.ts';
+import type { Fault } from '../faults.ts';
 import {
   BadRecord,
   checkRecord,
@@ -13,8 +14,9 @@ import {
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
 import { ControlError } from './control_error.ts';
+import { keepMending } from './mending.ts';
 import { answerOf, requestOf } from './questions.ts';
-import { Revocation } from './revocation.ts';
+import { emptySnapshot, Revocation } from './revocation.ts';
 
 export interface LinkOptions {
   store: Store;
@@ -22,6 +24,8 @@ export interface LinkOptions {
   control: ControlPlane;
   clock: Clock;
   log: Logger;
+  /** Hears of a contract that changed, or, without an account, of a snapshot. */
+  onContract?: (account?: number) => void;
 }
 
 export interface LinkStatus {
@@ -49,6 +53,7 @@ export class Link {
   readonly #control: ControlPlane;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #onContract: (account?: number) => void;
   readonly #revocation: Revocation;
   /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
@@ -61,16 +66,17 @@ export class Link {
   #questions: Question[] = [];
   #isFollowing = false;
   #heard_at: number | undefined;
-  #faults = new Map<'control' | 'engine', string>();
+  readonly #faults = new Map<'control' | 'engine', string>();
   /** Ends the stream that is open. */
   #stream = new AbortController();
 
-  constructor({ store, engine, control, clock, log }: LinkOptions) {
+  constructor({ store, engine, control, clock, log, onContract }: LinkOptions) {
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
+    this.#onContract = onContract ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
   }
 
@@ -83,9 +89,8 @@ export class Link {
     };
   }
 
-  /** The faults now, a sentence each. */
-  faults(): string[] {
-    return [...this.#faults.values()];
+  faults(): Fault[] {
+    return Array.from(this.#faults, ([kind, message]) => ({ kind, message }));
   }
 
   /**
@@ -96,6 +101,16 @@ export class Link {
     await Promise.all([
       this.#keepFollowing(signal),
       this.#keepApplying(signal),
+      keepMending(
+        {
+          store: this.#store,
+          clock: this.#clock,
+          log: this.#log,
+          moved: (end) => this.#moved(end),
+          onMended: () => this.#noteStored(),
+        },
+        signal,
+      ),
       this.#keepAcknowledging(signal),
     ]);
   }
@@ -119,12 +134,13 @@ export class Link {
   /** Takes a snapshot if need be, and follows the stream; it ends by failing. */
   async #follow(signal: AbortSignal): Promise<void> {
     if (this.#needsSnapshot || !this.#store.position) await this.#takeSnapshot(signal);
-    // The stream acknowledges where it begins.
+    // The stream acknowledges where it begins, but for what the disk may lose.
     const applied = await this.#whenApplied(signal);
     this.#stream = new AbortController();
     const over = AbortSignal.any([signal, this.#stream.signal]);
     try {
-      for await (const event of this.#control.changes(applied, over)) this.#take(event);
+      const events = this.#control.changes(applied, over, this.#store.isSound);
+      for await (const event of events) this.#take(event);
     } catch (error) {
       throw this.#stream.signal.aborted ? this.#stream.signal.reason : error;
     }
@@ -136,22 +152,39 @@ export class Link {
     const heard_at = this.#clock.now();
     await this.#store.replace(this.#control.snapshot(signal), heard_at);
     this.#needsSnapshot = false;
+    this.#onContract();
     this.#log.info({ ...this.#store.position }, 'took a snapshot');
     this.#noteHeard();
     this.#noteStored();
   }
 
   #take({ position, records }: StreamEvent): void {
-    const stored = this.#store.position;
-    if (position.epoch !== stored?.epoch) throw gap('the history of changes is another one now');
+    const held = this.#store.held;
+    if (position.epoch !== held?.epoch) throw gap('the history of changes is another one now');
     if (!this.#isFollowing) this.#log.info({ ...position }, 'following the control plane');
     this.#isFollowing = true;
     this.#noteHeard();
     checkAll(records);
-    for (const record of records) this.#noteQuestion(record);
+    for (const record of records) {
+      this.#noteQuestion(record);
+      if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
+    }
     // A change that was stored before it could be applied comes again.
-    if (position.revision < stored.revision) return;
+    if (position.revision < held.revision) return;
     this.#store.append(position.revision, this.#clock.now(), records);
+    this.#noteStored();
+  }
+
+  /**
+   * By this node's own count an account has reached its limit, until then (epoch seconds; 0: it has not).
+   * It is put in force as a change is, and the contract's next record ends it.
+   */
+  limit(account: number, until: number): void {
+    const { held } = this.#store;
+    // Before anything was heard in this run it is not known how old the policy is.
+    if (!held || this.#heard_at === undefined) return;
+    const value = until > 0 ? { until } : null;
+    this.#store.append(held.revision, this.#heard_at, [{ kind: 'limit_reached', account, value }]);
     this.#noteStored();
   }
 
@@ -223,7 +256,7 @@ export class Link {
     }
   }
 
-  /** Puts in force all that is stored, however many changes that are. */
+  /** Puts in force all that is held, however many changes that are. */
   async #apply(): Promise<void> {
     this.#isBehind = false;
     const stored = this.#store.position;
@@ -234,9 +267,15 @@ export class Link {
     if (isSame && !covers(applied, stored)) this.#startOver('the policy on disk is damaged');
     if (!applied) return;
     this.#applied = applied;
-    this.#unacknowledged = applied;
+    this.#unacknowledged = this.#store.isSound ? this.#storedOf(applied) : undefined;
     this.#events.emit('moved');
     for (const question of this.#questions.splice(0, asked)) void this.#answer(question);
+  }
+
+  /** A worker may be ahead of the disk by what an earlier agent could not write. */
+  #storedOf(applied: Position): Position {
+    const { position } = this.#store;
+    return position && covers(applied, position) ? position : applied;
   }
 
   /** Takes a snapshot as soon as possible; the engine serves on by what it has. */
@@ -246,13 +285,13 @@ export class Link {
     this.#events.emit('moved');
   }
 
-  /** Resolves with what is applied when that is all that is stored. Errors: when it cannot be. */
+  /** Resolves with what is held when that is applied. Errors: when it cannot be. */
   async #whenApplied(signal: AbortSignal): Promise<Position> {
     for (;;) {
       signal.throwIfAborted();
       if (this.#needsSnapshot) throw gap('the policy on disk is damaged');
-      const { position } = this.#store;
-      if (this.#applied && position && covers(this.#applied, position)) return this.#applied;
+      const { held } = this.#store;
+      if (this.#applied && held && covers(this.#applied, held)) return held;
       await this.#moved(signal);
     }
   }
@@ -339,15 +378,4 @@ function checkAll(records: NodeRecord[]): void {
 /** Whether what is applied is all that is stored. */
 function covers(applied: Position | undefined, stored: Position): boolean {
   return applied?.epoch === stored.epoch && applied.revision >= stored.revision;
-}
-
-/** The snapshot that a server which is gone would be sent. */
-async function* emptySnapshot(): AsyncGenerator<string> {
-  const lines = [
-    { kind: 'snapshot', epoch: 'revoked', revision: 0 },
-    { kind: 'server', value: null },
-    { kind: 'keys', value: [] },
-    { kind: 'end', records: 2 },
-  ];
-  for (const line of lines) yield `${JSON.stringify(line)}\n`;
 }

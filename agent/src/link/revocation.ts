@@ -38,3 +38,14 @@ export class Revocation {
     return !this.isRevoked && this.#rejections >= least_rejections && isLong;
   }
 }
+
+/** The snapshot that a server which is gone would be sent. */
+export async function* emptySnapshot(): AsyncGenerator<string> {
+  const lines = [
+    { kind: 'snapshot', epoch: 'revoked', revision: 0 },
+    { kind: 'server', value: null },
+    { kind: 'keys', value: [] },
+    { kind: 'end', records: 2 },
+  ];
+  for (const line of lines) yield `${JSON.stringify(line)}\n`;
+}

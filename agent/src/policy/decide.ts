@@ -79,7 +79,8 @@ export const probeUser = '-probe';
  * Decides on one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
  * decision. The work does not grow with the number of entries.
  *
- * A hostname without an override is resolved by the engine, which must deny what `mayReach` does not allow.
+ * A hostname without an override is resolved by the engine, which must deny what `mayReach` does not
+ * allow, and a name that has addresses of the exit's other family alone (`other_family`).
  */
 export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Decision {
   if (!policy.server) return deny('not_ready');
@@ -111,6 +112,9 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   if (known !== undefined && !mayReach(policy, rules, known)) {
     return deny('destination_refused', principal);
   }
+  if (known !== undefined && !isSameFamily(known, listener.exit_ip)) {
+    return deny('other_family', principal);
+  }
   return {
     verdict: 'allow',
     authority,
@@ -120,6 +124,11 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
     dial: override?.ip,
     override: override?.id,
   };
+}
+
+/** Whether a connection can go from one of these addresses to the other. */
+function isSameFamily(ip: string, other: string): boolean {
+  return isIPv4(ip) === isIPv4(other);
 }
 
 /** Whether clients may get to this address: on the Internet and not on this machine, or allowed by its operator. */
@@ -275,7 +284,7 @@ function faultOf(account: Account, user: User, scheme: string, now: number): Rea
   if (contract.expiry <= now) return 'contract_expired';
   if (!user.active) return 'inactive_user';
   if (!user.proxy) return 'no_proxy_flag';
-  if (contract.blocked) return 'over_limit';
+  if (contract.blocked || now < account.limit_reached_until) return 'over_limit';
   if (contract.port_scheme !== scheme) return 'wrong_port';
   return undefined;
 }

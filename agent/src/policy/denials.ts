@@ -21,6 +21,10 @@ const reasons = {
   contract_suspended: [403, 'the contract is suspended'],
   over_limit: [403, 'the usage limit of the contract is reached'],
   destination_refused: [403, 'connections to this destination are refused'],
+  other_family: [
+    403,
+    'the exit of this port cannot reach this destination: one has IPv4, the other IPv6; use the port of another exit',
+  ],
   not_ready: [503, 'this node has no policy yet; try again in a moment'],
 } as const satisfies Record<string, readonly [407 | 403 | 503, string]>;
 

@@ -48,6 +48,8 @@ export class Account {
   readonly id: number;
   /** Undefined until its record came. */
   contract: ContractValue | undefined;
+  /** Epoch seconds until which it has reached its limit by this node's own count; the contract's record ends it. */
+  limit_reached_until = 0;
   readonly users = new Map<number, User>();
   readonly authlist = new Map<number, AuthlistEntry>();
   readonly overrides = new Map<number, Override>();
@@ -97,7 +99,13 @@ export class Policy {
         return;
       case 'contract':
         this.#setContract(this.#account(record.account), record.value ?? undefined);
+        this.#account(record.account).limit_reached_until = 0;
         return;
+      case 'limit_reached': {
+        const account = this.accounts.get(record.account);
+        if (account) account.limit_reached_until = record.value?.until ?? 0;
+        return;
+      }
       case 'user':
         this.#setUser(this.#account(record.account), record.id, record.value);
         return;
@@ -128,8 +136,11 @@ export class Policy {
   *records(): Generator<NodeRecord> {
     yield { kind: 'server', value: this.server };
     yield { kind: 'keys', value: this.keys };
-    for (const { id: account, contract, users, authlist, overrides } of this.accounts.values()) {
+    for (const one of this.accounts.values()) {
+      const { id: account, contract, limit_reached_until: until } = one;
+      const { users, authlist, overrides } = one;
       if (contract) yield { kind: 'contract', account, value: contract };
+      if (until > 0) yield { kind: 'limit_reached', account, value: { until } };
       for (const { id, ...value } of users.values()) yield { kind: 'user', account, id, value };
       for (const { id, ip, user, expiry } of authlist.values()) {
         yield { kind: 'authlist', account, id, value: { ip, user, expiry } };

@@ -73,6 +73,8 @@ export type NodeRecord =
   | { kind: 'authlist_cleared'; account: number; value: null }
   | { kind: 'override'; account: number; id: number; value: OverrideValue | null }
   | { kind: 'overrides_cleared'; account: number; value: null }
+  /** Ours alone: by this node's own count the account has no bytes left, until then (epoch seconds). */
+  | { kind: 'limit_reached'; account: number; value: { until: number } | null }
   | { kind: 'explain'; id: number; value: QuestionValue | null };
 
 /** A point in one history of changes. */
@@ -163,6 +165,7 @@ const checks = new Map<unknown, Check>([
   ['authlist_cleared', ofAccount(nothing)],
   ['override', ofAccountById({ hostname: text, ip: text, expiry: whole })],
   ['overrides_cleared', ofAccount(nothing)],
+  ['limit_reached', ofAccount(stateOf({ until: whole }))],
   [
     'explain',
     object({

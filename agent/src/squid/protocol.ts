@@ -6,6 +6,7 @@ import type { LastUsed } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
+import type { UnstoredChange } from '../store/unstored.ts';
 
 // The names in these messages, and in the file of rules, stay as they are: after an upgrade the agent
 // meets deciders of the version before, which Squid started.
@@ -43,8 +44,8 @@ export type Asked = {
   [Name in keyof Questions]: { id: number; ask: Name; question: Questions[Name]['question'] };
 }[keyof Questions];
 
-/** `opened`: the connections that an earlier decider of this Squid let in. */
-export type ToDecider = Asked | { opened: Opened };
+/** `opened`: the connections that an earlier decider of this Squid let in; `unstored`: changes that are on no disk. */
+export type ToDecider = Asked | { opened: Opened } | { unstored: UnstoredChange[] };
 
 /** `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. */
 export type FromDecider =
@@ -58,6 +59,8 @@ export interface RulesFile {
   /** As in the settings. */
   allowed: string;
   port_shift: number;
+  /** The address that Squid listens on; undefined: all. */
+  listen_host?: string | undefined;
   on_revoke: Config['on_revoke'];
 }
 

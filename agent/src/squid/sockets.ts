@@ -36,10 +36,10 @@ export function connectionName(
   return `${canonicalAddress(source) ?? source}:${source_port}>${port}`;
 }
 
-/** Lists the client connections of these ports. */
-export async function listSockets(ports: readonly number[]): Promise<Socket[]> {
+/** Lists the client connections of these ports, of one address of this machine if it listens on that alone. */
+export async function listSockets(ports: readonly number[], host?: string): Promise<Socket[]> {
   if (ports.length === 0) return [];
-  const { stdout } = await run('ss', ['-tinHOe', ...states, portFilter(ports)], {
+  const { stdout } = await run('ss', ['-tinHOe', ...states, socketFilter(ports, host)], {
     maxBuffer: most_output_bytes,
     encoding: 'latin1',
   });
@@ -56,7 +56,7 @@ export function isSameCookie(stored: string, cookie: string): boolean {
 }
 
 /** Closes client connections at once. Errors: without the right to do so (CAP_NET_ADMIN). */
-export async function killSockets(connections: readonly string[]): Promise<void> {
+export async function killSockets(connections: readonly string[], host?: string): Promise<void> {
   for (let at = 0; at < connections.length; at += killed_at_once) {
     const filters = connections.slice(at, at + killed_at_once).flatMap((connection) => {
       const match = /^([\w.:%-]+):(\d+)>(\d+)$/.exec(connection);
@@ -64,13 +64,25 @@ export async function killSockets(connections: readonly string[]): Promise<void>
       const [, source = '', source_port, port] = match;
       // Squid listens on IPv6 for both families: then IPv4 clients are known by mapped addresses.
       const spellings = source.includes(':') ? [`[${source}]`] : [source, `[::ffff:${source}]`];
-      return spellings.map((ip) => `( dst ${ip}:${source_port} and sport = :${port} )`);
+      return spellings.map(
+        (ip) => `( dst ${ip}:${source_port} and sport = :${port}${andHost(host)} )`,
+      );
     });
     if (filters.length === 0) continue;
     // Without the right, `ss -K` closes nothing and only says so.
     const { stderr } = await run('ss', ['-KtnH', filters.join(' or ')]);
     if (/not permitted/i.test(stderr)) throw new Error(`ss -K: ${stderr.trim()}`);
   }
+}
+
+/** Another node may have the same ports on another address. */
+export function socketFilter(ports: readonly number[], host: string | undefined): string {
+  return `${portFilter(ports)}${andHost(host)}`;
+}
+
+function andHost(host: string | undefined): string {
+  if (host === undefined || /^(0\.0\.0\.0|[0:]+)$/.test(host)) return '';
+  return ` and src ${host.includes(':') ? `[${host}]` : host}`;
 }
 
 /** `ss` understands ranges: ports that follow one another become one. */

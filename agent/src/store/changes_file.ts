@@ -24,14 +24,19 @@ export interface Next {
 const newline = 0x0a;
 const pieceBytes = 65_536;
 
-/** A line as bytes. Errors: RangeError for numbers that are not whole, which would be read as damage later. */
-export function encodeChange(revision: number, heard_at: number, records: NodeRecord[]): Buffer {
+/** Errors: RangeError for numbers that are not whole, which would be read as damage later. */
+export function newChange(revision: number, heard_at: number, records: NodeRecord[]): Change {
   for (const [name, value] of Object.entries({ revision, heard_at })) {
     if (!Number.isSafeInteger(value) || value < 0) {
       throw new RangeError(`${name}: ${value} is not valid; expected a whole number.`);
     }
   }
-  return encodeLine(`${revision} ${heard_at} ${JSON.stringify(records)}`);
+  return { revision, heard_at, json: JSON.stringify(records) };
+}
+
+/** A line as bytes. */
+export function encodeChange({ revision, heard_at, json }: Change): Buffer {
+  return encodeLine(`${revision} ${heard_at} ${json}`);
 }
 
 export function encodeNext(generation: number): Buffer {
@@ -121,22 +126,24 @@ export class ChangesReader {
   }
 }
 
-const sync = promisify(fsync);
 const closeFile = promisify(close);
 
 /** Adds lines. They are with the operating system at once, and on the disk within a second. */
 export class ChangesWriter {
   readonly #fd: number;
-  readonly #onFault: (error: Error) => void;
+  readonly #onUnsynced: (error: Error) => void;
   #timer: NodeJS.Timeout | undefined;
   readonly #syncs = new SerialQueue();
   /** Bytes of whole lines. */
   size: number;
+  /** Why lines may not outlast a power cut. The disk may forget them though a later attempt succeeds. */
+  unsynced: Error | undefined;
 
-  constructor(fd: number, size: number, onFault: (error: Error) => void) {
+  /** `onUnsynced` hears of that. */
+  constructor(fd: number, size: number, onUnsynced: (error: Error) => void) {
     this.#fd = fd;
     this.size = size;
-    this.#onFault = onFault;
+    this.#onUnsynced = onUnsynced;
   }
 
   /** Errors: those of the disk. A line that was written in part counts for nothing; the next takes its place. */
@@ -159,6 +166,11 @@ export class ChangesWriter {
   }
 
   #sync(): Promise<void> {
-    return this.#syncs.run(() => sync(this.#fd)).catch(this.#onFault);
+    return this.#syncs
+      .run(() => promisify(fsync)(this.#fd))
+      .catch((error: Error) => {
+        this.unsynced = error;
+        this.#onUnsynced(error);
+      });
   }
 }

@@ -4,9 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import { Policy } from '../policy/policy.ts';
 import { BadRecord, checkRecord, type NodeRecord, type Position } from '../policy/records.ts';
 import { SerialQueue } from '../serial_queue.ts';
-import { ChangesReader } from './changes_file.ts';
+import { type Change, ChangesReader } from './changes_file.ts';
 import { changesPath, isMissing, newestGeneration, snapshotPath } from './generations.ts';
 import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
+import { Unstored, type UnstoredChange } from './unstored.ts';
 
 /** The accounts that something changed for; `all` when it was the server, the keys, or everything. */
 export type Touched = ReadonlySet<number> | 'all';
@@ -16,6 +17,10 @@ export interface State {
   policy: Policy;
   position: Position;
   changes: ChangesReader;
+  /** The revision up to which it was read from disk: before that of the position when memory led on from there. */
+  read: number;
+  /** The last change that was applied from memory. */
+  last?: UnstoredChange;
 }
 
 /** With much to apply, others get their turn at least so often. */
@@ -23,6 +28,7 @@ const longestTurn_ms = 5;
 
 export class Replica {
   readonly #dir: string;
+  readonly #unstored: Unstored;
   readonly #none = new Policy();
   #state: State | undefined;
   /** A snapshot that was found damaged, or cannot be applied, is not read again; the store replaces it. */
@@ -30,8 +36,10 @@ export class Replica {
   /** A load takes a while: one at a time, in their order. */
   readonly #queue = new SerialQueue();
 
-  constructor(dir: string) {
+  /** `unstored`: the changes that the store could not write. */
+  constructor(dir: string, unstored = new Unstored()) {
     this.#dir = dir;
+    this.#unstored = unstored;
   }
 
   /** The policy to decide by, an empty one until there is any. A reload makes another object: do not keep it. */
@@ -42,6 +50,11 @@ export class Replica {
   /** The position of the policy; undefined until there is any. */
   get position(): Position | undefined {
     return this.#state?.position;
+  }
+
+  /** Up to where the disk told it. */
+  get read(): Position | undefined {
+    return this.#state && { epoch: this.#state.position.epoch, revision: this.#state.read };
   }
 
   /**
@@ -55,7 +68,7 @@ export class Replica {
   }
 
   /**
-   * Applies all that the store wrote since, and returns the accounts that this changed; loads while there
+   * Applies all that the store wrote since, or holds, and returns the accounts that this changed; loads while there
    * is nothing, and again when the store took another snapshot. Errors: those of the disk.
    *
    * If `position` then stays behind the store's, the files are damaged, or an older version wrote
@@ -70,10 +83,12 @@ export class Replica {
         const { changes } = state;
         // Asked before reading: to a file that was removed nothing is added.
         const removed = changes.isRemoved();
-        await followChanges(this.#dir, state, (record) => {
+        const onRecord = (record: NodeRecord) => {
           if ('account' in record) touched.accounts.add(record.account);
           else touched.all = true;
-        });
+        };
+        await followChanges(this.#dir, state, onRecord);
+        this.#applyUnstored(state, onRecord);
         if (state.changes !== changes) continue;
         if (removed && (await this.#load())) return 'all';
         return touched.all ? 'all' : touched.accounts;
@@ -87,6 +102,15 @@ export class Replica {
     this.#state = undefined;
   }
 
+  #applyUnstored(state: State, onRecord?: (record: NodeRecord) => void): void {
+    const changes = this.#unstored.following(state.position);
+    const done = state.last ? changes.indexOf(state.last) : -1;
+    for (const change of changes.slice(done + 1)) {
+      if (!applyChange(state, change, onRecord)) return;
+      state.last = change;
+    }
+  }
+
   async #load(): Promise<boolean> {
     for (;;) {
       const generation = newestGeneration(this.#dir);
@@ -95,6 +119,7 @@ export class Replica {
       try {
         state = await openState(this.#dir, generation);
         await followChanges(this.#dir, state);
+        this.#applyUnstored(state);
         this.#state?.changes.close();
         this.#state = state;
         return true;
@@ -120,7 +145,7 @@ export async function openState(dir: string, generation: number): Promise<State>
       policy.apply(checkRecord(JSON.parse(line))),
     );
     policy.heard_at = heard_at;
-    return { policy, position: { epoch, revision }, changes };
+    return { policy, position: { epoch, revision }, changes, read: revision };
   } catch (error) {
     changes.close();
     throw error;
@@ -139,7 +164,6 @@ export async function followChanges(
   onRecord?: (record: NodeRecord) => void,
   until?: number,
 ): Promise<boolean> {
-  const { policy } = state;
   let turn = performance.now();
   for (;;) {
     const { offset } = state.changes;
@@ -156,23 +180,37 @@ export async function followChanges(
       state.changes = changes;
       continue;
     }
-    const records = readRecords(line.json);
-    if (!records) {
+    // Memory led on from the file: applied once more, a change would undo those after it.
+    const isKnown =
+      state.position.revision > state.read && line.revision <= state.position.revision;
+    if (!isKnown && !applyChange(state, line, onRecord)) {
       // A change that was not applied must not be passed over: it would be acknowledged with the next.
       state.changes.seek(offset);
       return false;
     }
-    for (const record of records) {
-      policy.apply(record);
-      onRecord?.(record);
-    }
-    policy.heard_at = line.heard_at;
-    state.position = { epoch: state.position.epoch, revision: line.revision };
+    state.read = line.revision;
     if (performance.now() - turn > longestTurn_ms) {
       await setImmediate();
       turn = performance.now();
     }
   }
+}
+
+/** False, and nothing is done: not all of its records can be applied. */
+function applyChange(
+  state: State,
+  { revision, heard_at, json }: Change,
+  onRecord?: (record: NodeRecord) => void,
+): boolean {
+  const records = readRecords(json);
+  if (!records) return false;
+  for (const record of records) {
+    state.policy.apply(record);
+    onRecord?.(record);
+  }
+  state.policy.heard_at = heard_at;
+  state.position = { epoch: state.position.epoch, revision };
+  return true;
 }
 
 /** Undefined when not all of them can be applied. */

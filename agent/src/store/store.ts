@@ -2,7 +2,7 @@
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { NodeRecord, Position } from '../policy/records.ts';
-import { ChangesWriter, encodeChange, encodeNext } from './changes_file.ts';
+import { type Change, ChangesWriter, encodeChange, encodeNext, newChange } from './changes_file.ts';
 import { compact } from './compaction.ts';
 import {
   changesPath,
@@ -16,6 +16,7 @@ import {
 } from './generations.ts';
 import { recover } from './recovery.ts';
 import { BadSnapshot, SnapshotWriter, writeReceived } from './snapshot_file.ts';
+import { Unstored } from './unstored.ts';
 
 export interface StoreOptions {
   /** Id of a group whose processes may read the policy too; by default that of this process. */
@@ -39,6 +40,11 @@ export class Store {
   /** Since the snapshot, or since folding them was last tried. */
   #changes_bytes = 0;
   #compaction: { done: Promise<void>; stop: AbortController } | undefined;
+  /** Changes that the disk did not take, and why. */
+  readonly unstored = new Unstored();
+  #unwritten: Error | undefined;
+  /** Why changes on disk may not outlast a power cut; until they are in a snapshot that does. */
+  #unsynced: Error | undefined;
 
   private constructor(dir: string, options: StoreOptions) {
     this.#dir = dir;
@@ -61,7 +67,7 @@ export class Store {
       if (recovered) {
         const { position, generation, offset, snapshot_bytes, changes_bytes } = recovered;
         const fd = openSync(changesPath(dir, generation), 'r+');
-        store.#changes = new ChangesWriter(fd, offset, store.#onFault);
+        store.#changes = store.#newWriter(fd, offset);
         store.#position = position;
         store.#snapshot_bytes = snapshot_bytes;
         store.#changes_bytes = changes_bytes;
@@ -78,24 +84,86 @@ export class Store {
     return this.#position;
   }
 
+  /** Up to where it goes with the changes that are in memory alone. */
+  get held(): Position | undefined {
+    const { last } = this.unstored;
+    return last ? { epoch: last.epoch, revision: last.revision } : this.#position;
+  }
+
+  /** Whether the disk takes all changes, and keeps them. While it does not, none is to be acknowledged. */
+  get isSound(): boolean {
+    return this.unstored.size === 0 && this.#unsynced === undefined;
+  }
+
+  /** The faults of the disk now, a sentence each. */
+  faults(): string[] {
+    const faults: string[] = [];
+    if (this.unstored.size > 0) {
+      faults.push(
+        `The disk does not take changes of the policy: ${this.#unwritten?.message}. They are in force from memory, and not acknowledged.`,
+      );
+    }
+    if (this.#unsynced) {
+      faults.push(
+        `The disk may lose changes of the policy when the power fails: ${this.#unsynced.message}. They are in force, and not acknowledged.`,
+      );
+    }
+    return faults;
+  }
+
   /**
    * Adds one revision, its records together; without records it tells how far the history went.
    * Replicas see it when this has returned. It outlasts the process at once, and a power loss a
-   * second later. Questions (`explain`) are left out: they may hold tokens.
+   * second later. Questions (`explain`) are left out: they may hold tokens. A change that the disk does
+   * not take is held in memory, for replicas that are handed `unstored`, until `mend` has written it.
    *
-   * Errors: those of the disk, and nothing was added then; no policy to add to; a revision of the past.
+   * Errors: those of the disk when memory holds too much, and nothing was added then; no policy to add to;
+   * a revision of the past.
    */
   append(revision: number, heard_at: number, records: NodeRecord[]): void {
-    const { changes, position } = this.#required();
-    if (revision < position.revision) {
-      throw new RangeError(
-        `revision: ${revision} is before ${position.revision}, which is stored.`,
-      );
+    const { position } = this.#required();
+    const { epoch, revision: after } = this.held ?? position;
+    if (revision < after) {
+      throw new RangeError(`revision: ${revision} is before ${after}, which is stored.`);
     }
     const kept = records.filter(({ kind }) => kind !== 'explain');
-    const line = encodeChange(revision, heard_at, kept);
+    const change = newChange(revision, heard_at, kept);
+    if (this.unstored.size === 0) {
+      try {
+        this.#write(change);
+        return;
+      } catch (error) {
+        this.#unwritten = error as Error;
+      }
+    }
+    if (this.unstored.isFull) throw this.#unwritten;
+    this.unstored.add({ ...change, epoch, after });
+  }
+
+  /**
+   * Writes what is in memory alone, and makes safe what a power cut might take; answers whether it is sound now.
+   * Never fails: `faults` tells why it is not.
+   */
+  async mend(): Promise<boolean> {
+    try {
+      for (let { first } = this.unstored; first; { first } = this.unstored) {
+        this.#write(first);
+        this.unstored.dropFirst();
+      }
+    } catch (error) {
+      this.#unwritten = error as Error;
+    }
+    // Into a new snapshot, and new changes: what the disk forgot of the old file cannot be known.
+    if (this.#unsynced) await this.compact().catch(() => {});
+    return this.isSound;
+  }
+
+  /** Errors: those of the disk, and nothing was added then. */
+  #write(change: Change): void {
+    const { changes, position } = this.#required();
+    const line = encodeChange(change);
     changes.write(line);
-    this.#position = { epoch: position.epoch, revision };
+    this.#position = { epoch: position.epoch, revision: change.revision };
     this.#changes_bytes += line.length;
     const many = Math.max(this.#compact_bytes, this.#snapshot_bytes);
     if (this.#changes_bytes > many && !this.#compaction) {
@@ -126,6 +194,7 @@ export class Store {
         renameSync(partial, snapshotPath(this.#dir, generation));
       });
       this.#position = position;
+      this.unstored.clear();
       this.#snapshot_bytes = size;
     } catch (error) {
       await snapshot.discard();
@@ -139,6 +208,7 @@ export class Store {
   async clear(): Promise<void> {
     await this.close();
     this.#position = undefined;
+    this.unstored.clear();
     await removeGenerations(this.#dir, () => false);
     await syncFolder(this.#dir);
   }
@@ -187,6 +257,12 @@ export class Store {
     await this.#removeBefore(generation);
   }
 
+  #newWriter(fd: number, size: number): ChangesWriter {
+    return new ChangesWriter(fd, size, (error) => {
+      this.#unsynced = error;
+    });
+  }
+
   /** Lets changes go on in a new file, from the step on that makes it count. Answers the old one. */
   #begin(
     generation: number,
@@ -195,7 +271,7 @@ export class Store {
     this.#changes_bytes = 0;
     const old = this.#changes;
     const fd = createFile(changesPath(this.#dir, generation), this.#group);
-    const changes = new ChangesWriter(fd, 0, this.#onFault);
+    const changes = this.#newWriter(fd, 0);
     try {
       commit(old);
     } catch (error) {
@@ -208,6 +284,7 @@ export class Store {
 
   async #removeBefore(generation: number): Promise<void> {
     await syncFolder(this.#dir);
+    this.#unsynced = this.#changes?.unsynced;
     await removeGenerations(this.#dir, (other) => other >= generation);
   }
 

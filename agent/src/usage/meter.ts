@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Engine, Finished, Poll, Traffic } from '../engine.ts';
 import type { Journal } from './journal.ts';
 import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
+import type { Limits } from './limits.ts';
 
 /** How long a connection is remembered of which the engine tells nothing any more. */
 const gone_seconds = 3600;
@@ -14,6 +15,8 @@ export interface MeterOptions {
   clock: Clock;
   log: Logger;
   poll_seconds: number;
+  /** Hears what was counted, and says when to count again. */
+  limits?: Pick<Limits, 'counted'>;
 }
 
 export class Meter {
@@ -22,25 +25,31 @@ export class Meter {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #poll_seconds: number;
+  readonly #limits: Pick<Limits, 'counted'> | undefined;
   /** Since when (steady seconds) the engine has told nothing of a connection that is counted. */
   #goneSince = new Map<string, number>();
+  /** When it was last polled in the usual rhythm, in steady seconds. */
+  #usual_at = Number.NEGATIVE_INFINITY;
   /** Told by polls, and not kept by the journal: it goes into the next tick, and is never asked for again. */
   #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
 
-  constructor({ engine, journal, clock, log, poll_seconds }: MeterOptions) {
+  constructor({ engine, journal, clock, log, poll_seconds, limits }: MeterOptions) {
     this.#engine = engine;
     this.#journal = journal;
     this.#clock = clock;
     this.#log = log;
     this.#poll_seconds = poll_seconds;
+    this.#limits = limits;
   }
 
   /** Ticks until the signal is aborted. A tick that fails is tried again: nothing is lost by it. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
+      let pause_seconds = this.#poll_seconds;
       try {
-        await this.tick();
+        const rows = await this.tick();
+        pause_seconds = this.#limits?.counted(rows) ?? pause_seconds;
         if (this.#fault !== undefined) this.#log.info('usage is counted again');
         this.#fault = undefined;
       } catch (error) {
@@ -48,7 +57,7 @@ export class Meter {
         if (fault !== this.#fault) this.#log.error({ err: error }, 'usage cannot be counted');
         this.#fault = fault;
       }
-      await this.#clock.sleep(this.#poll_seconds, signal);
+      await this.#clock.sleep(pause_seconds, signal);
     }
   }
 
@@ -58,15 +67,16 @@ export class Meter {
   }
 
   /**
-   * Counts the traffic since the last tick; one at a time. Errors: when the engine or the journal
-   * fails. Then the next tick counts it.
+   * Counts the traffic since the last tick, and returns its rows; one at a time. Errors: when the engine
+   * or the journal fails. Then the next tick counts it.
    */
-  async tick(): Promise<void> {
+  async tick(): Promise<UsageRow[]> {
+    const steady = this.#clock.steady();
+    const isExtra = steady - this.#usual_at < 0.9 * this.#poll_seconds;
+    if (!isExtra) this.#usual_at = steady;
     const unkept = this.#unkept;
-    const poll = await this.#engine.poll(
-      unkept ? unkept.cursor : this.#journal.cursor,
-      this.#journal,
-    );
+    const cursor = unkept ? unkept.cursor : this.#journal.cursor;
+    const poll = await this.#engine.poll(cursor, this.#journal, isExtra);
     const sound = {
       finished: [...(unkept?.finished ?? []), ...this.#soundOf(poll.finished)],
       open: this.#soundOf(poll.open),
@@ -83,6 +93,7 @@ export class Meter {
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
     this.#unkept = undefined;
+    return rows;
   }
 
   /** The same sums in few entries: only those of connections that are counted must stay apart. */

@@ -4,10 +4,18 @@ import type { Clock } from '../clock.ts';
 import type { ControlError } from '../link/control_error.ts';
 import type { Journal } from './journal.ts';
 import type { Batch, UsageRow } from './journal_state.ts';
+import type { BytesLeft, Limits } from './limits.ts';
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface UsageReports {
-  reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
+  reportUsage(batch: Batch): Promise<UsageAnswer>;
+}
+
+export interface UsageAnswer {
+  counted: boolean;
+  left_out: number[];
+  /** Undefined from a control plane of before it told them. */
+  limits?: BytesLeft[] | undefined;
 }
 
 const longest_delay_seconds = 60;
@@ -23,6 +31,8 @@ export interface SenderOptions {
   log: Logger;
   /** From a batch that was taken until the next one: each is a write of the control plane. */
   report_seconds: number;
+  /** Hears what is left to the accounts of each batch. */
+  limits?: Pick<Limits, 'answered'>;
 }
 
 export class Sender {
@@ -31,15 +41,19 @@ export class Sender {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #report_seconds: number;
+  readonly #limits: Pick<Limits, 'answered'> | undefined;
+  /** Ends the rest after a batch. */
+  #rest = new AbortController();
   #fault: string | undefined;
   #clockFault: string | undefined;
 
-  constructor({ journal, control, clock, log, report_seconds }: SenderOptions) {
+  constructor({ journal, control, clock, log, report_seconds, limits }: SenderOptions) {
     this.#journal = journal;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
     this.#report_seconds = report_seconds;
+    this.#limits = limits;
   }
 
   /** The faults now, a sentence each. */
@@ -61,7 +75,9 @@ export class Sender {
         if (failures > 0) this.#log.info('usage is reported again');
         failures = 0;
         this.#fault = undefined;
-        await this.#clock.sleep(this.#report_seconds, signal);
+        this.#rest = new AbortController();
+        const either = AbortSignal.any([signal, this.#rest.signal]);
+        await this.#clock.sleep(this.#report_seconds, either);
       } catch (error) {
         failures += 1;
         this.#fault = `Usage cannot be reported: ${(error as Error).message}`;
@@ -70,6 +86,11 @@ export class Sender {
         await this.#clock.sleep(most * (0.5 + Math.random() / 2), signal);
       }
     }
+  }
+
+  /** The next batch is sent without a rest, if the last one was taken. */
+  hurry(): void {
+    this.#rest.abort();
   }
 
   /** Sends all batches, without a rest, until the signal is aborted. Errors: one was not counted; all that is left is kept. */
@@ -83,9 +104,11 @@ export class Sender {
     if (!batch) return;
     let { rows } = batch;
     let clockFault: string | undefined;
+    let limits: BytesLeft[] | undefined;
     while (rows.length > 0) {
       try {
-        const { left_out } = await this.#control.reportUsage({ ...batch, rows });
+        const { left_out, ...answer } = await this.#control.reportUsage({ ...batch, rows });
+        limits = answer.limits;
         this.#tellLeftOut(left_out.flatMap((index) => rows[index] ?? []));
         break;
       } catch (error) {
@@ -104,6 +127,7 @@ export class Sender {
     }
     this.#clockFault = clockFault;
     await this.#journal.acknowledged(batch.seq);
+    this.#limits?.answered(rows, limits);
   }
 
   /**

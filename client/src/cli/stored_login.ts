@@ -1,8 +1,11 @@
 // The stored login: a file of the user's own that no other user can read.
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  fsyncSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -47,7 +50,7 @@ export function readLogin(file: string): StoredLogin | undefined {
   throw new Failure(`${file} is not as login writes it; log in again.`);
 }
 
-/** Writes it whole or not at all. */
+/** Writes it whole or not at all, also when the power fails. */
 export function storeLogin(file: string, login: StoredLogin): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -55,10 +58,26 @@ export function storeLogin(file: string, login: StoredLogin): void {
   chmodSync(folder, 0o700);
   const fresh = `${file}.${process.pid}`;
   try {
-    writeFileSync(fresh, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(fresh, `${JSON.stringify(login, null, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+      flush: true,
+    });
     renameSync(fresh, file);
+    syncFolder(folder);
   } finally {
     rmSync(fresh, { force: true });
+  }
+}
+
+function syncFolder(folder: string): void {
+  // Windows opens no folder.
+  if (process.platform === 'win32') return;
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }
 

@@ -163,6 +163,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'maintenance.on': () => 'took the service down for maintenance',
   'maintenance.off': () => 'ended the maintenance',
   'database.restore': () => 'restored the database from a backup',
+  'database.failover': () =>
+    'began a new history: the database went on at another PostgreSQL server',
 };
 
 /** "fra1/203.0.113.7" -> "fra1". */

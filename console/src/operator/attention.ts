@@ -46,6 +46,22 @@ function ofNodes({ nodes, now }: Network): Item[] {
       link: nodesPage,
     });
   }
+  const faulty = nodes.filter(({ live, faults }) => live && faults.length > 0);
+  if (faulty.length > 0) {
+    const names = named(
+      faulty.map(({ name, server, faults }) => {
+        const since = Math.min(...faults.map((fault) => fault.since));
+        const kinds = [...new Set(faults.map(({ kind }) => kind.replaceAll('_', ' ')))];
+        return `${name} on ${server} (${kinds.join(', ')}; first ${fromNow(Math.min(since, now), now)})`;
+      }),
+    );
+    items.push({
+      key: 'faulty',
+      tone: 'warn',
+      sentence: `${count(faulty.length, 'node tells', 'nodes tell')} of faults: ${names}.`,
+      link: nodesPage,
+    });
+  }
   return items;
 }
 

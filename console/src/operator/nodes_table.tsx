@@ -57,6 +57,24 @@ const columns: Column<Node>[] = [
     heading: 'Lag',
     cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
   },
+  {
+    heading: 'Faults',
+    cell: ({ faults }) =>
+      faults.length === 0 ? (
+        <span class="note">none</span>
+      ) : (
+        <ul class="bare-list">
+          {faults.map(({ message, since }) => (
+            <li key={message} class="two-lines">
+              {message}
+              <span class="note">
+                <Since at={since} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      ),
+  },
   { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
   { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
   { heading: 'Version', cell: ({ version }) => version },

@@ -32,6 +32,7 @@ export interface PrincipalRow {
   usage_version: number;
   network_version: number;
   maintenance: number;
+  epoch: string;
 }
 
 export function principalByHash(db: Reader, hash: string): Promise<PrincipalRow | undefined> {
@@ -41,8 +42,8 @@ export function principalByHash(db: Reader, hash: string): Promise<PrincipalRow 
        coalesce(v.revision, 0) as account_version, coalesce(v.contract_revision, 0) as contract_version,
        coalesce(v.usage_revision, 0) as usage_version,
        coalesce((select revision from versions where account_id = 0), 0) as network_version,
-       (select maintenance from network) as maintenance
-     from api_tokens t join accounts a on a.id = t.account_id
+       n.maintenance, n.epoch
+     from api_tokens t join accounts a on a.id = t.account_id join network n on n.id = 1
      left join versions v on v.account_id = a.id where t.hash = $1`,
     [hash],
   );

@@ -177,13 +177,13 @@ export function authlistPage(
   db: Reader,
   account_id: number,
   after_id: number,
-  now: number,
   most: number,
 ): Promise<AuthlistRow[]> {
-  return db.all(
-    'select * from authlist where account_id = $1 and id > $2 and expiry > $3 order by id limit $4',
-    [account_id, after_id, now, most],
-  );
+  return db.all('select * from authlist where account_id = $1 and id > $2 order by id limit $3', [
+    account_id,
+    after_id,
+    most,
+  ]);
 }
 
 export function findAuthlistRow(db: Reader, account_id: number, id: number) {

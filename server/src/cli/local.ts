@@ -1,5 +1,5 @@
 // exitward serve, migrate, backup, restore: commands that run on this machine, with the server's own settings.
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
@@ -7,6 +7,7 @@ import { type Config, type Environment, readConfig } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { makeFolderDurably } from '../durable.ts';
 import { loadSecrets } from '../secrets.ts';
 import { Failure } from './command.ts';
 import { done, print, record } from './output.ts';
@@ -61,7 +62,7 @@ async function withDatabase<T>(config: Config, use: (db: Database) => Promise<T>
 async function runMigrations(env: Environment, { json }: Options): Promise<void> {
   const config = readConfig(env);
   if (config.database_url.startsWith('sqlite:')) {
-    mkdirSync(dirname(sqliteFile(config, 'migrate')), { recursive: true, mode: 0o700 });
+    makeFolderDurably(dirname(sqliteFile(config, 'migrate')));
   }
   const value = await withDatabase(config, async (db) => ({
     ran: await migrate(db),
@@ -99,19 +100,21 @@ async function restoreBackup(
   const config = readConfig(env);
   const target = sqliteFile(config, 'restore');
   if (!yes) await confirmed(`This puts ${file} in the place of ${target}.`);
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  makeFolderDurably(dirname(target));
   const { restoreSqlite } = await import('../db/restore.ts');
+  const { idGap } = await import('../db/history.ts');
   const restored = await restoreSqlite(target, resolve(file), systemClock);
   chmodSync(target, 0o600);
   const aside = restored.set_aside ? `The old database is ${restored.set_aside}. ` : '';
   const keys = keysAdvice(config, restored.key_id);
-  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect.${keys}`;
+  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids ${idGap.toLocaleString('en')} or more behind those of the backup: an id that was given since it was made is given again only if there were more.${keys}`;
   print(done(sentence, { file: target, ...restored, keys_fit: keys === '' }), json);
 }
 
 /** The advice on the keys before a server can start; empty when they fit. */
 function keysAdvice(config: Config, key_id: string | null): string {
   if (key_id === null) return '';
-  if (existsSync(config.keys_file) && loadSecrets(config.keys_file).key_id === key_id) return '';
+  if (existsSync(config.keys_file) && loadSecrets(config.keys_file, true).key_id === key_id)
+    return '';
   return ` The keys file ${config.keys_file} is not the one that this database lives with: put that one there before you start the server.`;
 }

@@ -1,7 +1,7 @@
 // exitward node …: the machines that serve.
 import { listAt, removeAt } from './actions.ts';
 import type { Choice, Noun } from './command.ts';
-import { expiry, record } from './output.ts';
+import { type Column, expiry, type Row, record, type Shown } from './output.ts';
 import { lifetime } from './values.ts';
 
 const codeLifetime: Choice = [
@@ -11,6 +11,24 @@ const codeLifetime: Choice = [
   lifetime,
 ];
 
+const known: Column[] = [
+  'id',
+  'server',
+  'name',
+  'live',
+  'lag',
+  ['revision', 'applied_revision'],
+  ['seen', 'seen_at', 'time'],
+  'version',
+];
+const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], 'message'];
+
+function showNode(value: Row): Shown {
+  const shown = record(value, [...known, ['joined', 'joined_at', 'time']]);
+  const faults = { rows: value.faults as Row[], columns: faultColumns };
+  return { ...shown, parts: [...shown.parts, faults] };
+}
+
 export const nodeNoun: Noun = {
   name: 'node',
   summary: 'machines that serve',
@@ -18,16 +36,12 @@ export const nodeNoun: Noun = {
     {
       usage: 'list',
       summary: 'list nodes with how far behind they are',
-      run: listAt('/nodes', [
-        'id',
-        'server',
-        'name',
-        'live',
-        'lag',
-        ['revision', 'applied_revision'],
-        ['seen', 'seen_at', 'time'],
-        'version',
-      ]),
+      run: listAt('/nodes', [...known, ['faults', 'faults', 'kinds']]),
+    },
+    {
+      usage: 'show <id>',
+      summary: 'show a node with its faults, and since when it has them',
+      run: async (given, api) => showNode(await api.get(given.path('/nodes/<id>'))),
     },
     {
       usage: 'invite <server>',

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 
 export type Row = Record<string, unknown>;
-type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts';
+type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts' | 'kinds';
 
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
 type Spelled = readonly [title: string, path: string, kind?: Kind];
@@ -119,6 +119,7 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   if (forPeople && kind === 'bytes') return bytesInWords(value as number);
   if (forPeople && kind === 'time') return timeInWords(value as number);
   if (kind === 'list') return visible((value as string[]).join(','));
+  if (kind === 'kinds') return visible(kindsInWords(value as FaultCell[], forPeople));
   if (kind === 'counts') return visible(countsInWords(value as Record<string, number>));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
@@ -129,6 +130,23 @@ function visible(text: string): string {
     const code = character.codePointAt(0) ?? 0;
     return `\\x${code.toString(16).padStart(2, '0')}`;
   });
+}
+
+interface FaultCell {
+  kind: string;
+  since: number;
+}
+
+/** Each kind of fault once, for people with the time since which there is one: `disk since 2027-01-31 12:00Z`. */
+function kindsInWords(faults: readonly FaultCell[], forPeople: boolean): string {
+  const kinds = Array.from(
+    Map.groupBy(faults, ({ kind }) => kind),
+    ([kind, some]) => {
+      const since = Math.min(...some.map((one) => one.since));
+      return forPeople ? `${kind} since ${timeInWords(since)}` : kind;
+    },
+  );
+  return kinds.join(forPeople ? ', ' : ',');
 }
 
 /** `3 ok, 1 crit`: without the zeros; a dash where all are zero. */

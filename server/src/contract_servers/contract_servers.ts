@@ -148,6 +148,30 @@ async function limitState(
   return isOver ? { over_limit: 1, over_until: end } : { over_limit: 0, over_until: 0 };
 }
 
+/** The bytes that an account may still transfer at a server, until (epoch seconds) its next billing period begins. */
+export interface BytesLeft {
+  account: number;
+  left_bytes: number;
+  until: number;
+}
+
+/** The least that an enforced limit leaves an account at a server; undefined where none is enforced. */
+export async function bytesLeft(
+  tx: Transaction,
+  account: Account,
+  server_id: number,
+): Promise<BytesLeft | undefined> {
+  if (account.on_limit !== 'refuse') return undefined;
+  const { start, end } = periodAt(account.start, tx.now);
+  const { total, byServer } = await periodUsage(tx, account.id, start);
+  const row = await store.findContractServer(tx, account.id, server_id);
+  // A server's own limit counts with detailed server billing.
+  const own = account.detailed_billing === 1 ? row?.limit_bytes : undefined;
+  const ownLeft = (own ?? Number.MAX_SAFE_INTEGER) - (byServer.get(server_id) ?? 0);
+  const left_bytes = Math.max(0, Math.min(account.limit_bytes - total, ownLeft));
+  return { account: account.id, left_bytes, until: end };
+}
+
 /** Evaluates the own limit of a contract server anew, after usage came in or a period ended. */
 export async function evaluateServerLimit(
   tx: Transaction,

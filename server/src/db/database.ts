@@ -1,5 +1,6 @@
 // The seam between the modules and storage: read, write in a transaction, and one URL that says where.
 import type { Clock } from '../clock.ts';
+import type { Sync } from './wal.ts';
 
 export type Value = string | number | bigint | null;
 export type Row = Record<string, Value>;
@@ -59,7 +60,7 @@ export interface Database extends Reader {
   write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Reads that all see the same moment, on a connection of their own, a page at a time. */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
-  /** SQLite: a number that moves when any connection has committed. PostgreSQL has none: undefined. */
+  /** SQLite: a number that moves when any connection has committed what is durable. PostgreSQL has none: undefined. */
   dataVersion?(): number;
   /** Calls `listener` after each commit of this process and soon after one of another; returns a function that stops it. */
   listen(listener: () => void): () => void;
@@ -74,6 +75,8 @@ export interface DatabaseOptions {
   clock: Clock;
   /** Test-only: resolve writes before the commit. The durability test's control. */
   acknowledge_early?: boolean;
+  /** Test-only: in place of the disk's own flush of SQLite's log, for a disk that is slow or fails. */
+  sync?: Sync | undefined;
   /** How many actions share a commit at most; 1 is a commit per action. For measuring. */
   largest_group?: number | undefined;
   /** Called once for each group with its size and seconds; feeds the metrics. */

@@ -11,6 +11,8 @@ export interface WriteConnection {
    * commit or rollback, runs in it or fails: never on a connection that came in place of a lost one.
    */
   begin(): Promise<void>;
+  /** Does what the transaction needs ahead of its actions. */
+  prepare?(tx: Transaction): Promise<void>;
   all<R>(sql: string, values: readonly Value[]): Promise<R[]>;
   run(sql: string, values: readonly Value[]): Promise<number>;
   insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void>;
@@ -178,6 +180,8 @@ export class GroupWriter {
     const group = new SharedGroup();
     const results: Array<[Waiting, unknown]> = [];
     const rejections: Array<[Waiting, ApiError]> = [];
+    const own = () => new GroupTransaction(connection, group, committer, clock.now());
+    await connection.prepare?.(own());
     for (const one of actions) {
       const tx = new GroupTransaction(connection, group, one.actor, clock.now());
       try {
@@ -197,7 +201,7 @@ export class GroupWriter {
       for (const [one, result] of results) one.resolve(result);
       await sleep(early_milliseconds);
     }
-    const last = new GroupTransaction(connection, group, committer, clock.now());
+    const last = own();
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
     for (const [one, result] of results) one.resolve(result);

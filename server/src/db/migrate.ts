@@ -7,6 +7,8 @@ import { usageJournals } from './migrations/0003_usage_journals.ts';
 import { signIn } from './migrations/0004_sign_in.ts';
 import { authlistUses } from './migrations/0005_authlist_uses.ts';
 import { versions } from './migrations/0006_versions.ts';
+import { histories } from './migrations/0007_histories.ts';
+import { nodeFaults } from './migrations/0008_node_faults.ts';
 
 interface Migration {
   id: number;
@@ -22,6 +24,8 @@ const migrations: Migration[] = [
   { id: 4, name: 'sign_in', statements: signIn },
   { id: 5, name: 'authlist_uses', statements: authlistUses },
   { id: 6, name: 'versions', statements: versions },
+  { id: 7, name: 'histories', statements: histories },
+  { id: 8, name: 'node_faults', statements: nodeFaults },
 ];
 
 /**

@@ -1,15 +1,21 @@
 // PostgreSQL: one pipelined connection writes in groups under one lock, a small pool reads.
 import pg from 'pg';
 import type { Actor, Database, DatabaseOptions, Reader, Transaction, Value } from './database.ts';
-import { isStorageFault, storageFault } from './faults.ts';
+import { isStorageFault, markStorageFault, storageFault } from './faults.ts';
 import { GroupWriter } from './group.ts';
 import { Listeners } from './listeners.ts';
-import { connectionSettings, marked, named, newClient } from './postgres_connection.ts';
+import { checkServer } from './postgres_checks.ts';
+import { connectionSettings, durably, marked, named, newClient } from './postgres_connection.ts';
 import { PostgresListener } from './postgres_listener.ts';
+import { Primary, Unfit } from './postgres_primary.ts';
 import { PostgresWriter, writeLock } from './postgres_writer.ts';
 
 /** Longer than any migration takes; a script has no other limit. */
 const script_milliseconds = 3_600_000;
+/** More than the connections of the pool, all of which may be to a former primary. */
+const mostTries = 10;
+
+const connecting: Actor = { kind: 'system', name: 'connect', address: '', request_id: '' };
 
 /** Asks the server; its faults become the 503 that the client sees. */
 async function asked<T>(ask: () => Promise<T>): Promise<T> {
@@ -23,19 +29,32 @@ async function asked<T>(ask: () => Promise<T>): Promise<T> {
 class PostgresDatabase implements Database {
   readonly engine = 'postgres';
   readonly #settings: pg.ClientConfig;
+  readonly #primary = new Primary();
   readonly #pool: pg.Pool;
   readonly #writer: PostgresWriter;
   readonly #groups: GroupWriter;
   readonly #listeners = new Listeners(() => {
-    const listener = new PostgresListener(this.#settings, () => this.#listeners.notify());
+    const listener = new PostgresListener(
+      this.#settings,
+      this.#primary,
+      (reached) => this.#beginHistory(reached),
+      () => this.#listeners.notify(),
+    );
     return () => listener.stop();
   });
 
   constructor(url: string, options: DatabaseOptions) {
     this.#settings = connectionSettings(url);
-    this.#pool = new pg.Pool({ ...this.#settings, max: 4, idleTimeoutMillis: 60_000 });
+    this.#pool = new pg.Pool({
+      ...this.#settings,
+      max: 4,
+      idleTimeoutMillis: 60_000,
+      verify: (client, done) => this.#primary.admit(client).then(() => done(), done),
+    });
     this.#pool.on('error', () => {});
-    this.#writer = new PostgresWriter(this.#settings);
+    // The pool hears of the loss of idle connections alone.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
+    this.#writer = new PostgresWriter(this.#settings, this.#primary);
     this.#groups = new GroupWriter(this.#writer, options, () => this.#listeners.notify());
   }
 
@@ -43,7 +62,22 @@ class PostgresDatabase implements Database {
     return (await this.all<R>(sql, values))[0];
   }
   async all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    return asked(async () => (await this.#pool.query(named(sql, values))).rows as R[]);
+    return asked(async () => {
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const client = await this.#pool.connect();
+        let rows: R[] | undefined;
+        try {
+          if (this.#primary.holds(client)) rows = (await client.query(named(sql, values))).rows;
+        } finally {
+          // Behind a failed query nothing is known of the connection; one to a former primary reads a lost history.
+          const isGood = rows !== undefined && this.#primary.holds(client);
+          client.release(!isGood);
+          if (!isGood) rows = undefined;
+        }
+        if (rows) return rows;
+      }
+      throw markStorageFault(new Error('Each connection reaches another PostgreSQL server.'));
+    });
   }
 
   write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -55,7 +89,10 @@ class PostgresDatabase implements Database {
     try {
       const rows = <R>(sql: string, values: readonly Value[] = []) =>
         asked(async () => (await client.query(named(sql, values))).rows as R[]);
-      await asked(() => client.connect());
+      await asked(async () => {
+        await client.connect();
+        await this.#primary.admit(client);
+      });
       await rows('begin isolation level repeatable read read only');
       return await read({
         all: rows,
@@ -80,9 +117,31 @@ class PostgresDatabase implements Database {
       await run('set local statement_timeout = 0');
       await run(`select pg_advisory_xact_lock(${writeLock})`);
       for (const statement of statements) await run(statement);
+      await run(`select ${durably}`);
       await run('commit');
     } finally {
       await client.end().catch(() => {});
+    }
+  }
+
+  /** On a server that is another one the new history begins at once, not with the next change. */
+  async #beginHistory(reached: string): Promise<void> {
+    const known = await this.one<{ history: string | null }>('select history from network');
+    if (known?.history !== reached) await this.write(connecting, async () => {});
+  }
+
+  /** Errors: `Unfit` when the server cannot be relied on. */
+  async check(): Promise<void> {
+    const one = await this.#pool.connect();
+    let other: pg.PoolClient | undefined;
+    let isGood = false;
+    try {
+      other = await this.#pool.connect();
+      await checkServer(one, other);
+      isGood = true;
+    } finally {
+      one.release(!isGood);
+      other?.release(!isGood);
     }
   }
 
@@ -91,20 +150,22 @@ class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#groups.settled();
+    // First: each of its connections begins with a write.
     this.#listeners.close();
+    await this.#groups.settled();
     this.#writer.close();
     await this.#pool.end();
   }
 }
 
-/** Opens a pool to the server that `url` names and checks that it answers. */
+/** Opens a pool to the server that `url` names and checks that it can be relied on. */
 export async function openPostgres(url: string, options: DatabaseOptions): Promise<Database> {
   const database = new PostgresDatabase(url, options);
   try {
-    await database.one('select 1');
+    await database.check();
   } catch (error) {
     await database.close().catch(() => {});
+    if (error instanceof Unfit) throw error;
     const cause = (error as Error).cause ?? error;
     const reason = (cause as Error).message || (cause as { code?: string }).code || 'no answer';
     throw new Error(`The PostgreSQL server does not answer: ${reason}.`);

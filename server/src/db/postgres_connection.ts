@@ -31,9 +31,16 @@ export function connectionSettings(url: string): pg.ClientConfig {
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: '-c random_page_cost=1.1 -c synchronous_commit=on',
+    options: '-c random_page_cost=1.1',
   };
 }
+
+/**
+ * Makes this transaction's commit wait for the disk, ahead of `commit`. An operator's stricter setting stays: with
+ * `remote_apply` it waits for the standbys' too.
+ */
+export const durably = `set_config('synchronous_commit',
+  case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`;
 
 /** A client whose loss ends nothing but its own queries. Connect and end it yourself. */
 export function newClient(settings: pg.ClientConfig): pg.Client {

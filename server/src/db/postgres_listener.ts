@@ -1,6 +1,7 @@
-// Notices every commit in the network: one connection that listens, and comes back when it was lost.
+// Notices every commit in the network: one connection that listens, and comes back when it was lost or the server is another.
 import type pg from 'pg';
 import { newClient } from './postgres_connection.ts';
+import type { Primary } from './postgres_primary.ts';
 import { channel } from './postgres_writer.ts';
 
 const retry_milliseconds = 1000;
@@ -9,14 +10,26 @@ const heartbeat_milliseconds = 5000;
 
 export class PostgresListener {
   readonly #settings: pg.ClientConfig;
+  readonly #primary: Primary;
+  readonly #connected: (reached: string) => Promise<unknown>;
   readonly #notify: () => void;
   #client: pg.Client | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** `notify` is called for each commit, and when commits may have been missed. */
-  constructor(settings: pg.ClientConfig, notify: () => void) {
+  /**
+   * `notify` is called for each commit, and when commits may have been missed; `connected` with the server that is
+   * listened to, again and again until it succeeds.
+   */
+  constructor(
+    settings: pg.ClientConfig,
+    primary: Primary,
+    connected: (reached: string) => Promise<unknown>,
+    notify: () => void,
+  ) {
     this.#settings = settings;
+    this.#primary = primary;
+    this.#connected = connected;
     this.#notify = notify;
     void this.#connect();
   }
@@ -31,6 +44,7 @@ export class PostgresListener {
     const client = newClient(this.#settings);
     this.#client = client;
     const lost = () => {
+      this.#primary.off('moved', lost);
       if (this.#client !== client) return;
       this.#giveUp();
       this.#later(retry_milliseconds, () => this.#connect());
@@ -40,7 +54,11 @@ export class PostgresListener {
     client.on('notification', this.#notify);
     try {
       await client.connect();
+      const reached = await this.#primary.admit(client);
+      this.#primary.on('moved', lost);
       await client.query(`listen ${channel}`);
+      if (this.#stopped) return;
+      await this.#connected(reached);
       this.#notify();
       this.#beat(client, lost);
     } catch {

@@ -1,9 +1,11 @@
 // The one connection of this process that writes to PostgreSQL: pipelined, under the network's write lock.
 import type pg from 'pg';
-import type { Row, Value } from './database.ts';
+import type { Row, Transaction, Value } from './database.ts';
 import { isStorageFault, markStorageFault } from './faults.ts';
 import type { WriteConnection } from './group.ts';
-import { marked, named, newClient } from './postgres_connection.ts';
+import { keepHistory } from './history.ts';
+import { durably, marked, named, newClient } from './postgres_connection.ts';
+import type { Primary } from './postgres_primary.ts';
 
 /** Holders of this advisory lock write; all others wait. It makes revisions commit in their order. */
 export const writeLock = 0x65786974;
@@ -17,13 +19,18 @@ export class PostgresWriter implements WriteConnection {
   /** The connection that the running transaction began on: no other may take its statements. */
   #transaction: pg.Client | undefined;
   #doubtful = false;
+  readonly #primary: Primary;
+  /** The server of the connection, until a commit on it has kept the history. */
+  #reached: string | undefined;
 
-  constructor(settings: pg.ClientConfig) {
+  constructor(settings: pg.ClientConfig, primary: Primary) {
     this.#settings = settings;
+    this.#primary = primary;
   }
 
   async #connected(): Promise<pg.Client> {
-    if (this.#client) return this.#client;
+    if (this.#client && this.#primary.holds(this.#client)) return this.#client;
+    this.close();
     const client = newClient({ ...this.#settings, pipeline: true } as pg.ClientConfig);
     const lost = () => {
       if (this.#client === client) this.#client = undefined;
@@ -32,7 +39,9 @@ export class PostgresWriter implements WriteConnection {
     client.on('end', lost);
     try {
       await client.connect();
+      this.#reached = await this.#primary.admit(client);
     } catch (error) {
+      client.end().catch(() => {});
       throw marked(error);
     }
     this.#client = client;
@@ -59,6 +68,10 @@ export class PostgresWriter implements WriteConnection {
       this.#query(`select pg_advisory_xact_lock(${writeLock})`, []),
     ]);
   }
+  /** A server keeps its place as long as a connection to it lives: looked at once for each. */
+  async prepare(tx: Transaction): Promise<void> {
+    if (this.#reached !== undefined) await keepHistory(tx, this.#reached);
+  }
   async all<R>(sql: string, values: readonly Value[]): Promise<R[]> {
     return (await this.#query(sql, values)).rows as R[];
   }
@@ -75,8 +88,11 @@ export class PostgresWriter implements WriteConnection {
     );
   }
   async commit(): Promise<void> {
+    if (this.#transaction && !this.#primary.holds(this.#transaction)) {
+      throw markStorageFault(new Error('The PostgreSQL server is a former primary.'));
+    }
     const [, ended] = await Promise.all([
-      this.#query(`select pg_notify('${channel}', '')`, []),
+      this.#query(`select pg_notify('${channel}', ''), ${durably}`, []),
       this.#query('commit', []),
     ]);
     // PostgreSQL answers the commit of a broken transaction with ROLLBACK, not with an error.
@@ -84,6 +100,7 @@ export class PostgresWriter implements WriteConnection {
       throw markStorageFault(new Error(`The commit ended as ${ended.command}.`));
     }
     this.#transaction = undefined;
+    this.#reached = undefined;
   }
   async rollback(): Promise<void> {
     const client = this.#transaction;

@@ -1,20 +1,11 @@
 // Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
-import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { audit } from '../audit.ts';
 import type { Clock } from '../clock.ts';
+import { renameDurably, syncPath } from '../durable.ts';
 import type { Actor } from './database.ts';
+import { beginHistory } from './history.ts';
 import { migrate } from './migrate.ts';
 import { openDatabase } from './open.ts';
 
@@ -41,7 +32,6 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
     checkBackup(backup);
     copyFileSync(backup, fresh);
     const prepared = await prepare(fresh, clock);
-    sync(fresh);
     return { ...prepared, set_aside: swap(file, fresh, clock.now()) };
   } finally {
     removeDatabase(fresh);
@@ -80,26 +70,9 @@ async function prepare(fresh: string, clock: Clock) {
     if (tables.length !== 3) throw new Error('The file is a SQLite database, but not of Exitward.');
     const migrations = await migrate(db);
     const key_id = await db.write(restorer, async (tx) => {
-      const before = await tx.one<{ epoch: string; key_id: string | null }>(
-        'select epoch, key_id from network',
-      );
-      const epoch = randomUUID();
-      await tx.run('update network set epoch = $1', [epoch]);
-      // Whatever the nodes have applied since the backup is of another history.
-      await tx.run('update nodes set applied_revision = 0, live = 0');
-      await tx.run('update servers set applied_revision = 0');
-      // Sessions and codes that have ended since, or were used up, must not hold again: people sign in anew.
-      for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
-        await tx.run(`delete from ${table}`);
-      }
-      await audit(tx, {
-        account_id: null,
-        action: 'database.restore',
-        target: 'network',
-        before: { epoch: before?.epoch },
-        after: { epoch },
-      });
-      return before?.key_id ?? null;
+      await beginHistory(tx, 'database.restore');
+      const row = await tx.one<{ key_id: string | null }>('select key_id from network');
+      return row?.key_id ?? null;
     });
     return { migrations, key_id };
   } finally {
@@ -110,8 +83,7 @@ async function prepare(fresh: string, clock: Clock) {
 /** Sets the old database aside and puts the new one in its place; at every moment one of them is there. */
 function swap(file: string, fresh: string, now: number): string | undefined {
   if (!existsSync(file)) {
-    renameSync(fresh, file);
-    sync(dirname(file));
+    renameDurably(fresh, file);
     return undefined;
   }
   const aside = `${file}.before-restore-${now}`;
@@ -122,8 +94,9 @@ function swap(file: string, fresh: string, now: number): string | undefined {
       if (existsSync(file + part)) renameSync(file + part, aside + part);
     }
     linkOrCopy(file, aside);
-    renameSync(fresh, file);
-    sync(dirname(file));
+    // The old one has its other name before it loses this one.
+    syncPath(dirname(file));
+    renameDurably(fresh, file);
   } finally {
     release();
   }
@@ -163,16 +136,10 @@ function linkOrCopy(file: string, aside: string): void {
   } catch {
     // Not every file system has hard links.
     copyFileSync(file, aside);
-    sync(aside);
+    syncPath(aside);
   }
 }
 
 function removeDatabase(file: string): void {
   for (const part of ['', '-wal', '-shm']) rmSync(file + part, { force: true });
-}
-
-function sync(path: string): void {
-  const handle = openSync(path, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
 }

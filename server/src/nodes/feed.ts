@@ -7,7 +7,7 @@ import { mostStalled_seconds, untilRead } from './backpressure.ts';
 import * as log from './log_store.ts';
 import type { Node } from './nodes.ts';
 import { type NodeRecord, recordsOfChange } from './records.ts';
-import { currentIds } from './store.ts';
+import { currentNodes } from './store.ts';
 
 const page = 500;
 /** One page of a stream that catches up looks at no more of the log than this. */
@@ -24,13 +24,15 @@ const pieceBytes = 64 * 1024;
 class NodeStream {
   readonly node: Node;
   readonly #response: Writable;
-  readonly #epoch: string;
+  readonly epoch: string;
   readonly #stalled_seconds: number;
   /** The last revision sent. */
   sent: number;
   /** Reading the log by itself; `missed` says that a live change passed meanwhile. */
   catchingUp = true;
   missed = false;
+  /** Since when (epoch seconds) it has been told all there is, and so has to acknowledge it. */
+  told_since = Number.POSITIVE_INFINITY;
 
   constructor(
     node: Node,
@@ -40,7 +42,7 @@ class NodeStream {
   ) {
     this.node = node;
     this.#response = response;
-    this.#epoch = epoch;
+    this.epoch = epoch;
     this.#stalled_seconds = stalled_seconds;
     this.sent = revision;
   }
@@ -72,13 +74,13 @@ class NodeStream {
   /** One event for all records of a revision, so that they are applied together. */
   #eventOf(revision: number, records: NodeRecord[]): Buffer {
     return Buffer.from(
-      `id: ${this.#epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
+      `id: ${this.epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
     );
   }
   /** Tells how far the log is; an idle node acknowledges that too, and is live by it. */
   position(revision: number): void {
     if (revision > this.sent) this.sent = revision;
-    const event = `id: ${this.#epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
+    const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
     if (this.open) this.#response.write(event);
   }
   /** Ends it after the events under way. */
@@ -104,8 +106,8 @@ export class Feed {
   readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
-  /** The last revision that was handed out; undefined until a first stream opens. */
-  #handedOut: number | undefined;
+  /** The last revision that was handed out, and its history; undefined until a first stream opens. */
+  #handedOut: log.Position | undefined;
   #reading = false;
   #readAgain = false;
   #retry: NodeJS.Timeout | undefined;
@@ -133,7 +135,7 @@ export class Feed {
     const { db } = this.#ctx;
     const now = await log.networkPosition(db);
     if (epoch !== now.epoch || revision > now.revision) return false;
-    this.#handedOut ??= now.revision;
+    this.#handedOut ??= now;
     if (!(await this.#tellsAll(revision, now.revision))) return false;
     // Most revisions are no changes for nodes: where there are too many, count those.
     if (now.revision - revision <= mostChangesBehind) return true;
@@ -176,6 +178,7 @@ export class Feed {
   /** Sends the log after the last revision sent, at the pace of the node; then it is handed changes live. */
   #startCatchingUp(stream: NodeStream): void {
     stream.catchingUp = true;
+    stream.told_since = Number.POSITIVE_INFINITY;
     void this.#catchUp(stream).catch((error) => {
       this.#ctx.log.warn({ err: error, node: stream.node.name }, 'a change stream was cut');
       stream.cut();
@@ -189,7 +192,8 @@ export class Feed {
       await stream.untilRead();
       if (!stream.open) return;
       stream.missed = false;
-      const { revision } = await log.networkPosition(this.#ctx.db);
+      const { epoch, revision } = await log.networkPosition(this.#ctx.db);
+      if (epoch !== stream.epoch) return stream.close();
       const to = Math.max(from, Math.min(from + mostRevisionsScanned, revision));
       const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
       // Looked at behind the page: changes that it lacks were pruned before. The node connects again, and hears 409.
@@ -206,14 +210,15 @@ export class Feed {
       }
       // No change came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
+      stream.told_since = this.#ctx.clock.now();
       stream.position(revision);
       return;
     }
   }
 
   #records(change: LoggedChange, server_id: number): Promise<NodeRecord[]> {
-    const { db, secrets, clock } = this.#ctx;
-    return recordsOfChange(db, change, server_id, secrets, clock.now());
+    const { db, secrets } = this.#ctx;
+    return recordsOfChange(db, change, server_id, secrets);
   }
 
   #wake(): void {
@@ -242,14 +247,20 @@ export class Feed {
 
   async #handOut(): Promise<void> {
     for (;;) {
-      const changes = await log.changesAfter(this.#ctx.db, this.#handedOut ?? 0, page);
-      if (changes.length === 0) return;
-      const serversOf = await this.#serversOf(changes);
+      let handedOut = this.#handedOut ?? { epoch: '', revision: 0 };
+      const changes = await log.changesAfter(this.#ctx.db, handedOut.revision, page);
+      const [first] = changes;
+      if (!first) return;
+      if (first.epoch !== handedOut.epoch) {
+        handedOut = { ...handedOut, epoch: first.epoch };
+        this.#startOver(handedOut);
+      }
+      const serversOf = await this.#serversOf(changes, handedOut.revision);
       const serversChanged = new Set<number>();
       for (const change of changes) {
         const servers = this.#concerned(change, serversOf);
         await this.#handOutOne(change, servers);
-        this.#handedOut = change.revision;
+        handedOut.revision = change.revision;
         if (change.kind === 'server') for (const one of servers) serversChanged.add(one.server_id);
       }
       for (const server_id of serversChanged) {
@@ -259,13 +270,19 @@ export class Feed {
     }
   }
 
-  async #serversOf(changes: LoggedChange[]): Promise<Map<number, Concerned[]>> {
+  /** Goes on in a new history: nodes of the old one connect again, and hear that they need a snapshot. */
+  #startOver(position: log.Position): void {
+    this.#handedOut = position;
+    for (const stream of this.#all()) if (stream.epoch !== position.epoch) stream.cut();
+  }
+
+  async #serversOf(changes: LoggedChange[], after: number): Promise<Map<number, Concerned[]>> {
     const accounts = changes.filter(
       (change) => change.server_id === null && change.account_id !== null,
     );
     const ids = Array.from(new Set(accounts.map((change) => change.account_id as number)));
     if (ids.length === 0 || this.#streams.size === 0) return new Map();
-    const rows = await log.serversOfAccounts(this.#ctx.db, ids, this.#handedOut ?? 0);
+    const rows = await log.serversOfAccounts(this.#ctx.db, ids, after);
     return Map.groupBy(
       rows.map(({ has_left, ...row }) => ({ ...row, has_left: has_left === 1 })),
       (row) => row.account_id,
@@ -306,11 +323,24 @@ export class Feed {
 
   /** Ends those of these streams whose nodes are revoked. A revocation is a change of the server. */
   async #cutRevoked(streams: NodeStream[]): Promise<void> {
-    const ids = await currentIds(this.#ctx.db);
-    for (const stream of streams) if (!ids.has(stream.node.id)) stream.cut();
+    const nodes = await currentNodes(this.#ctx.db);
+    for (const stream of streams) if (!nodes.has(stream.node.id)) stream.cut();
   }
 
-  /** Tells nodes how far the log is, and ends the streams of revoked ones. */
+  /**
+   * Ends the streams of lost nodes: what is written to them stays in a buffer of the system, and one that
+   * is there comes again and acknowledges. One that still reads what it missed may need longer for that.
+   */
+  async #cutLost(streams: NodeStream[]): Promise<void> {
+    const { db, clock, config } = this.#ctx;
+    const nodes = await currentNodes(db);
+    const since = clock.now() - config.node_lost_seconds;
+    for (const stream of streams) {
+      if (nodes.get(stream.node.id) === false && stream.told_since <= since) stream.cut();
+    }
+  }
+
+  /** Tells nodes how far the log is, and ends the streams of lost and revoked ones. */
   async beat(): Promise<void> {
     for (const streams of this.#streams.values()) {
       for (const stream of streams) if (!stream.open) streams.delete(stream);
@@ -319,8 +349,9 @@ export class Feed {
     if (streams.length === 0) return;
     try {
       await this.#cutRevoked(streams);
+      await this.#cutLost(streams);
       for (const stream of streams) {
-        if (!stream.catchingUp) stream.position(this.#handedOut ?? 0);
+        if (!stream.catchingUp) stream.position(this.#handedOut?.revision ?? 0);
       }
     } catch (error) {
       // Without positions nodes connect again, perhaps to a process that reaches the database.

@@ -35,11 +35,17 @@ export async function hasMoreChanges(
   return row !== undefined;
 }
 
-export function changesAfter(db: Reader, revision: number, most: number): Promise<LoggedChange[]> {
-  return db.all('select * from changes where revision > $1 order by revision limit $2', [
-    revision,
-    most,
-  ]);
+/** The changes after a revision, each with the epoch of the log. */
+export function changesAfter(
+  db: Reader,
+  revision: number,
+  most: number,
+): Promise<Array<LoggedChange & { epoch: string }>> {
+  return db.all(
+    `select changes.*, network.epoch from changes join network on network.id = 1
+     where changes.revision > $1 order by changes.revision limit $2`,
+    [revision, most],
+  );
 }
 
 const concerns = `(server_id = $1 or (server_id is null and (account_id is null

@@ -2,7 +2,12 @@
 import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { bumpUsage, bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
-import { accountsOfServer, evaluateServerLimit } from '../contract_servers/contract_servers.ts';
+import {
+  accountsOfServer,
+  type BytesLeft,
+  bytesLeft,
+  evaluateServerLimit,
+} from '../contract_servers/contract_servers.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
@@ -10,6 +15,7 @@ import { findServer, type Server, setAppliedRevision } from '../servers/servers.
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
 import { existingUsers, type UserNamed } from '../users/users.ts';
+import { type NodeFault, replaceFaults } from './faults.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 import { untilFound } from './waiting.ts';
@@ -19,6 +25,7 @@ import { untilFound } from './waiting.ts';
  * how far it has applied the log of changes. One that was revoked stays as a record.
  */
 export type Node = store.NodeRow;
+export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer } from './questions.ts';
@@ -170,6 +177,7 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
   await store.update(tx, { ...node, live: 0, revoked_at: tx.now });
+  await store.removeFaults(tx, id);
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
   // Wakes the streams of the server: each looks whether its node may go on.
@@ -196,18 +204,22 @@ export async function acknowledge(
   revision: number,
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
-  const now = await log.networkPosition(tx);
-  if (epoch !== now.epoch || revision > now.revision) {
-    throw conflict(
-      'The history of changes is another one now (a backup was restored); take a new snapshot.',
-      { code: 'snapshot_needed' },
-    );
-  }
+  await requireHistory(tx, epoch, revision);
   const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, heard);
   if (node.live === 1 && node.applied_revision === revision) return;
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
+}
+
+/** Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot. */
+export async function requireHistory(db: Reader, epoch: string, revision: number): Promise<void> {
+  const now = await log.networkPosition(db);
+  if (epoch === now.epoch && revision <= now.revision) return;
+  throw conflict(
+    'The history of changes is another one now (a backup was restored, or the database failed over); take a new snapshot.',
+    { code: 'snapshot_needed' },
+  );
 }
 
 /**
@@ -269,13 +281,14 @@ const oldest_usage_seconds = 40 * 86_400;
 /**
  * Counts a batch of measured traffic once, however often it is sent: the journal's last number and
  * the counters go in one transaction. Rows of accounts or users that the server does not serve are
- * left out and told. Limits act at once. Errors: 400 for a row that is too old.
+ * left out and told. Limits act at once; `limits` tells what they leave to the accounts of the batch.
+ * Errors: 400 for a row that is too old.
  */
 export async function reportUsage(
   tx: Transaction,
   node_id: number,
   report: UsageReport,
-): Promise<{ counted: boolean; left_out: number[] }> {
+): Promise<{ counted: boolean; left_out: number[]; limits: BytesLeft[] }> {
   const node = await requireNode(tx, node_id);
   const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
   if (tooOld >= 0)
@@ -283,10 +296,12 @@ export async function reportUsage(
       code: 'row_invalid',
       field: `rows.${tooOld}.at`,
     });
-  if (!(await claimBatch(tx, node.id, report.boot, report.seq)))
-    return { counted: false, left_out: [] };
+  const isNew = await claimBatch(tx, node.id, report.boot, report.seq);
   const named = Array.from(new Set(report.rows.map((row) => row.account)));
   const served = await log.served(tx, node.server_id, named);
+  if (!isNew) {
+    return { counted: false, left_out: [], limits: await limitsOf(tx, served, node.server_id) };
+  }
   const users = new Map<string, UserNamed>();
   for (const { account, user } of report.rows) {
     if (served.has(account))
@@ -329,7 +344,31 @@ export async function reportUsage(
     await evaluateServerLimit(tx, account, node.server_id);
     await bumpUsage(tx, account.id);
   }
-  return { counted: true, left_out };
+  const limits = await limitsOf(tx, accounts.keys(), node.server_id);
+  return { counted: true, left_out, limits };
+}
+
+async function limitsOf(
+  tx: Transaction,
+  account_ids: Iterable<number>,
+  server_id: number,
+): Promise<BytesLeft[]> {
+  const limits: BytesLeft[] = [];
+  for (const id of account_ids) {
+    const left = await bytesLeft(tx, await requireAccount(tx, id), server_id);
+    if (left) limits.push(left);
+  }
+  return limits;
+}
+
+/** Takes the whole list of what a node says is wrong with it now. */
+export async function reportFaults(
+  tx: Transaction,
+  node_id: number,
+  faults: readonly NodeFault[],
+): Promise<void> {
+  const node = await requireNode(tx, node_id);
+  if (await replaceFaults(tx, node.id, faults)) await nodesChanged(tx);
 }
 
 /** The accounts of a list that the node's server serves: a node reports of these alone. */

@@ -91,24 +91,25 @@ function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): 
   return { kind: 'override', account: account_id, id, value: { hostname, ip, expiry } };
 }
 
-/** Everything of one account that a server needs, the contract first. */
+/**
+ * Everything of one account that a server needs, the contract first. Entries that have expired too, until
+ * they are swept: a node honours expiries itself, and our clock may have jumped ahead for a moment.
+ */
 export async function* accountRecords(
   db: Reader,
   account_id: number,
   server_id: number,
-  now: number,
 ): AsyncGenerator<NodeRecord> {
   yield await contractRecord(db, account_id, server_id);
   for (const user of await listUsers(db, account_id)) yield userRecord(user);
   for (let after = 0; ; ) {
-    const rows = await authlistPage(db, account_id, after, now, page);
+    const rows = await authlistPage(db, account_id, after, page);
     for (const row of rows) yield authlistRecord(row);
     const last = rows.at(-1);
     if (!last || rows.length < page) break;
     after = last.id;
   }
-  for (const row of await overridesOfAccount(db, account_id, server_id, now))
-    yield overrideRecord(row);
+  for (const row of await overridesOfAccount(db, account_id, server_id)) yield overrideRecord(row);
 }
 
 /**
@@ -120,7 +121,6 @@ export async function recordsOfChange(
   change: LoggedChange,
   server_id: number,
   secrets: Secrets,
-  now: number,
 ): Promise<NodeRecord[]> {
   const { kind, account_id: account, record_id: id } = change;
   if (kind === 'server') return [await serverRecord(db, server_id)];
@@ -137,7 +137,7 @@ export async function recordsOfChange(
   if (kind === 'account') {
     if (!(await findContractServer(db, account, server_id))) return [gone];
     const records = [gone];
-    for await (const record of accountRecords(db, account, server_id, now)) {
+    for await (const record of accountRecords(db, account, server_id)) {
       records.push(record);
       // An account may be large, and others are to be served meanwhile.
       if (records.length % page === 0) await setImmediate();
@@ -152,11 +152,10 @@ export async function recordsOfChange(
   }
   if (kind === 'authlist') {
     const row = await findAuthlistRow(db, account, id);
-    return [row && now < row.expiry ? authlistRecord(row) : none];
+    return [row ? authlistRecord(row) : none];
   }
   const row = await findOverrideRow(db, account, id);
-  const wanted =
-    row && row.server_id === server_id && row.removed_revision === null && now < row.expiry;
+  const wanted = row && row.server_id === server_id && row.removed_revision === null;
   if (!wanted) return [none];
   // An entry outlasts the leaving of its account, and may be put back after it.
   return [(await findContractServer(db, account, server_id)) ? overrideRecord(row) : gone];

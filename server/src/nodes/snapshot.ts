@@ -37,7 +37,6 @@ export class Snapshots {
 
   /** One record per line, never faster than it is read: an open snapshot holds the database's log back. */
   async #write(server_id: number, lines: PassThrough): Promise<void> {
-    const now = this.#ctx.clock.now();
     await this.#ctx.db.snapshot(async (db) => {
       let records = 0;
       const write = async (line: unknown) => {
@@ -52,8 +51,7 @@ export class Snapshots {
       await write(await serverRecord(db, server_id));
       await write(keysRecord(this.#ctx.secrets.publicKeys()));
       for (const { account_id } of await accountsOfServer(db, server_id)) {
-        for await (const record of accountRecords(db, account_id, server_id, now))
-          await write(record);
+        for await (const record of accountRecords(db, account_id, server_id)) await write(record);
       }
       await write({ kind: 'end', records: records - 1 });
     });

@@ -1,6 +1,7 @@
-// The SQL of nodes: their invitations, themselves, the questions to them, and the health that each reports.
+// The SQL of nodes: their invitations, themselves, the questions to them, and the health and faults that each reports.
 import type { Reader, Transaction } from '../db/database.ts';
 import { updateRow } from '../db/rows.ts';
+import type { NodeFault } from './faults.ts';
 
 export interface NodeRow {
   id: number;
@@ -97,10 +98,12 @@ export function nodesOfServer(db: Reader, server_id: number): Promise<NodeRow[]>
   ]);
 }
 
-/** The ids of all nodes that are not revoked. */
-export async function currentIds(db: Reader): Promise<Set<number>> {
-  const rows = await db.all<{ id: number }>('select id from nodes where revoked_at is null');
-  return new Set(rows.map(({ id }) => id));
+/** The nodes that are not revoked: whether each is live, by id. */
+export async function currentNodes(db: Reader): Promise<Map<number, boolean>> {
+  const rows = await db.all<Pick<NodeRow, 'id' | 'live'>>(
+    'select id, live from nodes where revoked_at is null',
+  );
+  return new Map(rows.map(({ id, live }) => [id, live === 1]));
 }
 
 export function update(tx: Transaction, row: NodeRow): Promise<number> {
@@ -241,5 +244,35 @@ export function healthReports(db: Reader, node: NodeRow, since: number): Promise
     `select h.ip, h.status, h.status_time from node_health h join nodes n on n.id = h.node_id
      where n.server_id = $1 and (n.live = 1 or n.id = $2) and h.status_time > $3`,
     [node.server_id, node.id, since],
+  );
+}
+
+// ---- Faults -------------------------------------------------------------------------------
+
+export interface FaultRow extends NodeFault {
+  node_id: number;
+  /** Its place in the node's list. */
+  number: number;
+}
+
+export function faultsOf(db: Reader, node_id: number): Promise<FaultRow[]> {
+  return db.all('select * from node_faults where node_id = $1 order by number', [node_id]);
+}
+
+export function removeFaults(tx: Transaction, node_id: number): Promise<number> {
+  return tx.run('delete from node_faults where node_id = $1', [node_id]);
+}
+
+export function insertFaults(tx: Transaction, rows: FaultRow[]): Promise<void> {
+  return tx.insertMany(
+    'node_faults',
+    rows.map((row) => ({ ...row })),
+  );
+}
+
+export function allFaults(db: Reader): Promise<FaultRow[]> {
+  return db.all(
+    `select f.* from node_faults f join nodes n on n.id = f.node_id
+     where n.revoked_at is null order by f.node_id, f.number`,
   );
 }

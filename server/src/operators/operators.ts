@@ -1,10 +1,10 @@
 // Operators: the tokens that they work with, maintenance, the state of the whole network, the audit log.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { audit } from '../audit.ts';
 import { bumpVersion, networkVersion, nextId } from '../changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
+import { createDurably, removeUnfinished } from '../durable.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
@@ -116,11 +116,12 @@ function readTokenFile(file: string): string | undefined {
 function makeTokenFile(file: string): string {
   const text = newTokenText('ewo_');
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(file, `${text}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    createDurably(file, `${text}\n`);
+    removeUnfinished(file);
   } catch (error) {
     throw new Error(
       `The operator token file ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
+      { cause: error },
     );
   }
   return text;

@@ -154,11 +154,11 @@ export function toPurge(db: Reader, until: number, most: number): Promise<Overri
   );
 }
 
-/** The wanted entries of one account on one server. */
-export function overridesOfAccount(db: Reader, account_id: number, server_id: number, now: number) {
+/** The entries of one account on one server whose end its nodes have not been told. */
+export function overridesOfAccount(db: Reader, account_id: number, server_id: number) {
   return db.all<OverrideRow>(
     `select * from overrides where account_id = $1 and server_id = $2 and removed_revision is null
-       and expiry > $3 order by id`,
-    [account_id, server_id, now],
+     order by id`,
+    [account_id, server_id],
   );
 }

@@ -59,7 +59,9 @@ export async function rejectIfThrottled(
     db,
     subjects.map(({ key }) => key),
   );
-  const wait = Math.max(0, ...rows.map((row) => row.wait_until - now));
+  // A wait beyond the longest was set by a clock that was ahead, and would last as long as it was.
+  const waits = rows.map((row) => row.wait_until - now);
+  const wait = Math.max(0, ...waits.filter((seconds) => seconds <= longest_wait_seconds));
   if (wait > 0) {
     throw tooManyRequests(
       `Too many attempts; try again in ${wait} seconds.`,

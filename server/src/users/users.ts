@@ -5,7 +5,7 @@
 // before), create proxy token.
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { nextId, recordChange } from '../changes.ts';
+import { above, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
@@ -148,7 +148,8 @@ export async function raiseTokenVersion(
   tx: Transaction,
   user: store.UserRow,
 ): Promise<store.UserRow> {
-  const after = { ...user, token_version: user.token_version + 1 };
+  // Tokens of a version that was raised to in a lost history are still about.
+  const after = { ...user, token_version: await above(tx, user.token_version) };
   await store.update(tx, after);
   await userChanged(tx, after);
   await audit(tx, {

@@ -132,7 +132,7 @@ export class Connections {
   }
 
   /** Tells a Squid's deciders the list that was taken, and takes their response. */
-  async #tellDeciders(squid: TrackedSquid): Promise<void> {
+  async #tellDeciders(squid: TrackedSquid, isExtra: boolean): Promise<void> {
     const { number, ports } = squid;
     // An empty list would have them forget all that is open.
     if (!ports) return;
@@ -146,7 +146,7 @@ export class Connections {
       if (one.state === 'unlisted' && !one.isAnnounced) this.#live.delete(connection);
       one.isAnnounced = false;
     }
-    const overdue = this.#countSuspects(number);
+    const overdue = isExtra ? [] : this.#countSuspects(number);
     if (overdue.length > 0) this.#closeSuspects(number, overdue);
   }
 
@@ -181,12 +181,16 @@ export class Connections {
     this.#begun = { logs, sockets };
   }
 
-  /** The traffic since the cursor. One call at a time. Errors: nothing of it holds, and the next one tells it. */
+  /**
+   * The traffic since the cursor. One call at a time; those that are extra count for no waiting. Errors: nothing
+   * of it holds, and the next one tells it.
+   */
   async poll(
     from: unknown,
     squids: readonly TrackedSquid[],
     now: number,
     kept: Pick<Kept, 'counted'> = { counted: new Map() },
+    isExtra = false,
   ): Promise<Poll> {
     const isNext = this.#told !== undefined && isSame(from, this.#told);
     const logs = (from as Cursor | undefined)?.logs ?? this.#begun.logs;
@@ -197,9 +201,10 @@ export class Connections {
     if (!isNext) this.#restore(from as Cursor | undefined, squids, kept);
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
-    const lately = new Set<string>();
-    this.#lately = [lately, ...this.#lately.slice(0, polls_lately - 1)];
-    this.#gone = [new Map(), ...this.#gone.slice(0, polls_lately - 1)];
+    const others = [isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1] as const;
+    const lately = new Set(isExtra ? this.#lately[0] : []);
+    this.#lately = [lately, ...this.#lately.slice(...others)];
+    this.#gone = [new Map(isExtra ? this.#gone[0] : []), ...this.#gone.slice(...others)];
     const positions: Cursor['logs'] = {};
     for (const [index, { entries, position }] of parts.entries()) {
       const squid = squids[index] as TrackedSquid;
@@ -221,7 +226,7 @@ export class Connections {
     const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
     this.#takeList(listed, sockets, logged, now);
     this.#giveUp(finished, now);
-    await Promise.all(listed.map((squid) => this.#tellDeciders(squid)));
+    await Promise.all(listed.map((squid) => this.#tellDeciders(squid, isExtra)));
     const tls = new Set(squids.flatMap(({ tls_ports }) => Array.from(tls_ports)));
     const open: Traffic[] = [];
     for (const [connection, one] of this.#live) {

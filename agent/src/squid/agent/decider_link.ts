@@ -3,6 +3,7 @@ import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { type LastUsed, LastUsedTimes } from '../../policy/last_used.ts';
 import type { Revoked } from '../../policy/sessions.ts';
+import type { UnstoredChange } from '../../store/unstored.ts';
 import {
   type Asked,
   type FromDecider,
@@ -20,6 +21,8 @@ export interface LinkEvents {
   onLost: () => void;
   /** The connections of this Squid with their owners, for a decider that is new. */
   opened: () => Opened;
+  /** The changes that are on no disk, after the last that a decider was told. */
+  unstored: (told: UnstoredChange | undefined) => UnstoredChange[];
 }
 
 interface Pending {
@@ -33,6 +36,8 @@ interface Decider {
   pending: Map<number, Pending>;
   /** The connections that it was told are open. */
   listed: ReadonlySet<string>;
+  /** The last change that it was told because it is on no disk. */
+  told: UnstoredChange | undefined;
   isLeaving: boolean;
 }
 
@@ -153,7 +158,13 @@ export class DeciderLink {
   }
 
   #welcome(socket: Socket): void {
-    const decider: Decider = { socket, pending: new Map(), listed: new Set(), isLeaving: false };
+    const decider: Decider = {
+      socket,
+      pending: new Map(),
+      listed: new Set(),
+      told: undefined,
+      isLeaving: false,
+    };
     this.#deciders.add(decider);
     readLines(socket, (line) => this.#receive(decider, JSON.parse(line) as FromDecider));
     socket.on('error', () => {});
@@ -164,7 +175,16 @@ export class DeciderLink {
     });
     const opened = this.#events.opened();
     if (opened.length > 0) writeLine(socket, { opened });
+    this.#tellUnstored(decider);
     for (const came of [...this.#waiting]) came();
+  }
+
+  /** Once each; ahead of the question that is to find it applied. */
+  #tellUnstored(decider: Decider): void {
+    const unstored = this.#events.unstored(decider.told);
+    if (unstored.length === 0) return;
+    decider.told = unstored.at(-1);
+    writeLine(decider.socket, { unstored });
   }
 
   #receive(decider: Decider, message: FromDecider): void {
@@ -191,6 +211,7 @@ export class DeciderLink {
   ): Promise<Responses<Name>> {
     const outcomes = await Promise.allSettled(
       Array.from(this.#deciders, async (decider) => {
+        this.#tellUnstored(decider);
         const response = await this.#askOne(decider, name, questionFor(decider));
         take?.(response as Questions[Name]['response']);
         return response;

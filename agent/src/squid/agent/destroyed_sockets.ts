@@ -1,7 +1,7 @@
 // The last bytes of connections, as the kernel says them when it destroys their sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
-import { parseSockets, portFilter, type Socket } from '../sockets.ts';
+import { parseSockets, type Socket, socketFilter } from '../sockets.ts';
 
 /**
  * Keeps the kernel's words about sockets as they are destroyed, unread, for the case that a Squid
@@ -11,14 +11,17 @@ import { parseSockets, portFilter, type Socket } from '../sockets.ts';
 export class DestroyedSockets {
   /** Without a name: it goes with the last process that has it open. */
   readonly #file: number;
+  readonly #host: string | undefined;
   readonly #most_bytes: number;
   #child: ChildProcess | undefined;
-  #ports = '';
+  #filter = '';
   #isStopped = false;
   /** The content of the file before it was begun anew. */
   #earlier: Buffer = Buffer.alloc(0);
 
-  constructor(path: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
+  /** `host`: the address that is listened on, if it is one alone. */
+  constructor(path: string, host?: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
+    this.#host = host;
     this.#most_bytes = most_bytes;
     this.#file = openSync(path, 'a+', 0o600);
     rmSync(path);
@@ -26,9 +29,9 @@ export class DestroyedSockets {
 
   /** Watches these ports from now on. */
   watch(ports: readonly number[]): void {
-    const filter = ports.length === 0 ? '' : portFilter(ports);
-    if (filter === this.#ports) return;
-    this.#ports = filter;
+    const filter = ports.length === 0 ? '' : socketFilter(ports, this.#host);
+    if (filter === this.#filter) return;
+    this.#filter = filter;
     this.#child?.kill();
     this.#child = undefined;
     if (filter !== '') this.#start(filter);

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
@@ -58,7 +59,7 @@ class SquidEngine implements Engine {
   constructor(options: SquidOptions) {
     this.#options = options;
     this.#connections = new Connections({
-      listSockets,
+      listSockets: (ports) => listSockets(ports, options.config.listen_host),
       closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
     });
     this.#fleet = new Fleet({
@@ -68,7 +69,10 @@ class SquidEngine implements Engine {
       onRevoked: (revoked) => this.#close(revoked),
       onStart: (squid) => this.#destroyedAtStart.set(squid, this.#destroyed.recent()),
     });
-    this.#destroyed = new DestroyedSockets(join(options.config.state_dir, 'destroyed.sockets'));
+    this.#destroyed = new DestroyedSockets(
+      join(options.config.state_dir, 'destroyed.sockets'),
+      options.config.listen_host,
+    );
   }
 
   async start(): Promise<void> {
@@ -104,9 +108,10 @@ class SquidEngine implements Engine {
     return this.#listeners;
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
     const others = [this.#closing_fault, ...this.#fleet.workers.map(({ meter }) => meter.fault)];
-    return [...this.#fleet.faults(), ...others.filter((fault) => fault !== undefined)];
+    const told = others.filter((fault) => fault !== undefined);
+    return [...this.#fleet.faults(), ...faultsOf('engine', told)];
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {
@@ -194,7 +199,7 @@ class SquidEngine implements Engine {
   }
 
   async #holdPolicy(): Promise<Replica> {
-    this.#replica ??= new Replica(this.#options.dir);
+    this.#replica ??= new Replica(this.#options.dir, this.#options.unstored);
     await this.#replica.catchUp();
     return this.#replica;
   }
@@ -224,7 +229,7 @@ class SquidEngine implements Engine {
   /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
   #kill(connections: readonly string[]): void {
     if (connections.length === 0) return;
-    killSockets(connections).then(
+    killSockets(connections, this.#options.config.listen_host).then(
       () => {
         this.#closing_fault = undefined;
       },
@@ -237,14 +242,18 @@ class SquidEngine implements Engine {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  async poll(cursor: unknown, kept: Kept = { cursor, counted: new Map() }): Promise<Poll> {
+  async poll(
+    cursor: unknown,
+    kept: Kept = { cursor, counted: new Map() },
+    isExtra = false,
+  ): Promise<Poll> {
     const { workers, active } = this.#fleet;
     const { clock } = this.#options;
     const dead = this.#stopped?.destroyed
       ? workers
       : active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
     const squids = workers.map((worker) => this.#tracked(worker));
-    const poll = await this.#connections.poll(cursor, squids, clock.now(), kept);
+    const poll = await this.#connections.poll(cursor, squids, clock.now(), kept, isExtra);
     const destroyed = dead.length > 0 ? this.#destroyedSockets() : new Map<string, Socket>();
     for (const worker of dead) {
       poll.finished.push(...this.#connections.died(this.#tracked(worker), destroyed, clock.now()));

@@ -8,10 +8,12 @@ import { ownAddresses } from '../../address.ts';
 import { Certificate, type KeyPair } from '../../certificate.ts';
 import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { SerialQueue } from '../../serial_queue.ts';
+import type { Unstored } from '../../store/unstored.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
 import type { Connections } from './connections.ts';
@@ -23,6 +25,8 @@ export interface FleetOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
   clock: Clock;
   log: Logger;
   user: UnixUser | undefined;
@@ -52,7 +56,7 @@ export class Fleet {
   readonly #folder: string;
   readonly #stopping = new AbortController();
   readonly #certificate: Certificate;
-  #faults: string[] = [];
+  #faults: Fault[] = [];
   /** As the engine last said. */
   #wanted: readonly Listener[] | undefined;
   /** Ports whose connections of until now must go, and the fault that keeps them from it. */
@@ -64,7 +68,7 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options;
     this.#folder = join(options.config.state_dir, 'squid');
-    this.#certificate = new Certificate(options.config.tls);
+    this.#certificate = new Certificate(options.config.tls, () => options.clock.now());
   }
 
   /** Those that run, or should. */
@@ -169,8 +173,10 @@ export class Fleet {
   async #closeLeaving(): Promise<void> {
     const ports = [...this.#leaving];
     try {
-      const sockets = await listSockets(ports);
-      await killSockets(sockets.map(({ connection }) => connection));
+      const { listen_host } = this.#options.config;
+      const sockets = await listSockets(ports, listen_host);
+      const connections = sockets.map(({ connection }) => connection);
+      await killSockets(connections, listen_host);
       this.#leaving.clear();
       this.#leaving_fault = undefined;
     } catch (error) {
@@ -179,13 +185,19 @@ export class Fleet {
     }
   }
 
-  faults(): string[] {
+  faults(): Fault[] {
+    const leaving = this.#leaving_fault === undefined ? [] : [this.#leaving_fault];
     return [
       ...this.#faults,
-      ...(this.#leaving_fault === undefined ? [] : [this.#leaving_fault]),
-      ...this.active.flatMap(({ squid, fault }) =>
-        fault === undefined ? squid.faults() : [...squid.faults(), fault],
-      ),
+      ...this.#certificate.faults(),
+      ...faultsOf('engine', leaving),
+      ...this.active.flatMap(({ squid, death, fault }) => {
+        const own = squid.faults();
+        // Its start and its death are one fault, told by either.
+        const isTold = own.some(({ message }) => message === death?.message);
+        const died = death && !isTold ? [death] : [];
+        return [...own, ...died, ...faultsOf('engine', fault === undefined ? [] : [fault])];
+      }),
     ];
   }
 
@@ -207,10 +219,10 @@ export class Fleet {
    */
   async #servable(listeners: readonly Listener[]): Promise<Listener[]> {
     const { tls, port_shift } = this.#options.config;
-    await this.#certificate.renew();
-    const { fault } = this.#certificate;
     const running = this.workers.filter(({ squid }) => tls && squid.findProcess() !== undefined);
     const served = new Set(running.flatMap(({ squid }) => [...squid.tls_ports]));
+    await this.#certificate.renew(served.size > 0);
+    const { fault } = this.#certificate;
     const isCertified = ({ tls, port }: Listener) =>
       !tls || fault === undefined || served.has(port + port_shift);
     const isPort = ({ port }: Listener) => port + port_shift >= 1 && port + port_shift <= 65_535;
@@ -219,15 +231,16 @@ export class Fleet {
     const ports = (some: Listener[]) => some.map(({ port }) => port).join(', ');
     this.#faults = [];
     if (uncertified.length > 0) {
-      this.#faults.push(`No certificate for the ports ${ports(uncertified)}: ${fault}`);
+      const message = `No certificate for the ports ${ports(uncertified)}: ${fault}`;
+      this.#faults.push({ kind: 'certificate', message });
     }
     if (fault !== undefined && served.size > 0) {
-      this.#faults.push(`The certificate of until now stays: ${fault}`);
+      const message = `The certificate of until now stays: ${fault}`;
+      this.#faults.push({ kind: 'certificate', message });
     }
     if (outside.length > 0) {
-      this.#faults.push(
-        `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`,
-      );
+      const message = `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`;
+      this.#faults.push({ kind: 'port', message });
     }
     return listeners.filter((one) => !uncertified.includes(one) && !outside.includes(one));
   }
@@ -305,13 +318,15 @@ export class Fleet {
     if (worker.dead_since === undefined) {
       worker.deaths = now - worker.started_at < steady_seconds ? worker.deaths + 1 : 0;
       worker.dead_since = now;
+      worker.death = worker.squid.deathFault();
       worker.isSettled = false;
-      log.error({ squid: worker.squid.number, deaths: worker.deaths }, 'Squid died');
+      log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death.message);
     }
     const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
     const dead = now - worker.dead_since;
     if (dead < pause || (!worker.isSettled && dead < settling_seconds)) return;
     worker.dead_since = undefined;
+    worker.death = undefined;
     worker.isSettled = true;
     worker.started_at = worker.connected_at = now;
     worker.unanswered = 0;
@@ -350,7 +365,7 @@ export class Fleet {
   /** Has it open what it could not, after a pause that grows while that is of no use. */
   async #retryPorts(worker: Worker): Promise<void> {
     const { squid } = worker;
-    const faults = squid.faults().join('\n');
+    const faults = JSON.stringify(squid.faults());
     if (faults !== worker.retried.faults) worker.retried = { faults, pause: 0, next_at: 0 };
     if (!this.#canRetry(worker)) return;
     const now = this.#options.clock.steady();

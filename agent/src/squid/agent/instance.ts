@@ -4,9 +4,7 @@ import { randomUUID } from 'node:crypto';
 import {
   chownSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -18,10 +16,13 @@ import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
+import { renameDurably, writeDurably } from '../../durable.ts';
+import { type Fault, faultsOf } from '../../faults.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
 import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
+import { listListening, socketsOf } from './listening.ts';
 import { noteStart } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
 
@@ -57,7 +58,7 @@ export class SquidInstance {
   start_id: string | undefined;
   /** Why the newest configuration is not in force. */
   #rejected: string | undefined;
-  #notListening: string[] = [];
+  #notListening: Fault[] = [];
 
   constructor(options: {
     number: number;
@@ -93,13 +94,18 @@ export class SquidInstance {
       mkdirSync(folder, { recursive: true, mode: 0o750 });
       if (this.#user) chownSync(folder, folder === logs ? this.#user.uid : -1, this.#user.gid);
     }
-    for (const [name, text] of errorPages()) this.write(`${errors}/${name}`, text);
-    this.write(dial_script, dialScript);
+    // Of every start anew, ahead of Squid: a power cut spoils none that is read.
+    for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
+    this.#place(dial_script, dialScript);
     this.listeners = readListeners(this.paths);
   }
 
   /** Writes a file that Squid and its helpers may read, and no other program. */
   write(path: string, text: string): void {
+    writeDurably(path, text, this.#user?.gid);
+  }
+
+  #place(path: string, text: string): void {
     const partial = `${path}.partial`;
     rmSync(partial, { force: true });
     writeFileSync(partial, text, { mode: 0o640, flag: 'wx' });
@@ -250,10 +256,9 @@ export class SquidInstance {
     this.#notListening = [];
   }
 
-  faults(): string[] {
-    return this.#rejected === undefined
-      ? this.#notListening
-      : [this.#rejected, ...this.#notListening];
+  faults(): Fault[] {
+    const rejected = this.#rejected === undefined ? [] : [this.#rejected];
+    return [...faultsOf('engine', rejected), ...this.#notListening];
   }
 
   /** Has Squid itself read the configuration before it takes the place of the last good one. */
@@ -270,7 +275,7 @@ export class SquidInstance {
       return false;
     }
     this.write(this.paths.listeners, listenersFile(this.paths, conf, listeners));
-    renameSync(proposed, this.paths.conf);
+    renameDurably(proposed, this.paths.conf);
     return true;
   }
 
@@ -287,14 +292,18 @@ export class SquidInstance {
       looked = await this.#lookAtPorts(pid, before);
     }
     if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
-    this.#notListening = looked.missing.flatMap((port) => {
-      if (looked.taken.has(port)) return [`Port ${port} is taken by another program.`];
-      return isAlive(pid) ? [`Squid ${this.number} does not listen on port ${port}.`] : [];
+    this.#notListening = looked.missing.flatMap((port): Fault[] => {
+      const of = { kind: 'port', subject: String(port) } as const;
+      if (looked.taken.has(port)) {
+        return [{ ...of, message: `Port ${port} is taken by another program.` }];
+      }
+      if (!isAlive(pid)) return [];
+      return [{ ...of, message: `Squid ${this.number} does not listen on port ${port}.` }];
     });
     if (!isAlive(pid)) {
-      this.#notListening.push(`Squid ${this.number} does not run: ${this.#lastWords()}`);
+      this.#notListening.push(this.deathFault());
     }
-    for (const fault of this.#notListening) this.#log.error(fault);
+    for (const { message } of this.#notListening) this.#log.error(message);
   }
 
   async #lookAtPorts(
@@ -313,46 +322,13 @@ export class SquidInstance {
     return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
-  #lastWords(): string {
+  /** That it does not run, with its last words: those of an earlier run say nothing. */
+  deathFault(): Fault {
     const log = readIfThere(this.paths.cache_log) ?? '';
-    const words = [...log.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
-    return words ?? `see ${this.paths.cache_log}.`;
-  }
-}
-
-/** The sockets, by inode, that listen on each port. */
-async function listListening(): Promise<Map<number, string[]>> {
-  const { stdout } = await run('ss', ['-tlnHe'], { maxBuffer: 64 * 1024 * 1024 });
-  const listening = new Map<number, string[]>();
-  for (const line of stdout.split('\n')) {
-    const [, port, inode] = /^\S+ +\d+ +\d+ +\S+:(\d+) .*\bino:(\d+)/.exec(line) ?? [];
-    if (port === undefined || inode === undefined) continue;
-    const inodes = listening.get(Number(port));
-    if (inodes) inodes.push(inode);
-    else listening.set(Number(port), [inode]);
-  }
-  return listening;
-}
-
-/** The inodes of a process's sockets; undefined when we may not know. */
-function socketsOf(pid: number): Set<string> | undefined {
-  const sockets = new Set<string>();
-  try {
-    for (const fd of readdirSync(`/proc/${pid}/fd`)) {
-      const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkIfThere(`/proc/${pid}/fd/${fd}`)) ?? [];
-      if (inode !== undefined) sockets.add(inode);
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined;
-  }
-  return sockets;
-}
-
-function readlinkIfThere(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
+    const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
+    const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
+    const message = `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
+    return { kind: 'engine', subject: `Squid ${this.number}`, message };
   }
 }
 

@@ -1,4 +1,6 @@
 // One Squid with all that is about it: its process, the line to its deciders, its log.
+
+import type { Fault } from '../../faults.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { RulesFile } from '../protocol.ts';
 import { DeciderLink } from './decider_link.ts';
@@ -18,6 +20,8 @@ export interface Worker {
   connected_at: number;
   /** Since when it is seen dead; undefined while it runs. */
   dead_since: number | undefined;
+  /** The fault that it is dead, as long as it is. */
+  death: Fault | undefined;
   /** The connections of the dead one are counted to their end. */
   isSettled: boolean;
   deaths: number;
@@ -36,7 +40,7 @@ export async function createWorker(
   dir: string,
   options: FleetOptions,
 ): Promise<Worker> {
-  const { config, rules, log, user, connections, onRevoked, onStart, clock } = options;
+  const { config, rules, log, user, connections, onRevoked, onStart, unstored, clock } = options;
   const { squid: program } = config;
   const squid = new SquidInstance({ number, dir, program, user, clock, log, onStart });
   squid.prepare();
@@ -45,6 +49,7 @@ export async function createWorker(
     rules: others,
     allowed: allowed.map(([base, bits]) => `${base.toString()}/${bits}`).join(','),
     port_shift: config.port_shift,
+    listen_host: config.listen_host,
     on_revoke: config.on_revoke,
   };
   squid.write(squid.paths.rules, JSON.stringify(file));
@@ -56,6 +61,7 @@ export async function createWorker(
     onOpened: (opened) => connections.announce(number, opened),
     onLost: () => connections.search(number),
     opened: () => connections.owners(number),
+    unstored: (told) => unstored?.behind(told) ?? [],
   });
   await link.listen(user?.gid);
   return {
@@ -66,6 +72,7 @@ export async function createWorker(
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,
+    death: undefined,
     isSettled: true,
     deaths: 0,
     unanswered: 0,

@@ -4,17 +4,16 @@ import { allReasons, bodyOf, type Reason } from '../../policy/denials.ts';
 /** The name of the page that gives a reason. */
 export const pageOf = (reason: Reason) => `ERR_EXITWARD_${reason.toUpperCase()}`;
 
-/** Everything that Squid itself may have to say: it complains of each page that is missing. */
-const ownPages = [
-  ...['ACCESS_DENIED', 'ACL_TIME_QUOTA_EXCEEDED', 'AGENT_CONFIGURE', 'AGENT_WPAD'],
-  ...['CACHE_ACCESS_DENIED', 'CACHE_MGR_ACCESS_DENIED', 'CANNOT_FORWARD', 'CONFLICT_HOST'],
-  ...['CONNECT_FAIL', 'DIR_LISTING', 'DNS_FAIL', 'ESI', 'FORWARDING_DENIED', 'FTP_DISABLED'],
-  ...['FTP_FAILURE', 'FTP_FORBIDDEN', 'FTP_NOT_FOUND', 'FTP_PUT_CREATED', 'FTP_PUT_ERROR'],
-  ...['FTP_PUT_MODIFIED', 'FTP_UNAVAILABLE', 'GATEWAY_FAILURE', 'ICAP_FAILURE', 'INVALID_REQ'],
-  ...['INVALID_RESP', 'INVALID_URL', 'LIFETIME_EXP', 'NO_RELAY', 'ONLY_IF_CACHED_MISS'],
-  ...['PRECONDITION_FAILED', 'PROTOCOL_UNKNOWN', 'READ_ERROR', 'READ_TIMEOUT'],
-  ...['SECURE_CONNECT_FAIL', 'SHUTTING_DOWN', 'SOCKET_FAILURE', 'TOO_BIG', 'UNSUP_HTTPVERSION'],
-  ...['UNSUP_REQ', 'URN_RESOLVE', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
+/** The faults that Squid itself may find. */
+const faults = [
+  ...['ACCESS_DENIED', 'CACHE_ACCESS_DENIED', 'CACHE_MGR_ACCESS_DENIED', 'CANNOT_FORWARD'],
+  ...['CONFLICT_HOST', 'CONNECT_FAIL', 'DIR_LISTING', 'DNS_FAIL', 'ESI', 'FORWARDING_DENIED'],
+  ...['FTP_DISABLED', 'FTP_FAILURE', 'FTP_FORBIDDEN', 'FTP_NOT_FOUND', 'FTP_PUT_CREATED'],
+  ...['FTP_PUT_ERROR', 'FTP_PUT_MODIFIED', 'FTP_UNAVAILABLE', 'GATEWAY_FAILURE', 'ICAP_FAILURE'],
+  ...['INVALID_REQ', 'INVALID_RESP', 'INVALID_URL', 'LIFETIME_EXP', 'NO_RELAY'],
+  ...['ONLY_IF_CACHED_MISS', 'PRECONDITION_FAILED', 'PROTOCOL_UNKNOWN', 'READ_ERROR'],
+  ...['READ_TIMEOUT', 'SECURE_CONNECT_FAIL', 'SHUTTING_DOWN', 'SOCKET_FAILURE', 'TOO_BIG'],
+  ...['UNSUP_HTTPVERSION', 'UNSUP_REQ', 'URN_RESOLVE', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
 ];
 
 /**
@@ -48,11 +47,17 @@ export const failures = {
   },
 };
 
+/** Every fault, by Squid's name of it and of its page. */
+export const allFaults = faults.map((name) => `ERR_${name}`);
+
+/** Pages of no fault: Squid complains of each that is missing. */
+const others = ['ERR_ACL_TIME_QUOTA_EXCEEDED', 'ERR_AGENT_CONFIGURE', 'ERR_AGENT_WPAD'];
+
 /** Every page, by the name of its file. A line each, since they are sent most of all to clients that are lost. */
 export function errorPages(): Map<string, string> {
   const other = 'Exitward: the request could not be carried out (%c).\n';
   return new Map([
-    ...ownPages.map((name) => [`ERR_${name}`, other] as const),
+    ...[...allFaults, ...others].map((name) => [name, other] as const),
     ...Object.entries(failures).flatMap(([word, { names, sentence }]) =>
       names.map((name) => [`ERR_${name}`, `Exitward: ${sentence} (${word}).\n`] as const),
     ),

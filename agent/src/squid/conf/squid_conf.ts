@@ -1,11 +1,13 @@
 // The configuration of a Squid, as text, and where its files are.
-import { isIP, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
-import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
+import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { meterFormat } from '../agent/meter_log.ts';
 import { refusedDestinations } from './destinations.ts';
-import { failures, pageOf } from './pages.ts';
+import { headerLines } from './headers.ts';
+import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
   /** Holds what Squid reads: the configuration, the pages, the script. Squid's user may not write here. */
@@ -85,11 +87,12 @@ export function squidConf(options: ConfOptions): string {
     // The decider alone decides who may. Its denials bear their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
-      ` %>a %>p %>lp %METHOD %DST %PORT %>ha{Proxy-Authorization} ${decider.join(' ')}`,
+      ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} ${decider.join(' ')}`,
     'acl decided external decide',
     'acl connect method CONNECT',
     'acl http proto HTTP',
     'acl refused note reason_',
+    'acl probe note probe_ 1',
     // A request that the decider let in and Squid rejects all the same is billed to no user.
     'acl bad_destination annotate_transaction reason_=destination_refused account_=0',
     'acl undecided annotate_transaction reason_=not_ready account_=0',
@@ -99,30 +102,25 @@ export function squidConf(options: ConfOptions): string {
     'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
     'http_access deny blank unreadable',
     `deny_info ${statusOf('bad_token')}:${pageOf('bad_token')} unreadable`,
-    'http_access allow decided',
+    // The question that the decider dies with has no response, and Squid evaluates no line after this one.
+    'acl asked annotate_transaction asked_=1',
+    'http_access allow asked decided',
+    `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} decided`,
     ...allReasons.flatMap((reason) => [
       `acl refused_${reason} note reason_ ${reason}`,
       `http_access deny refused_${reason}`,
       `deny_info ${statusOf(reason)}:${pageOf(reason)} refused_${reason}`,
     ]),
-    // The decider died with the question.
     'http_access deny undecided',
     `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} undecided`,
-    `acl challenged note reason_ ${allReasons.filter((one) => statusOf(one) === 407).join(' ')}`,
-    'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
-    `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
-    ...Object.entries(failures).flatMap(([word, { names }]) => [
-      `acl failed_${word} squid_error ${names.map((name) => `ERR_${name}`).join(' ')}`,
-      `reply_header_add ${reasonHeader} "${word}" failed_${word}`,
-    ]),
-    'reply_header_access Content-Type deny refused',
-    'reply_header_replace Content-Type text/plain;charset=utf-8',
+    ...headerLines,
 
     // Where to: the address that is dialled is checked, after an override and after DNS, and every address of a name.
     'acl has_dial note dial_',
     `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
     `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longest_queue}`,
-    'url_rewrite_extras "%note{dial_}"',
+    // As the decider wrote it: escaped, the brackets of IPv6 would make it a name.
+    'url_rewrite_extras "%\'note{dial_}"',
     'url_rewrite_access allow has_dial',
     'url_rewrite_access deny all',
     'url_rewrite_host_header off',
@@ -130,14 +128,16 @@ export function squidConf(options: ConfOptions): string {
     'acl replaced note replaced_ 1',
     'adapted_http_access deny has_dial !replaced undecided',
     `acl private dst ${refused.join(' ')}`,
-    'acl probe note probe_ 1',
     'adapted_http_access deny private !probe bad_destination',
     // A name that has no address by now must not have one when it is dialled.
     'acl resolves dst all',
     'acl unresolved annotate_transaction account_=0 reason_=unresolved',
-    'adapted_http_access allow resolves',
-    'adapted_http_access deny unresolved',
+    'adapted_http_access deny !resolves unresolved',
     'deny_info 502:ERR_DNS_FAIL unresolved',
+    'acl bad_family annotate_transaction reason_=other_family account_=0',
+    ...familyLines(exits, config.allowed),
+    `deny_info ${statusOf('other_family')}:${pageOf('other_family')} bad_family`,
+    'adapted_http_access allow all',
     `deny_info ${statusOf('destination_refused')}:${pageOf('destination_refused')} bad_destination`,
     ...(config.dns_servers.length === 0
       ? []
@@ -157,18 +157,41 @@ export function squidConf(options: ConfOptions): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** Denies destinations without an address of the exit's family; those that may not be dialled at all are denied by then. */
+function familyLines(
+  exits: ReadonlyArray<readonly [exit_ip: string, Listener[]]>,
+  allowed: Config['allowed'],
+): string[] {
+  const allowed6 = allowed.filter(([base]) => base.kind() === 'ipv6');
+  const families = [
+    // In halves: of the whole Squid thinks that it holds IPv6, too.
+    { name: 'ipv4', networks: ['0.0.0.0/1', '128.0.0.0/1'], isOf: isIPv4 },
+    {
+      name: 'ipv6',
+      networks: [routedIpv6, ...allowed6.map(([base, bits]) => `${base.toString()}/${bits}`)],
+      isOf: isIPv6,
+    },
+  ];
+  return families.flatMap(({ name, networks, isOf }) => {
+    const ports = exits.flatMap(([exit_ip, group]) => (isOf(exit_ip) ? group : []));
+    if (ports.length === 0) return [];
+    return [
+      `acl from_${name} myportname ${ports.map(({ port }) => `p${port}`).join(' ')}`,
+      `acl to_${name} dst ${networks.join(' ')}`,
+      `adapted_http_access deny from_${name} !to_${name} !probe bad_family`,
+    ];
+  });
+}
+
 /** Requests that wait for a helper. Never reached: there are not so many connections. */
 const longest_queue = 65_536;
 
 /** The lines that are the same on every node. */
 const fixed = [
-  // A plain carrier: nothing is kept, nothing is told of the client, and Squid answers no question about itself.
+  // A plain carrier: nothing is kept, and Squid answers no question about itself.
   'cache deny all',
   'cache_mem 0 MB',
   'memory_pools_limit 16 MB',
-  'via off',
-  'forwarded_for delete',
-  'httpd_suppress_version_string on',
   'cachemgr_passwd disable all',
   'global_internal_static off',
   'client_db off',
@@ -194,6 +217,10 @@ const fixed = [
   // Short, so that names follow their owners; never 0: the address that was checked must still be known when it is dialled.
   'positive_dns_ttl 5 minutes',
   'negative_dns_ttl 5 seconds',
+  // Silent servers are given up within five seconds: Squid asks anew after twice as long each time, and
+  // looks at the time but then.
+  'dns_retransmit_interval 500 milliseconds',
+  'dns_timeout 2800 milliseconds',
 ];
 
 /**

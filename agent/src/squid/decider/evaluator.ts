@@ -31,8 +31,8 @@ export class Evaluator {
   }
 
   /**
-   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`: `ID OK …` with the
-   * notes that squid.conf and the meter want, or `ID ERR reason_=…`.
+   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`, HOST and AUTHORIZATION
+   * escaped: `ID OK …` with the notes that squid.conf and the meter want, or `ID ERR reason_=…`.
    */
   respond(line: string, now: number): string {
     const words = line.split(' ');
@@ -42,7 +42,7 @@ export class Evaluator {
       source,
       port: Number(port) - this.port_shift,
       method,
-      host,
+      host: unescapeWord(host),
       destination_port: Number(words[6]),
       credentials:
         authorization === undefined || authorization === '-'
@@ -61,8 +61,8 @@ export class Evaluator {
   }
 }
 
-/** Undoes what Squid does to a word with spaces in it. */
-function unescapeWord(word: string): string {
+/** Undoes exactly what Squid's `%#` does, which escapes the percent sign as well: nothing that a client wrote is undone. */
+export function unescapeWord(word: string): string {
   if (!word.includes('%')) return word;
   return word.replace(/%([0-9a-f]{2})/gi, (_, code) =>
     String.fromCharCode(Number.parseInt(code, 16)),

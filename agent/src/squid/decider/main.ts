@@ -10,6 +10,7 @@ import { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { type Revoked, Sessions } from '../../policy/sessions.ts';
 import { Replica, type Touched } from '../../store/replica.ts';
+import { Unstored } from '../../store/unstored.ts';
 import {
   type Asked,
   type FromDecider,
@@ -33,7 +34,9 @@ const own_addresses_milliseconds = 5000;
 
 const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice(2);
 const now = systemClock.now;
-const replica = new Replica(policyFolder);
+/** As the agent told them. */
+const unstored = new Unstored();
+const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
 const connections = new Connections(sessions);
 const uses = new LastUsedTimes();
@@ -43,10 +46,10 @@ let toldListeners: ReadonlyMap<number, Listener> | undefined;
 let isLeaving = false;
 let isParted = false;
 
-let { on_revoke, ...settings } = readRules();
+let { on_revoke, listen_host, ...settings } = readRules();
 const evaluator = new Evaluator({ policy: () => replica.policy, connections, uses, ...settings });
 
-function readRules(): Pick<RulesFile, 'port_shift' | 'on_revoke'> & { rules: Rules } {
+function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
   const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
   return { ...others, rules: { ...rules, allowed: parseNetworks(allowed), own: ownAddresses() } };
 }
@@ -122,7 +125,7 @@ function serveAgent(): void {
   const socket = connect(agentSocket);
   socket.on('connect', () => {
     // The agent wrote them anew when it started.
-    ({ on_revoke, ...settings } = readRules());
+    ({ on_revoke, listen_host, ...settings } = readRules());
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
@@ -142,6 +145,9 @@ function receive(message: ToDecider): void {
   if ('opened' in message) {
     for (const [connection, authority] of message.opened)
       connections.inherit(connection, authority);
+  } else if ('unstored' in message) {
+    for (const change of message.unstored) unstored.add(change);
+    replica.catchUp().then((touched) => tellRevoked(revoke(touched)), logError);
   } else {
     const { id, ask } = message;
     respond(message).then(
@@ -163,7 +169,8 @@ async function respond({ ask, question }: Asked): Promise<Questions[keyof Questi
 
 async function catchUp(): Promise<Questions['catch_up']['response']> {
   const touched = await replica.catchUp();
-  const { position, policy } = replica;
+  const { position, policy, read } = replica;
+  if (read) unstored.dropUntil(read);
   const caughtUp: Questions['catch_up']['response'] = { revoked: revoke(touched) };
   if (position) caughtUp.position = position;
   if (policy.listeners !== toldListeners) {
@@ -182,6 +189,10 @@ function revoke(touched: Touched): Revoked[] {
   return revoked;
 }
 
+function tellRevoked(revoked: Revoked[]): void {
+  if (revoked.length > 0) tell({ revoked });
+}
+
 function tell(message: FromDecider): void {
   if (agent && !isParted) writeLine(agent, message);
 }
@@ -190,7 +201,7 @@ function tell(message: FromDecider): void {
 async function takeOwnList(): Promise<void> {
   if (agent || sessions.size === 0) return;
   const ports = Array.from(replica.policy.listeners.keys(), (port) => port + evaluator.port_shift);
-  const sockets = await listSockets(ports);
+  const sockets = await listSockets(ports, listen_host);
   if (agent) return;
   connections.takeWhole(sockets.map(({ connection }) => connection));
 }
@@ -208,8 +219,7 @@ for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) 
 serveSquid();
 serveAgent();
 setInterval(() => {
-  const revoked = agent ? revoke('all') : [];
-  if (revoked.length > 0) tell({ revoked });
+  if (agent) tellRevoked(revoke('all'));
 }, 1000);
 setInterval(() => {
   evaluator.rules = { ...evaluator.rules, own: ownAddresses() };

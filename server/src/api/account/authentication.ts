@@ -78,6 +78,7 @@ export async function authenticate(
   if (known) {
     const versions = await ctx.versions.current(known.principal.account_id);
     if (
+      versions.epoch === known.versions.epoch &&
       versions.contract === known.versions.contract &&
       tokenHolds(known.principal, ctx.clock.now())
     ) {
@@ -139,6 +140,7 @@ function toSession(row: PrincipalRow, variant: Variant, token_hash: string): Ses
     usage_version,
     network_version,
     maintenance,
+    epoch,
     read_only,
     suspended,
     ...principal
@@ -146,6 +148,7 @@ function toSession(row: PrincipalRow, variant: Variant, token_hash: string): Ses
   return {
     principal: { ...principal, variant, read_only: read_only === 1, suspended: suspended === 1 },
     versions: {
+      epoch,
       account: account_version,
       contract: contract_version,
       usage: usage_version,

@@ -51,8 +51,8 @@ export function earliest(times: readonly number[]): number {
 /**
  * Remembers principals by their Authorization header, and under each the responses to its GETs by URL.
  *
- * - A response is served while the versions that show in it are those that were read before its data: the
- *   account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
+ * - A response is served while the versions that show in it are those that were read before its data, in the same
+ *   epoch: the account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
  * - It is served ahead of the router, to a GET with no condition or with one plain tag in If-None-Match. Any
  *   other request, and any response that does not hold, falls through to the router.
  * - A hit counts as any request: rate limit, metrics, log line, last use of the API token.
@@ -168,6 +168,7 @@ export class ResponseCache {
 
   #holds(cached: CachedResponse, versions: Versions): boolean {
     return (
+      versions.epoch === cached.versions.epoch &&
       versions.account === cached.versions.account &&
       (!cached.network || versions.network === cached.versions.network) &&
       (!cached.usage || versions.usage === cached.versions.usage) &&

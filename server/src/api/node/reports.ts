@@ -1,4 +1,4 @@
-// POST /node/usage, last-used, health and answers: the reports of a node.
+// POST /node/usage, last-used, health, faults and answers: the reports of a node.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../address.ts';
@@ -17,6 +17,7 @@ import { sendJson, sendNothing } from '../../http/responses.ts';
 import {
   type Answer,
   answerQuestion,
+  reportFaults,
   reportHealth,
   reportUsage,
   servedAccounts,
@@ -59,6 +60,20 @@ const Health = Strict({
     { maxItems: 1000 },
   ),
 });
+const Faults = Strict({
+  faults: Type.Array(
+    Strict({
+      kind: Type.String({
+        pattern: '^[a-z][a-z0-9_]{0,31}$',
+        description: 'One word for programs: `disk`, `port`, `certificate`, …',
+      }),
+      subject: Type.Optional(Text('Which of several: an address, a port, a file.', 300)),
+      message: Text('A sentence for people.', 1000),
+      since: Integer('Since when, epoch seconds.', 1),
+    }),
+    { maxItems: 100 },
+  ),
+});
 const Answered = Strict({
   id: Integer('Id of the question, from its record.', 1),
   answer: Strict({
@@ -97,6 +112,14 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
             }),
             left_out: Type.Array(
               Integer('Index of a row whose account or user this server does not serve.'),
+            ),
+            limits: Type.Array(
+              Type.Object({
+                account: Integer('Account id.'),
+                left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
+                until: Integer('When its next billing period begins, epoch seconds.'),
+              }),
+              { description: 'What the limits leave to each account of the batch that has one.' },
             ),
           }),
           ...errors(400, 401),
@@ -169,6 +192,26 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         return reportHealth(tx, request.node, reports, ctx.config.health_stale_seconds);
       });
       return sendJson(reply, { known });
+    },
+  );
+
+  app.post<{ Body: Static<typeof Faults> }>(
+    '/node/faults',
+    {
+      schema: {
+        summary: 'Report the whole list of what is wrong with the node now',
+        tags,
+        body: Faults,
+        response: { 204: NoContent, ...errors(400, 401) },
+      },
+    },
+    async (request, reply) => {
+      const faults = request.body.faults.map(({ subject = null, ...fault }) => ({
+        ...fault,
+        subject,
+      }));
+      await ctx.db.write(actorOf(request), (tx) => reportFaults(tx, request.node.id, faults));
+      return sendNothing(reply);
     },
   );
 

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import { errors, Strict, Text } from '../../http/fields.ts';
 import { Feed } from '../../nodes/feed.ts';
-import { acknowledge } from '../../nodes/nodes.ts';
+import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
 import { actorOf, tags } from './checks.ts';
 
 const FromQuery = Strict({
@@ -43,9 +43,14 @@ export function streamRoutes(app: FastifyInstance, ctx: Context): void {
           'Last-Event-ID: expected EPOCH:REVISION, as in the snapshot and in event ids.',
         );
       const [epoch, revision] = [match[1], Number(match[2])];
-      await ctx.db.write(actorOf(request), (tx) =>
-        acknowledge(tx, request.node.id, epoch, revision),
-      );
+      // A node whose disk does not take the changes that it follows must not count as having them.
+      if (request.headers['exitward-acknowledges'] === 'false') {
+        await requireHistory(ctx.db, epoch, revision);
+      } else {
+        await ctx.db.write(actorOf(request), (tx) =>
+          acknowledge(tx, request.node.id, epoch, revision),
+        );
+      }
       reply.raw.setTimeout(0);
       request.raw.socket.setNoDelay(true);
       const headers = {

@@ -1,12 +1,13 @@
 // /admin/nodes and /admin/invites: which machines serve, how far behind they are, who may join.
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
 import { Integer, idOf, Name, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createInvite,
+  faultsByNode,
   listInvites,
   listNodes,
   nodeLag,
@@ -20,6 +21,14 @@ import { operatorRoute } from './route.ts';
 /** Counting stops here: a node that is farther behind takes a while in any case. */
 const mostLagCounted = 10_000;
 
+const FaultRecord = Strict({
+  kind: Type.String({ description: 'A word for programs, see the list in docs/faults.md.' }),
+  subject: Type.Union([Type.String(), Type.Null()], {
+    description: 'Which of several: an address, a port, a file.',
+  }),
+  message: Type.String({ description: 'A sentence for people.' }),
+  since: Timestamp('Since when, by the clock of the node.'),
+});
 const NodeRecord = Strict({
   id: Integer('Names it in paths.', 1),
   server: Type.String({ description: 'The server that it serves.' }),
@@ -32,6 +41,7 @@ const NodeRecord = Strict({
   lag: Integer(
     `Changes that concern its server and are not applied; ${mostLagCounted} stands for that many or more.`,
   ),
+  faults: Type.Array(FaultRecord, { description: 'What it last said is wrong with it.' }),
 });
 
 const invite_days = 30;
@@ -60,14 +70,17 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   route('GET /admin/nodes', {
     summary: 'List nodes with how far behind they are',
     answer: Type.Array(NodeRecord),
-    handle: async () => {
-      const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
-      const records = nodes.map(async ({ server_id, hash: _, revoked_at: __, live, ...node }) => ({
-        ...node,
-        live: live === 1,
-        lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
-      }));
-      return Promise.all(records);
+    handle: () => presentNodes(ctx),
+  });
+
+  route('GET /admin/nodes/:id', {
+    summary: 'Show a node with its faults',
+    params: NodePath,
+    answer: NodeRecord,
+    handle: async (request) => {
+      const [node] = await presentNodes(ctx, idOf(request.params.id) ?? 0);
+      if (!node) throw notFound(`There is no node ${request.params.id}.`);
+      return node;
     },
   });
 
@@ -107,4 +120,23 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     handle: (request) =>
       operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite)),
   });
+}
+
+/** Those that are not revoked; one alone, when it is named. */
+async function presentNodes(
+  ctx: Context,
+  only?: number,
+): Promise<Array<Static<typeof NodeRecord>>> {
+  const [all, faults] = await Promise.all([listNodes(ctx.db), faultsByNode(ctx.db)]);
+  const nodes = all.filter(
+    ({ id, revoked_at }) => revoked_at === null && (only === undefined || id === only),
+  );
+  return Promise.all(
+    nodes.map(async ({ server_id, hash: _, revoked_at: __, live, ...node }) => ({
+      ...node,
+      live: live === 1,
+      lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
+      faults: faults.get(node.id) ?? [],
+    })),
+  );
 }

@@ -1,0 +1,62 @@
+// Looks whether this machine has the addresses of its exits: without one, no connection can leave from it.
+import { createSocket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import type { Clock } from '../clock.ts';
+import type { Fault } from '../faults.ts';
+import type { Listener } from '../policy/policy.ts';
+
+export interface ExitAddressesOptions {
+  /** Where the engine listens, by port: the policy's. */
+  listeners: () => ReadonlyMap<number, Listener>;
+  clock: Clock;
+}
+
+const look_seconds = 10;
+/** At the start, until there is a policy. */
+const first_look_seconds = 1;
+
+export class ExitAddresses {
+  readonly #options: ExitAddressesOptions;
+  #missing: string[] = [];
+
+  constructor(options: ExitAddressesOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const exits = await this.look();
+      await this.#options.clock.sleep(exits === 0 ? first_look_seconds : look_seconds, signal);
+    }
+  }
+
+  /** Answers how many exits there are. */
+  async look(): Promise<number> {
+    const exits = new Set(Array.from(this.#options.listeners().values(), ({ exit_ip }) => exit_ip));
+    const missing: string[] = [];
+    for (const ip of exits) if (await isMissing(ip)) missing.push(ip);
+    this.#missing = missing;
+    return exits.size;
+  }
+
+  faults(): Fault[] {
+    return this.#missing.map((ip) => ({
+      kind: 'exit_address',
+      subject: ip,
+      message: `The exit address ${ip} is not on this machine: no connection can leave from it.`,
+    }));
+  }
+}
+
+/** By binding to it, as a connection does: a route can make an address local that no interface lists. */
+function isMissing(ip: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
+    const end = (missing: boolean) => {
+      socket.close();
+      resolve(missing);
+    };
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'EADDRNOTAVAIL'));
+    socket.bind({ address: ip, port: 0, exclusive: true }, () => end(false));
+  });
+}

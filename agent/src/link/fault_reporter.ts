@@ -1,0 +1,73 @@
+// Tells the control plane what is wrong with the node: the whole list, when it is another, and now and then in any case.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { KnownFault } from '../faults.ts';
+
+/** The part of the control plane that is needed. A rejection is a ControlError. */
+export interface FaultReports {
+  reportFaults(faults: KnownFault[]): Promise<void>;
+}
+
+export interface FaultReporterOptions {
+  /** The faults now. */
+  faults: () => KnownFault[];
+  control: FaultReports;
+  clock: Clock;
+  log: Logger;
+}
+
+const look_seconds = 3;
+/** A control plane whose backup was restored has an older list. */
+const repeat_seconds = 300;
+/** The most that the control plane takes. */
+const most_faults = 100;
+const most_message_length = 1000;
+const most_subject_length = 300;
+
+export class FaultReporter {
+  readonly #options: FaultReporterOptions;
+  /** As JSON. */
+  #reported: string | undefined;
+  /** Steady seconds. */
+  #reported_at = 0;
+  #failures = 0;
+
+  constructor(options: FaultReporterOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      await this.report();
+      await clock.sleep(Math.min(look_seconds * 2 ** this.#failures, repeat_seconds), signal);
+    }
+  }
+
+  /** Reports once, if there is need. Never fails: what was not taken is told again. */
+  async report(): Promise<void> {
+    const { control, clock, log } = this.#options;
+    const faults = this.#options.faults().slice(0, most_faults).map(bounded);
+    const text = JSON.stringify(faults);
+    const isDue = clock.steady() - this.#reported_at > repeat_seconds;
+    if (text === this.#reported && !isDue) return;
+    try {
+      await control.reportFaults(faults);
+      this.#reported = text;
+      this.#reported_at = clock.steady();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      log.debug({ err: error }, 'faults cannot be reported; they are told again');
+    }
+  }
+}
+
+function bounded({ kind, subject, message, since }: KnownFault): KnownFault {
+  return {
+    kind,
+    ...(subject === undefined ? {} : { subject: subject.slice(0, most_subject_length) }),
+    message: message.slice(0, most_message_length),
+    since,
+  };
+}

@@ -1,0 +1,35 @@
+// Has the store write what its disk did not take, as soon as it does.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Mending {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  /** Resolves when there may be something to mend, or the signal is aborted. */
+  moved: (signal: AbortSignal) => Promise<void>;
+  /** All that is held can be acknowledged again. */
+  onMended: () => void;
+}
+
+const full_pause_seconds = 1;
+/** A disk that loses what it took is given all anew, which is work. */
+const unsynced_pause_seconds = 30;
+
+export async function keepMending(mending: Mending, signal: AbortSignal): Promise<void> {
+  const { store, clock, log, moved, onMended } = mending;
+  for (;;) {
+    while (store.isSound && !signal.aborted) await moved(signal);
+    if (signal.aborted) return;
+    log.error({ faults: store.faults() }, 'the disk does not keep changes: they are in memory');
+    while (!store.isSound) {
+      const isFull = store.unstored.size > 0;
+      await clock.sleep(isFull ? full_pause_seconds : unsynced_pause_seconds, signal);
+      if (signal.aborted) return;
+      await store.mend();
+    }
+    log.info({ ...store.position }, 'the disk keeps changes again');
+    onMended();
+  }
+}

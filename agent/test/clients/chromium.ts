@@ -1,0 +1,72 @@
+// Chromium as a foreign client: one browser, and for each deed a profile that has its proxy.
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../../../test/browser.ts';
+import type { Deed, ForeignClient, Outcome } from './clients.ts';
+import { digestOf } from './site.ts';
+
+/** In a page of the site: its file as a data URL. */
+const load = `fetch('blob').then((response) => response.blob()).then((blob) =>
+  new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.readAsDataURL(blob);
+  }))`;
+
+/** Likewise: what the site says of its file when it is sent it. */
+const send = `fetch('blob').then((response) => response.blob()).then((body) =>
+  fetch('blob', { method: 'PUT', body })).then((response) => response.text())`;
+
+const speak = `new Promise((resolve, reject) => {
+  const socket = new WebSocket(location.href.replace('http', 'ws'));
+  socket.onopen = () => socket.send('hello');
+  socket.onmessage = ({ data }) => resolve(data);
+  socket.onerror = () => reject(new Error('no WebSocket'));
+})`;
+
+export class Chromium implements ForeignClient {
+  readonly name = 'Chromium';
+  readonly schemes: ForeignClient['schemes'] = ['http', 'https'];
+  readonly tlsToProxy: ForeignClient['schemes'] = ['http', 'https'];
+  readonly version = '2.0';
+  readonly refusal =
+    /ERR_(TUNNEL_CONNECTION_FAILED|INVALID_AUTH_CREDENTIALS|HTTP_RESPONSE_CODE_FAILURE)/;
+  #browser: Promise<Browser> | undefined;
+
+  download(deed: Deed): Promise<Outcome> {
+    return this.#visit(deed, async (page) => {
+      const [, text = ''] = String(await page.evaluate(load)).split(',');
+      return digestOf(Buffer.from(text, 'base64'));
+    });
+  }
+
+  upload(deed: Deed): Promise<Outcome> {
+    return this.#visit(deed, (page) => page.evaluate<string>(send));
+  }
+
+  speak(deed: Deed): Promise<Outcome> {
+    return this.#visit(deed, (page) => page.evaluate<string>(speak));
+  }
+
+  async stop(): Promise<void> {
+    await (await this.#browser)?.close();
+  }
+
+  async #visit(deed: Deed, work: (page: Page) => Promise<string>): Promise<Outcome> {
+    this.#browser ??= launchBrowser(['--ignore-certificate-errors']);
+    const { protocol, host, username, password } = new URL(deed.proxy);
+    const context = await (await this.#browser).newContext({
+      // It would go to addresses of its own machine by itself.
+      proxy: { server: `${protocol}//${host}`, bypass: '<-loopback>', username, password },
+    });
+    try {
+      const page = await context.newPage();
+      const response = await page.goto(`${deed.site}/page`, { timeout: 60_000 });
+      if (response?.ok()) return { digest: await work(page), said: '' };
+      return { digest: undefined, said: `${response?.status()} ${await page.content()}` };
+    } catch (error) {
+      return { digest: undefined, said: String(error) };
+    } finally {
+      await context.close();
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// Git as a foreign client: a clone brings the bytes, a push takes them to the site.
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Deed, Outcome } from './clients.ts';
+import { run } from './programs.ts';
+import { digestOf } from './site.ts';
+
+function options({ proxy, authorities }: Deed): string[] {
+  const settings = { proxy, sslCAInfo: authorities, proxySSLCAInfo: authorities };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `http.${name}=${value}`]);
+}
+
+export const cloneByGit = (deed: Deed) => clone(deed, 'main');
+
+async function clone(deed: Deed, branch: string): Promise<Outcome> {
+  const from = `${deed.site}/repository.git`;
+  const args = [...options(deed), 'clone', '--quiet', '--branch', branch, from, 'clone'];
+  const { code, said } = await run('git', args, deed.home);
+  const file = join(deed.home, 'clone', 'blob');
+  return { digest: code === 0 ? digestOf(readFileSync(file)) : undefined, said };
+}
+
+/** Pushes the bytes as a branch of its own, without a history that the site knows, and clones that. */
+export async function pushByGit(deed: Deed): Promise<Outcome> {
+  const { home, site, blob } = deed;
+  const branch = site.slice(site.lastIndexOf('/') + 1);
+  const tree = join(home, 'tree');
+  const git = (...args: string[]) => run('git', ['-C', tree, ...args], home);
+  await run('git', ['init', '--quiet', `--initial-branch=${branch}`, tree], home);
+  copyFileSync(blob, join(tree, 'blob'));
+  await git('add', 'blob');
+  const author = ['-c', 'user.name=Bob', '-c', 'user.email=bob@example'];
+  await git(...author, 'commit', '--quiet', `--message=${branch}`);
+  const to = `${site}/repository.git`;
+  const { code, said } = await git(...options(deed), 'push', '--quiet', to, branch);
+  return code === 0 ? clone(deed, branch) : { digest: undefined, said };
+}

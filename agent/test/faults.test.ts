@@ -1,0 +1,179 @@
+// The list of a node's faults: since when each is there, how the control plane hears of it, and what is found out by looking.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Certificate } from '../src/certificate.ts';
+import { systemClock } from '../src/clock.ts';
+import { type Fault, FaultList, type KnownFault } from '../src/faults.ts';
+import { ExitAddresses } from '../src/health/exit_addresses.ts';
+import { FaultReporter } from '../src/link/fault_reporter.ts';
+import type { Listener } from '../src/policy/policy.ts';
+
+const taken = (port: number, message = 'It is taken.'): Fault => ({
+  kind: 'port',
+  subject: String(port),
+  message,
+});
+
+test('a fault is known since it began, whatever is said of it since, and begins anew when it was over', () => {
+  const list = new FaultList();
+  expect(list.update([taken(1)], 100)).toEqual([{ ...taken(1), since: 100 }]);
+  expect(list.update([taken(2), taken(1, 'It is still taken.')], 160)).toEqual([
+    { ...taken(2), since: 160 },
+    { ...taken(1, 'It is still taken.'), since: 100 },
+  ]);
+  list.update([], 170);
+  expect(list.update([taken(1)], 180)).toEqual([{ ...taken(1), since: 180 }]);
+  // A clock that was set back.
+  expect(list.update([taken(1)], 50)).toEqual([{ ...taken(1), since: 50 }]);
+});
+
+describe('the control plane', () => {
+  function scene() {
+    const told: KnownFault[][] = [];
+    const state = { now: 0, faults: [] as KnownFault[], isAway: false };
+    const reporter = new FaultReporter({
+      faults: () => state.faults,
+      control: {
+        async reportFaults(faults) {
+          if (state.isAway) throw new Error('away');
+          told.push(faults);
+        },
+      },
+      clock: { ...systemClock, steady: () => state.now },
+      log: pino({ level: 'silent' }),
+    });
+    return Object.assign(state, { told, reporter });
+  }
+
+  test('is told the list at the start, when it is another, and after five minutes', async () => {
+    const made = scene();
+    await made.reporter.report();
+    expect(made.told).toEqual([[]]);
+    made.faults = [{ ...taken(1), since: 5 }];
+    await made.reporter.report();
+    await made.reporter.report();
+    expect(made.told).toEqual([[], made.faults]);
+    made.now = 301;
+    await made.reporter.report();
+    expect(made.told).toHaveLength(3);
+  });
+
+  test('that is away is told when it is back', async () => {
+    const made = scene();
+    made.isAway = true;
+    made.faults = [{ ...taken(1, 'x'.repeat(5000)), since: 5 }];
+    await made.reporter.report();
+    made.isAway = false;
+    await made.reporter.report();
+    expect(made.told).toEqual([[{ ...taken(1, 'x'.repeat(1000)), since: 5 }]]);
+  });
+});
+
+test('an exit address that this machine does not have is a fault', async () => {
+  const exits = ['198.51.100.1', '127.9.9.9', '2001:db8::1', '::1'];
+  const listeners = () =>
+    new Map(exits.map((exit_ip, port) => [port, { exit_ip, port } as Listener]));
+  const addresses = new ExitAddresses({ listeners, clock: systemClock });
+  await addresses.look();
+  expect(addresses.faults().map(({ kind, subject }) => [kind, subject])).toEqual([
+    ['exit_address', '198.51.100.1'],
+    ['exit_address', '2001:db8::1'],
+  ]);
+  exits.splice(0, 3);
+  await addresses.look();
+  expect(addresses.faults()).toEqual([]);
+});
+
+describe('a certificate', () => {
+  const day = 86_400;
+
+  function scene() {
+    const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const files = { cert_file: join(dir, 'crt'), key_file: join(dir, 'key') };
+    const start = systemClock.now();
+    const clock = { days: 0 };
+    const certificate = new Certificate(files, () => start + clock.days * day);
+    return Object.assign(clock, {
+      cert_file: files.cert_file,
+      certificate,
+      /** Puts one in place that lasts so long. */
+      place(days: number) {
+        execFileSync(
+          'openssl',
+          ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'].concat(
+            ['-subj', '/CN=proxy.test', '-days', String(days)],
+            ['-keyout', files.key_file, '-out', files.cert_file],
+          ),
+          { stdio: 'ignore' },
+        );
+      },
+      messages: () => certificate.faults().map(({ message }) => message),
+    });
+  }
+
+  test('is told two weeks before its end, and when it has expired', async () => {
+    const made = scene();
+    made.place(100);
+    expect(await made.certificate.renew()).toBe(true);
+    expect(made.messages()).toEqual([]);
+    made.days = 90;
+    expect(made.certificate.faults()).toEqual([
+      {
+        kind: 'certificate',
+        subject: made.cert_file,
+        message: expect.stringMatching(/ expires at \d{4}-.*Z, in (9|10) days\.$/),
+      },
+    ]);
+    made.days = 101;
+    expect(await made.certificate.renew()).toBe(false);
+    expect(made.certificate.fault).toBeUndefined();
+    expect(made.messages()).toEqual([expect.stringMatching(/ expired at /)]);
+    made.place(200);
+    expect(await made.certificate.renew()).toBe(true);
+    expect(made.messages()).toEqual([]);
+  });
+
+  test('that has expired, or is not valid yet, does not replace one that is good', async () => {
+    const made = scene();
+    made.place(100);
+    await made.certificate.renew();
+    const good = made.certificate.current;
+    made.place(1);
+    made.days = 10;
+    expect(await made.certificate.renew()).toBe(false);
+    expect(made.certificate.current).toBe(good);
+    expect(made.certificate.fault).toMatch(/cannot be used: the certificate expired at .*Z\.$/);
+    made.days = -1;
+    expect(await made.certificate.renew()).toBe(false);
+    expect(made.certificate.fault).toMatch(/is valid from .*Z only\.$/);
+    expect(made.certificate.current).toBe(good);
+  });
+
+  test('that has expired serves where there is no other, and does not replace one that Squid has', async () => {
+    const made = scene();
+    made.place(1);
+    made.days = 10;
+    expect(await made.certificate.renew(true)).toBe(false);
+    expect(made.certificate.current).toBeUndefined();
+    expect(await made.certificate.renew()).toBe(true);
+    expect(made.messages()).toEqual([expect.stringMatching(/ expired at /)]);
+  });
+});
+
+test('a file without a certificate is a fault of the files', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const files = { cert_file: join(dir, 'crt'), key_file: join(dir, 'key') };
+  for (const file of Object.values(files)) writeFileSync(file, 'nothing\n');
+  const certificate = new Certificate(files, systemClock.now);
+  expect(await certificate.renew()).toBe(false);
+  expect([certificate.fault, certificate.faults()]).toEqual([
+    expect.stringContaining('cannot be used'),
+    [],
+  ]);
+});

@@ -1,0 +1,92 @@
+// The scenarios that every engine must pass: the same for each and for each family of addresses, with real sockets.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as t from '../proxy_world.ts';
+import { customDns } from './custom_dns.ts';
+import { destinations } from './destinations.ts';
+import { exits } from './exits.ts';
+import { families as otherFamily } from './families.ts';
+import type { Family } from './family.ts';
+import { at, recordsOf } from './family.ts';
+import { headers } from './headers.ts';
+import { revocation } from './revocation.ts';
+import { Scene, type Stage, type StartNode } from './scene.ts';
+import { usage } from './usage.ts';
+import { whoMay } from './who_may.ts';
+
+/** One node serves all of them: a name has the addresses of all families. */
+export function engineScenarios(
+  name: string,
+  start: StartNode,
+  ...families: [Family, ...Family[]]
+): void {
+  describe(name, () => {
+    let flips = 0;
+    const all = (of: (family: Family) => string[]) => () => families.flatMap(of);
+    const names: t.Names = new Map([
+      ['www.example', all((f) => [f.originIp])],
+      ['private.example', all((f) => [f.privateIp])],
+      ['mixed.example', all((f) => [f.privateIp, f.originIp])],
+      ['rebind.example', all((f) => [flips++ % 2 === 0 ? f.originIp : f.privateIp])],
+      ['none.example', () => []],
+      ['own.example', all((f) => [f.publicIp])],
+      ['ipv4.example', () => [t.originIp]],
+      ['ipv6.example', () => ['fd78::2:1']],
+      ['private6.example', () => ['fd78::3:1']],
+    ]);
+    const stage = { families, origins: new Map() } as unknown as Stage;
+
+    beforeAll(async () => {
+      for (const family of families) {
+        stage.origins.set(family, await t.startOrigin(family.name === 'IPv4' ? '0.0.0.0' : '::'));
+      }
+      stage.node = await start({ records: recordsOf(families), names });
+    });
+    afterAll(async () => {
+      await stage.node?.stop();
+      for (const origin of stage.origins.values()) await origin.stop();
+    });
+
+    test('it listens without a fault', () => {
+      expect(stage.node.engine.faults()).toEqual([]);
+      expect(stage.node.engine.listeners().size).toBe(12 * families.length);
+    });
+
+    describe.each(families)('by $name', (family) => {
+      const scene = new Scene(stage, family);
+      whoMay(scene);
+      exits(scene);
+      destinations(scene);
+      otherFamily(scene);
+      customDns(scene);
+      headers(scene);
+      revocation(scene);
+      usage(scene);
+    });
+
+    // The last tests: each ends the node that there is, and leaves another.
+    describe('with other settings', () => {
+      const scene = new Scene(stage, families[0]);
+      const { privateIp, exits } = families[0];
+
+      test('a node that has not heard of its control plane for long trusts tokens alone', async () => {
+        await stage.node.stop();
+        stage.node = await start({ records: recordsOf(families), heard_at: t.now() - 4000 });
+        await scene.expectRefusal(scene.normal, 'stale');
+        for (const answer of await scene.askBoth(scene.tokened(1))) expect(answer.status).toBe(200);
+      });
+
+      test('the checks of the node itself are let in everywhere, to one destination, and not billed', async () => {
+        await stage.node.stop();
+        const { port } = scene.origin;
+        const probe = { password: 'secret', host: 'private.example', port };
+        stage.node = await start({ records: recordsOf(families), rules: { probe }, names });
+        const counted = await t.Usage.from(stage.node.engine);
+        const through = { ...scene.tokened(1), authorization: t.basic('secret', '-probe') };
+        const seen = await t.see(through, `http://private.example:${port}/`);
+        expect(seen).toMatchObject({ at: privateIp, from: exits[0] });
+        expect((await t.ask(through, 'CONNECT', `${at(privateIp)}:${port}`)).status).toBe(403);
+        expect(await counted.settled({})).toEqual({});
+      });
+    });
+  });
+}

@@ -1,0 +1,90 @@
+// Clients, exits and destinations of different families: what can be reached, and what the others are told.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { seed } from '../histories.ts';
+import * as t from '../proxy_world.ts';
+import { at } from './family.ts';
+import type { Scene } from './scene.ts';
+
+export function families(s: Scene): void {
+  const f = s.family;
+  const [own, other] = f.name === 'IPv4' ? ['ipv4', 'ipv6'] : ['ipv6', 'ipv4'];
+
+  describe('the other family', () => {
+    test('an exit reaches no destination of the other family, and says that this is why', async () => {
+      const { port } = s.origin;
+      await s.expectRefusal(s.normal, 'other_family', `${at(f.foreignIp)}:${port}`);
+      await s.expectRefusal(s.normal, 'other_family', `${other}.example:${port}`);
+      expect((await t.see(s.normal, `http://${own}.example:${port}/`)).at).toBe(f.originIp);
+      await s.having([t.overrideRecord(1, 'www.example', f.foreignIp)], () =>
+        s.expectRefusal(s.override, 'other_family', `www.example:${port}`),
+      );
+      // What may not be reached at all is not made better by another exit.
+      if (f.name === 'IPv4') {
+        await s.expectRefusal(s.normal, 'destination_refused', `private6.example:${port}`);
+      }
+    });
+
+    test('a client of either family reaches what the exit of its port does', async () => {
+      for (const { sources } of s.families) {
+        for (const port of [f.normalPort, f.overridePort]) {
+          const through = { port, from: sources[0] };
+          for (const host of ['www.example', at(f.originIp)]) {
+            const seen = await t.see(through, `http://${host}:${s.origin.port}/`);
+            expect(seen).toMatchObject({ at: f.originIp, from: f.exits[0] });
+          }
+        }
+      }
+    });
+  });
+
+  test('what is explained is what happens, however a destination is spelled', async () => {
+    const escaped = (text: string) =>
+      fc
+        .subarray([...text].map((_, index) => index))
+        .map((which) =>
+          [...text]
+            .map((one, index) =>
+              which.includes(index) ? `%${one.charCodeAt(0).toString(16).padStart(2, '0')}` : one,
+            )
+            .join(''),
+        );
+    const plain = fc.constantFrom(
+      ...[t.originIp, '[fd78::2:1]', '[FD78:0:0::2:1]', '[fd78::0.2.0.1]', '[::ffff:127.78.2.1]'],
+      ...[t.privateIp, '[fd78::3:1]', '[::1]', 'www.example', 'ipv4.example', 'only.here'],
+    );
+    const host = fc.oneof(plain, plain, plain.chain(escaped));
+    const asked = fc.record({
+      host,
+      method: fc.constantFrom('GET', 'CONNECT'),
+      port: fc.constantFrom(f.normalPort, f.overridePort),
+    });
+    const override = t.overrideRecord(1, 'only.here', f.otherOriginIp);
+    await s.having([override], async () => {
+      const property = fc.asyncProperty(asked, async ({ host, method, port }) => {
+        const { decision } = await s.node.engine.explain({
+          ...{ source: f.sources[0], port, method, host, destination_port: s.origin.port },
+          credentials: undefined,
+        });
+        const to = `${host}:${s.origin.port}`;
+        s.origin.dialled.clear();
+        const target = method === 'GET' ? `http://${to}/` : to;
+        const { status, headers } = await t.ask({ ...s.normal, port }, method, target);
+        if (decision.verdict !== 'allow') {
+          expect([...s.origin.dialled]).toEqual([]);
+          // What an engine cannot read at all does not come before the policy.
+          if (status !== 400) expect(headers['x-exitward-reason']).toBe(decision.reason);
+          return;
+        }
+        // A name is resolved by the engine alone.
+        const isKnown = decision.dial !== undefined || /^[[\d]|www/.test(host);
+        if (isKnown) expect(status).toBe(200);
+        if (status !== 200) return;
+        // The answer may be faster than the news of the connection.
+        await t.until(() => s.origin.dialled.size > 0);
+        expect([...s.origin.dialled]).toEqual([decision.dial ?? f.originIp]);
+      });
+      await fc.assert(property, { numRuns: 100, seed });
+    });
+  });
+}

@@ -1,0 +1,45 @@
+// Connections that end because they may no longer be.
+import { describe, expect, test } from 'vitest';
+import type { NodeRecord } from '../../src/policy/records.ts';
+import * as t from '../proxy_world.ts';
+import { authlistOf } from './family.ts';
+import type { Scene } from './scene.ts';
+
+export function revocation(s: Scene): void {
+  const f = s.family;
+  describe('revocation', () => {
+    const reasons: Array<[string, NodeRecord[]]> = [
+      ['its address is taken off the authlist', [authlistOf(f, 1, null)]],
+      ['its user is made inactive', [t.userRecord(1, { active: false })]],
+      ['its contract is over a limit', [t.contractRecord(1, { blocked: true })]],
+      ['its account leaves the server', [{ kind: 'account', account: 1, value: null }]],
+    ];
+    test.each(reasons)('a tunnel ends when %s, and no other does', async (_, records) => {
+      const revoked = await t.openTunnel(s.normal, s.to);
+      const stays = await t.openTunnel({ ...s.normal, from: f.sources[1] }, s.to);
+      await s.having(records, async () => {
+        await revoked.ended();
+        expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
+      });
+      stays.socket.destroy();
+    });
+
+    test('a tunnel by token ends when all tokens of its user are invalidated', async () => {
+      const revoked = await t.openTunnel(s.tokened(1), s.to);
+      const stays = await t.openTunnel(s.tokened(1, { user: 2 }), s.to);
+      await s.having([t.userRecord(1, { token_version: 2 })], async () => {
+        await revoked.ended();
+        expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
+      });
+      stays.socket.destroy();
+    });
+
+    test('a tunnel ends by itself when what it rests on expires', async () => {
+      const client = await t.openTunnel(s.tokened(1, { expiry: t.now() + 2 }), s.to);
+      const stays = await t.openTunnel(s.tokened(1), s.to);
+      await client.ended();
+      expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
+      stays.socket.destroy();
+    });
+  });
+}

@@ -1,0 +1,105 @@
+// Who is let in, by which credentials, and what the others are told.
+import { describe, expect, test } from 'vitest';
+import type { Reason } from '../../src/policy/denials.ts';
+import type { NodeRecord } from '../../src/policy/records.ts';
+import * as t from '../proxy_world.ts';
+import { at, authlistOf } from './family.ts';
+import type { Scene } from './scene.ts';
+
+export function whoMay(s: Scene): void {
+  const f = s.family;
+  describe('who may', () => {
+    test('an address on the authlist is let in', async () => {
+      for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
+    });
+
+    test('a token lets in from any address, and nothing is remembered of it', async () => {
+      for (const answer of await s.askBoth(s.tokened(1))) expect(answer.status).toBe(200);
+      await s.expectRefusal({ ...s.normal, from: f.sources[2] }, 'unknown_address');
+    });
+
+    test('an authlist entry is used by what it lets in, and by nothing else', async () => {
+      const { engine } = s.node;
+      await engine.takeLastUsed();
+      for (const answer of await s.askBoth(s.tokened(2))) expect(answer.status).toBe(200);
+      const refused = await t.ask(
+        { ...s.normal, from: f.sources[1] },
+        'GET',
+        `http://${at(f.privateIp)}/`,
+      );
+      expect(refused.status).toBe(403);
+      const explained = await engine.explain({
+        ...{ source: f.sources[1], port: f.normalPort, method: 'GET', host: f.originIp },
+        ...{ destination_port: s.origin.port, credentials: undefined },
+      });
+      expect(explained.decision.verdict).toBe('allow');
+      expect(await engine.takeLastUsed()).toEqual([]);
+
+      const minute = () => t.now() - (t.now() % 60);
+      const begin = minute();
+      for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
+      const uses = await engine.takeLastUsed();
+      expect(uses).toEqual([{ account: 1, entry: f.entry, at: expect.any(Number) }]);
+      expect([begin, minute()]).toContain(uses[0]?.at);
+      expect(await engine.takeLastUsed()).toEqual([]);
+    });
+
+    test('a TLS port takes both kinds of requests', async () => {
+      const through = {
+        ...s.normal,
+        port: t.tlsBase + f.port_base,
+        proxy_certificate: s.node.certificate,
+      };
+      for (const answer of await s.askBoth(through)) expect(answer.status).toBe(200);
+    });
+
+    const refusals: Array<[Reason, NodeRecord[], () => t.Through]> = [
+      ['unknown_address', [authlistOf(f, 1, null)], () => s.normal],
+      ['bad_token', [], () => ({ ...s.normal, authorization: t.basic('ewt_no.token') })],
+      ['bad_token', [], () => ({ ...s.normal, authorization: t.basic(t.tokenOf(1), 'bob') })],
+      ['expired_token', [], () => s.tokened(1, { expiry: t.now() - 1 })],
+      ['old_token_version', [t.userRecord(1, { token_version: 2 })], () => s.tokened(1)],
+      ['inactive_user', [t.userRecord(1, { active: false })], () => s.normal],
+      ['no_proxy_flag', [t.userRecord(1, { proxy: false })], () => s.normal],
+      [
+        'server_not_on_contract',
+        [{ kind: 'account', account: 1, value: null }],
+        () => s.tokened(1),
+      ],
+      ['wrong_port', [], () => ({ ...s.tokened(1), port: t.otherBase + f.port_base })],
+      ['contract_expired', [t.contractRecord(1, { expiry: t.now() - 1 })], () => s.normal],
+      ['contract_suspended', [t.contractRecord(1, { suspended: true })], () => s.normal],
+      ['over_limit', [t.contractRecord(1, { blocked: true })], () => s.normal],
+    ];
+    test.each(refusals)(
+      '%s is told with its status and in words',
+      async (reason, records, through) => {
+        await s.having(records, () => s.expectRefusal(through(), reason));
+        expect((await t.ask(s.normal, 'GET', s.url)).status).toBe(200);
+      },
+    );
+
+    test.each(['Basic', 'Basic !!', 'Basic YWxpY2U=', 'Bearer x', 'x'])(
+      'credentials that cannot be read are none that hold, also from a known address: %j',
+      (authorization) => s.expectRefusal({ ...s.normal, authorization }, 'bad_token'),
+    );
+
+    test('what would happen is told by the same policy', async () => {
+      const question = { source: f.sources[0], port: f.normalPort, method: 'CONNECT' };
+      const asked = { ...question, host: f.originIp, destination_port: 443 };
+      const { decision, position } = await s.node.engine.explain({
+        ...asked,
+        credentials: undefined,
+      });
+      expect(decision).toMatchObject({ verdict: 'allow', exit_ip: f.exits[0] });
+      expect(position.epoch).toBe('e1');
+    });
+  });
+
+  test.each(['-', '', ' '])(
+    'credentials that are no more than %j do not count as none',
+    async (authorization) => {
+      await s.expectRefusal({ ...s.normal, authorization }, 'bad_token');
+    },
+  );
+}

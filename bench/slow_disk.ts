@@ -1,0 +1,135 @@
+// A slow disk under SQLite: reads and /healthz beside a writer, and the latency of 128 writers, against a bare server.
+//   node bench/slow_disk.ts [--fsync-ms 500] [--seconds 8]   needs cc
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { start } from './load.ts';
+import type { Served } from './server.ts';
+
+const { values } = parseArgs({
+  options: {
+    'fsync-ms': { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '8' },
+  },
+});
+const seconds = Number(values.seconds);
+const writers = 128;
+const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
+const shim = join(folder, 'slow_fsync.so');
+const source = fileURLToPath(new URL('slow_fsync.c', import.meta.url));
+execFileSync('cc', ['-shared', '-fPIC', '-O2', '-o', shim, source]);
+
+const slow = { LD_PRELOAD: shim, SLOW_FSYNC_MS: values['fsync-ms'] };
+const settings = {
+  EXITWARD_LISTEN: '127.0.0.1:0',
+  EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
+  EXITWARD_METRICS_LISTEN: 'off',
+  EXITWARD_LOG_LEVEL: 'warn',
+  EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
+};
+const list = '/v0/contract/ip-authlist';
+const expiry = Math.floor(Date.now() / 1000) + 86_400;
+
+interface Asked {
+  path: string;
+  authorization?: string;
+  post?: boolean;
+}
+
+let written = 0;
+/** Asks again and again on so many connections, until the time is up; every latency in milliseconds, sorted. */
+async function latencies(url: string, connections: number, asked: Asked): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const { hostname, port } = new URL(url);
+  const one = () =>
+    new Promise<void>((resolve, reject) => {
+      const { path, authorization } = asked;
+      const ip = `2001:db8::${((++written >> 16) & 0xffff).toString(16)}:${(written & 0xffff).toString(16)}`;
+      const headers = {
+        ...(authorization ? { authorization } : {}),
+        ...(asked.post ? { 'content-type': 'application/json' } : {}),
+      };
+      const method = asked.post ? 'POST' : 'GET';
+      const sent = request({ agent, hostname, port, path, method, headers }, (response) => {
+        response.resume();
+        response.on('end', () => {
+          if ((response.statusCode ?? 500) < 300) resolve();
+          else reject(new Error(`${path}: ${response.statusCode}`));
+        });
+      });
+      sent.on('error', reject);
+      sent.end(asked.post ? JSON.stringify({ ip, user: 'alice', expiry }) : undefined);
+    });
+  const found: number[] = [];
+  const until = performance.now() + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      while (performance.now() < until) {
+        const began = performance.now();
+        await one();
+        found.push(performance.now() - began);
+      }
+    }),
+  );
+  agent.destroy();
+  return found.toSorted((a, b) => a - b);
+}
+
+const at = (found: number[], percent: number) =>
+  found[Math.min(found.length - 1, Math.floor((found.length * percent) / 100))] as number;
+const ms = (value: number) => value.toFixed(1).padStart(8);
+let isMissed = false;
+function judge(name: string, value: number, most: number): void {
+  const isGood = value <= most;
+  isMissed ||= !isGood;
+  console.log(`${name}: ${value.toFixed(2)}, asked: <= ${most}${isGood ? '' : '  MISSED'}`);
+}
+
+const env = { ...settings, EXITWARD_DATA_DIR: join(folder, 'exitward') };
+// Filled at full speed, then served from the slow disk.
+const filled = await start('server.ts', ['2', '40'], env);
+await filled.stop();
+const exitward = await start('server.ts', ['0', '0'], { ...env, ...slow });
+const { base_url, tokens } = JSON.parse(exitward.said) as Served;
+const [reader, writer] = tokens.map(
+  (token) => `Basic ${Buffer.from(`:${token}`).toString('base64')}`,
+) as [string, string];
+
+console.log(`a flush takes ${values['fsync-ms']} ms; latencies in ms     p50      p99      1/s`);
+const show = (name: string, found: number[]) =>
+  console.log(
+    `${name.padEnd(38)}${ms(at(found, 50))} ${ms(at(found, 99))} ${ms(found.length / seconds)}`,
+  );
+const create = { path: list, authorization: writer, post: true };
+const [one, reads, health] = await Promise.all([
+  latencies(base_url, 1, create),
+  latencies(base_url, 1, { path: `${list}/1`, authorization: reader }),
+  latencies(base_url, 1, { path: '/healthz' }),
+]);
+show('POST, one writer', one);
+show('GET beside it', reads);
+show('/healthz beside it', health);
+
+// A disk as it is: the bare server flushes once for each request.
+const answer = { status: 201, headers: ['content-type', 'application/json'], body: '{}' };
+await exitward.stop();
+const quick = await start('server.ts', ['0', '0'], env);
+const floor = await start('floor.ts', ['commit'], { BENCH_ANSWER: JSON.stringify(answer) });
+const url = (JSON.parse(quick.said) as Served).base_url;
+await latencies(url, writers, create);
+const ours = await latencies(url, writers, create);
+const bare = await latencies(floor.said, writers, create);
+console.log(`the disk as it is, ${writers} writers`);
+show('POST', ours);
+show('POST, bare server', bare);
+judge('GET p50 beside a writer, ms', at(reads, 50), 10);
+judge('/healthz p50 beside a writer, ms', at(health, 50), 10);
+judge('POST p99, Exitward : bare server', at(ours, 99) / at(bare, 99), 3);
+await quick.stop();
+await floor.stop();
+rmSync(folder, { recursive: true, force: true });
+if (isMissed) process.exitCode = 1;

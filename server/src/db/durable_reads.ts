@@ -1,0 +1,201 @@
+// Reads that show only what is on the disk: SQLite shows a commit as soon as it is in the system's memory, which a power cut empties.
+import type { Connection } from './sqlite_connection.ts';
+import type { Wal } from './wal.ts';
+
+/** A view that is being flushed. */
+interface Settling {
+  /** The probe's value: the commits that the view shows at least. */
+  seen: number | undefined;
+  /** The reads of this view, once it is on the disk, or has an error. */
+  waiting: Array<(error: unknown) => void>;
+  /** The reads that came after yet another commit, which the view may not show. */
+  later: Array<(error: unknown) => void>;
+  isLate: boolean;
+}
+
+/**
+ * The view that reads have. It is pinned (a read transaction is open) in each turn of the event loop that
+ * reads, and from just before a commit of this process until its flush is done:
+ *
+ *     free --a read--> pinned --the turn ends--> free
+ *     free, pinned --hold()--> held --release()--> free
+ *     any of them --a commit of another process is seen--> settling: pinned anew, then flushed;
+ *                   reads wait for that, and then all read this view
+ *
+ * Another process may be between its commit and its flush, so its commits are flushed here before they are
+ * shown. The probe tells of them alone: on a connection that writes, `data_version` leaves its own commits out.
+ */
+export class DurableReads {
+  readonly #reader: Connection;
+  readonly #writer: Connection;
+  readonly #wal: Wal;
+  /** The probe's last value of which it is known that all commits that it counts are on the disk. */
+  #known: number | undefined;
+  #version = 0;
+  #isPinned = false;
+  #isHeld = false;
+  #hasLooked = false;
+  #settling: Settling | undefined;
+  #isClosed = false;
+
+  constructor(reader: Connection, writer: Connection, wal: Wal) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#wal = wal;
+  }
+
+  /** A number that moves whenever reads show another state. Errors: the engine's. */
+  version(): number {
+    this.#look();
+    return this.#version;
+  }
+
+  /** Reads from the durable view: at once where it is known to be durable, else when it is. Errors: the engine's. */
+  read<T>(work: (reader: Connection) => T): T | Promise<T> {
+    this.#look();
+    if (!this.#settling) this.#pin();
+    const settling = this.#settling;
+    if (!settling) return work(this.#reader);
+    return new Promise<T>((resolve, reject) => {
+      const list = settling.isLate ? settling.later : settling.waiting;
+      list.push((error) => {
+        if (error !== undefined) return reject(error);
+        try {
+          resolve(work(this.#reader));
+        } catch (failure) {
+          reject(failure);
+        }
+      });
+    });
+  }
+
+  /** Keeps the view as it is: a commit of this process follows. Call it with the write lock held. */
+  hold(): void {
+    if (!this.#settling) this.#pin();
+    this.#isHeld = true;
+  }
+
+  /** The commit is on the disk, or was not made. */
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#version += 1;
+    this.#free();
+  }
+
+  /** True when there are commits of other processes that are not known to be on the disk. */
+  get isBehind(): boolean {
+    return this.#probe() !== this.#known;
+  }
+
+  /** The whole log is on the disk. Call it with the write lock held. */
+  isWhole(): void {
+    this.#known = this.#probe();
+    this.release();
+  }
+
+  /** Opens the writer anew: its probe then counts from another number. Errors: the engine's; it is as it was. */
+  reopenWriter(): void {
+    const successor = this.#writer.another();
+    let known: number | undefined;
+    try {
+      const first = probe(successor);
+      // Only now: what was committed before the successor looked is counted here.
+      if (!this.isBehind) known = first;
+    } catch {
+      // The old one does not even read; then all there is counts as new.
+    }
+    this.#writer.become(successor);
+    this.#known = known;
+    if (this.#settling) this.#settling.seen = undefined;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#reader.close();
+  }
+
+  #probe(): number {
+    return probe(this.#writer);
+  }
+
+  /** Once per turn of the event loop: what is committed after a request was read may wait for the next. */
+  #look(): void {
+    if (this.#hasLooked) return;
+    const seen = this.#probe();
+    this.#hasLooked = true;
+    setImmediate(() => {
+      this.#hasLooked = false;
+      this.#free();
+    });
+    if (!this.#settling) {
+      if (seen !== this.#known) this.#settle(seen, []);
+    } else if (seen !== this.#settling.seen && !this.#settling.isLate) {
+      this.#settling.isLate = true;
+      this.#version += 1;
+    }
+  }
+
+  /** Pins a view, where none is; one that may show what is not yet on the disk is waited for. */
+  #pin(): void {
+    if (this.#isPinned) return;
+    this.#openView();
+    // After the view: what it shows of others is counted now.
+    const seen = this.#probe();
+    if (seen !== this.#known) this.#settle(seen, []);
+  }
+
+  #openView(): void {
+    this.#unpin();
+    this.#reader.change('begin');
+    this.#isPinned = true;
+    this.#reader.row('select 1 from sqlite_schema limit 1');
+  }
+
+  #free(): void {
+    if (this.#isHeld || this.#settling || this.#isClosed) return;
+    this.#unpin();
+  }
+
+  #unpin(): void {
+    if (!this.#isPinned) return;
+    this.#isPinned = false;
+    // The engine may have ended it, after a fault of the disk.
+    if (this.#reader.inTransaction) this.#reader.change('rollback');
+  }
+
+  /** Takes a new view, with at least the commits that `seen` counts, and flushes it for those who wait. */
+  #settle(seen: number, waiting: Settling['waiting']): void {
+    this.#version += 1;
+    const settling: Settling = { seen, waiting, later: [], isLate: false };
+    this.#settling = settling;
+    const flushed = new Promise<void>((resolve) => {
+      this.#openView();
+      resolve(this.#wal.sync());
+    });
+    flushed.then(
+      () => {
+        this.#known = settling.seen;
+        this.#settled(settling);
+      },
+      (error: unknown) => this.#settled(settling, error),
+    );
+  }
+
+  #settled(settling: Settling, error?: unknown): void {
+    for (const read of settling.waiting) read(error);
+    this.#settling = undefined;
+    // The view is not to be shown: the next read looks again, and finds that it is behind.
+    if (error !== undefined) this.#hasLooked = false;
+    try {
+      if (settling.later.length > 0) this.#settle(this.#probe(), settling.later);
+      else this.#free();
+    } catch (failure) {
+      for (const read of settling.later) read(failure);
+    }
+  }
+}
+
+function probe(connection: Connection): number {
+  return connection.row<{ data_version: number }>('pragma data_version')?.data_version ?? 0;
+}

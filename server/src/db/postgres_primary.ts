@@ -1,0 +1,66 @@
+// The PostgreSQL server that all connections of a process must have reached: one that writes, and the newest that was seen.
+import { EventEmitter } from 'node:events';
+import type pg from 'pg';
+import { markStorageFault } from './faults.ts';
+
+/**
+ * A server's place among those that a database has lived on. A promotion and a recovery raise the timeline; the
+ * control file tells it only after the next checkpoint, so it is read from the name of the segment that is written.
+ */
+interface Place {
+  standby: boolean;
+  system: string;
+  timeline: string | null;
+  database: string;
+}
+
+const placeQuery = `select pg_is_in_recovery() as standby,
+  (select system_identifier::text from pg_control_system()) as system,
+  case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end as timeline,
+  (select oid::text from pg_database where datname = current_database()) as database`;
+
+/** Says in one sentence why a server cannot be relied on. */
+export class Unfit extends Error {}
+
+/** Emits `moved` when a connection has reached another server than those before. */
+export class Primary extends EventEmitter<{ moved: [] }> {
+  #place: Place | undefined;
+  readonly #admitted = new WeakMap<pg.ClientBase, Place>();
+
+  /**
+   * Looks which server a new connection has reached; returns its name.
+   * Errors: a storage fault when it is a standby, or was succeeded by one that this process has reached already.
+   */
+  async admit(client: pg.ClientBase): Promise<string> {
+    const place = (await client.query<Place>(placeQuery)).rows[0] as Place;
+    const known = this.#place;
+    if (place.standby) throw fault('standby');
+    if (known && nameOf(known) === nameOf(place)) {
+      this.#admitted.set(client, known);
+      return nameOf(known);
+    }
+    // Hexadecimal digits of one length are in their order as text, too.
+    const isFormer =
+      known?.system === place.system && (place.timeline ?? '') < (known.timeline ?? '');
+    if (isFormer) throw fault('former primary');
+    this.#place = place;
+    this.#admitted.set(client, place);
+    if (known) this.emit('moved');
+    return nameOf(place);
+  }
+
+  /** Whether a connection is to the server that was reached last. */
+  holds(client: pg.ClientBase): boolean {
+    return this.#place !== undefined && this.#admitted.get(client) === this.#place;
+  }
+}
+
+function nameOf({ system, timeline, database }: Place): string {
+  return `${system}/${timeline}/${database}`;
+}
+
+function fault(is: string): unknown {
+  return markStorageFault(
+    new Unfit(`The PostgreSQL server is a ${is}; EXITWARD_DATABASE_URL must lead to the primary.`),
+  );
+}

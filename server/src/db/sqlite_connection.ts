@@ -1,0 +1,139 @@
+// One connection to the SQLite file, in one of the ways that this server opens it: asserted at each opening.
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { Reader, Value } from './database.ts';
+import { markStorageFault } from './faults.ts';
+
+/** Result codes that speak of the disk or the file, not of the statement: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
+const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
+
+const busy = 5;
+const full = 13;
+
+/** How long another process (a backup, a migration) may hold the write lock before a write, or a start, gives up. */
+export const busy_seconds = 5;
+
+/**
+ * The ways to open the file, with how long a statement waits inside SQLite: that holds up the thread, so
+ * the writer tries again by itself, and readers wait for nobody but a recovery.
+ *
+ * The writer commits with NORMAL: SQLite then flushes what keeps the database whole, and nobody is told
+ * of a commit before the log is flushed beside the event loop (see wal.ts and durable_reads.ts). The
+ * thread that moves the log's pages into the database flushes both by itself.
+ */
+const ways = {
+  write: { readOnly: false, synchronous: 1, wait_milliseconds: 0 },
+  read: { readOnly: true, synchronous: 2, wait_milliseconds: 500 },
+  checkpoint: { readOnly: false, synchronous: 2, wait_milliseconds: 1000 },
+} as const;
+
+/** A connection that keeps its statements prepared, by their text. */
+export class Connection implements Reader {
+  #db: DatabaseSync;
+  readonly #file: string;
+  readonly #way: keyof typeof ways;
+  readonly #statements = new Map<string, StatementSync>();
+
+  /** Errors: when the file is not written in the way that durability rests on. */
+  constructor(file: string, way: keyof typeof ways) {
+    this.#file = file;
+    this.#way = way;
+    this.#db = this.#open();
+  }
+
+  #open(): DatabaseSync {
+    const { readOnly, synchronous, wait_milliseconds } = ways[this.#way];
+    const db = new DatabaseSync(this.#file, {
+      readOnly,
+      timeout: busy_seconds * 1000,
+      enableForeignKeyConstraints: true,
+    });
+    if (!readOnly) db.exec('pragma journal_mode = wal');
+    db.exec(`pragma synchronous = ${synchronous}`);
+    // A checkpoint flushes: never in a commit, which runs on the event loop.
+    db.exec('pragma wal_autocheckpoint = 0');
+    db.exec('pragma cache_size = -16000');
+    db.exec('pragma temp_store = memory');
+    const of = (name: string) => db.prepare(`pragma ${name}`).get()?.[name];
+    const found = `journal_mode=${of('journal_mode')} synchronous=${of('synchronous')} wal_autocheckpoint=${of('wal_autocheckpoint')}`;
+    const needed = `journal_mode=wal synchronous=${synchronous} wal_autocheckpoint=0`;
+    if (found !== needed) throw new Error(`SQLite runs with ${found}; Exitward needs ${needed}`);
+    db.exec(`pragma busy_timeout = ${wait_milliseconds}`);
+    return db;
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql.replace(/\$(\d+)/g, '?$1'));
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  rows<R>(sql: string, values: readonly Value[] = []): R[] {
+    try {
+      return this.#statement(sql).all(...(values as SQLInputValue[])) as R[];
+    } catch (error) {
+      throw marked(error);
+    }
+  }
+  row<R>(sql: string, values: readonly Value[] = []): R | undefined {
+    try {
+      return this.#statement(sql).get(...(values as SQLInputValue[])) as R | undefined;
+    } catch (error) {
+      throw marked(error);
+    }
+  }
+  change(sql: string, values: readonly Value[] = []): number {
+    try {
+      return Number(this.#statement(sql).run(...(values as SQLInputValue[])).changes);
+    } catch (error) {
+      throw marked(error);
+    }
+  }
+  async one<R>(sql: string, values: readonly Value[] = []): Promise<R | undefined> {
+    return this.row<R>(sql, values);
+  }
+  async all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    return this.rows<R>(sql, values);
+  }
+  exec(sql: string): void {
+    try {
+      this.#db.exec(sql);
+    } catch (error) {
+      throw marked(error);
+    }
+  }
+  get inTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+  /** Another one to the same file, opened in the same way. */
+  another(): Connection {
+    return new Connection(this.#file, this.#way);
+  }
+  /** Closes, and goes on as the other one, which is not to be used any more. */
+  become(other: Connection): void {
+    other.#statements.clear();
+    try {
+      this.close();
+    } finally {
+      this.#db = other.#db;
+    }
+  }
+  close(): void {
+    this.#statements.clear();
+    if (this.#db.isOpen) this.#db.close();
+  }
+}
+
+export function marked(error: unknown): unknown {
+  const code = (error as { errcode?: number }).errcode;
+  return code !== undefined && storageCodes.has(code & 0xff) ? markStorageFault(error) : error;
+}
+
+function isA(code: number, error: unknown): boolean {
+  return ((error as { errcode?: number } | undefined)?.errcode ?? 0) % 256 === code;
+}
+
+export const isBusy = (error: unknown) => isA(busy, error);
+export const isFull = (error: unknown) => isA(full, error);

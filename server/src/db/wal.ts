@@ -1,0 +1,110 @@
+// The file of SQLite's write-ahead log: a commit counts from when its log has been flushed to the disk.
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { markStorageFault } from './faults.ts';
+
+/** Flushes a file; beside the event loop. */
+export type Sync = (file: FileHandle) => Promise<void>;
+
+const datasync: Sync = (file) => file.datasync();
+
+const piece_bytes = 1_048_576;
+
+export class Wal {
+  readonly #file: string;
+  readonly #sync: Sync;
+  #handle: FileHandle | undefined;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #isUnsure = true;
+
+  constructor(database: string, sync: Sync = datasync) {
+    this.#file = `${database}-wal`;
+    this.#sync = sync;
+  }
+
+  /**
+   * True until `rewrite` has succeeded, and again after the disk has failed: the system then takes pages for
+   * clean that are not on the disk, and no later flush would write them.
+   */
+  get isUnsure(): boolean {
+    return this.#isUnsure;
+  }
+
+  /** Says that the disk has failed: the log may be in the memory of the system alone. */
+  doubt(): void {
+    this.#isUnsure = true;
+  }
+
+  /** The log's size. */
+  async bytes(): Promise<number> {
+    return (await this.#handle?.stat())?.size ?? 0;
+  }
+
+  /**
+   * Writes every byte of the log again and flushes it: what was read from it until now may be in the
+   * memory of the system alone, left there by a process whose flush failed. Call it while the write lock is held.
+   */
+  async rewrite(): Promise<void> {
+    this.#isUnsure = true;
+    await this.#running?.catch(() => {});
+    await this.#handle?.close();
+    this.#handle = undefined;
+    const handle = await open(this.#file, 'r+');
+    this.#handle = handle;
+    const piece = Buffer.alloc(piece_bytes);
+    for (let at = 0; ; ) {
+      const { bytesRead } = await handle.read(piece, 0, piece_bytes, at);
+      if (bytesRead === 0) break;
+      for (let written = 0; written < bytesRead; ) {
+        const { bytesWritten } = await handle.write(
+          piece,
+          written,
+          bytesRead - written,
+          at + written,
+        );
+        written += bytesWritten;
+      }
+      at += bytesRead;
+    }
+    await this.#sync(handle);
+    // The names of the database and its log, where they are new.
+    const folder = await open(dirname(this.#file), 'r');
+    await folder.sync().finally(() => folder.close());
+    this.#isUnsure = false;
+  }
+
+  /** Resolves when all that was in the log before the call is on the disk. Calls at the same time share a flush. */
+  sync(): Promise<void> {
+    // A flush that has begun may have passed by what was written since.
+    this.#next ??= (this.#running ?? Promise.resolve())
+      .catch(() => {})
+      .then(() => {
+        this.#running = this.#next;
+        this.#next = undefined;
+        return this.#flush();
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+    return this.#next;
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#isUnsure || !this.#handle) {
+      throw markStorageFault(new Error('the write-ahead log could not be flushed to the disk'));
+    }
+    try {
+      await this.#sync(this.#handle);
+    } catch (error) {
+      this.#isUnsure = true;
+      throw markStorageFault(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#running?.catch(() => {});
+    await this.#handle?.close();
+    this.#handle = undefined;
+  }
+}

@@ -1,0 +1,86 @@
+// Durable files: written whole or not at all, at whatever moment the power fails.
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+/** Ends the names of files that are of no use until they have another. */
+const ending = '.unfinished';
+
+/**
+ * Creates a file that only its owner reads. False when another process was first: its file stays.
+ * Errors: those of the disk.
+ */
+export function createDurably(path: string, text: string): boolean {
+  makeFolderDurably(dirname(path));
+  const unfinished = `${path}.${randomBytes(6).toString('hex')}${ending}`;
+  try {
+    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx', flush: true });
+    const isOurs = giveName(unfinished, path);
+    syncPath(dirname(path));
+    return isOurs;
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+/** Unlike a rename, a link does not replace the file of a process that was faster. */
+function giveName(unfinished: string, path: string): boolean {
+  try {
+    linkSync(unfinished, path);
+  } catch (error) {
+    if (existsSync(path)) return false;
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
+    // Not every file system has hard links.
+    renameSync(unfinished, path);
+  }
+  return true;
+}
+
+/** Removes what a power cut left of `createDurably`; the file itself is there. */
+export function removeUnfinished(path: string): void {
+  const start = `${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    if (name.startsWith(start) && /^[0-9a-f]{12}\.unfinished$/.test(name.slice(start.length))) {
+      rmSync(join(dirname(path), name), { force: true });
+    }
+  }
+}
+
+/** Gives a file that is written another name in its folder; it has its content before it has the name. */
+export function renameDurably(from: string, to: string): void {
+  syncPath(from);
+  renameSync(from, to);
+  syncPath(dirname(to));
+}
+
+/** Makes a folder for its owner alone, and those above it; a power cut does not take away what is written into it. */
+export function makeFolderDurably(path: string): void {
+  const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  const last = dirname(resolve(first));
+  for (let above = dirname(resolve(path)); above.length >= last.length; above = dirname(above)) {
+    syncPath(above);
+    if (above === last) return;
+  }
+}
+
+/** Brings a file's content, or a folder's names, to the disk. */
+export function syncPath(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -1,0 +1,37 @@
+// A full disk, told as the cause when the server cannot start.
+import { statfsSync } from 'node:fs';
+
+/** The system's codes for it, and SQLite's (SQLITE_FULL). */
+const codes = new Set(['ENOSPC', 'EDQUOT']);
+const sqliteFull = 13;
+/** SQLite's words for a disk that is full in the midst of its own work: SQLITE_IOERR, SQLITE_CANTOPEN. */
+const sqliteVague = new Set([10, 14]);
+
+/** An error in one sentence that names the folder, when `error` comes of a disk that is full; else undefined. */
+export function fullDiskFault(error: unknown, folders: readonly string[]): Error | undefined {
+  const full = folders.find(hasNoSpace);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, errcode } = cause as { code?: string; errcode?: number };
+    const primary = errcode === undefined ? undefined : errcode & 0xff;
+    const isFull = codes.has(code ?? '') || primary === sqliteFull;
+    if (isFull || (full !== undefined && sqliteVague.has(primary ?? -1))) {
+      const folder = full ?? folders[0];
+      return new Error(`The disk is full: ${folder} has no space left for the server to start.`, {
+        cause: error,
+      });
+    }
+  }
+  return undefined;
+}
+
+/** Less than a page or two is as good as none. */
+const least_bytes = 16_384;
+
+function hasNoSpace(folder: string): boolean {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(folder);
+    return bavail * bsize < least_bytes || (files > 0 && ffree === 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+// Faults of nodes: the things that each says are wrong with it now, for its operator and for metrics.
+import type { Reader, Transaction } from '../db/database.ts';
+import * as store from './store.ts';
+
+export interface NodeFault {
+  /** A word for programs: `disk`, `port`, … (docs/faults.md). */
+  kind: string;
+  /** Which of several: an address, a port, a file; null where there is but one. */
+  subject: string | null;
+  /** A sentence for people. */
+  message: string;
+  /** Epoch seconds. */
+  since: number;
+}
+
+/** Replaces the faults of a node by these. Answers whether they are others than before. */
+export async function replaceFaults(
+  tx: Transaction,
+  node_id: number,
+  faults: readonly NodeFault[],
+): Promise<boolean> {
+  const before = (await store.faultsOf(tx, node_id)).map(
+    ({ node_id: _, number: __, ...rest }) => rest,
+  );
+  // A node whose clock runs ahead has them since now.
+  const told = faults.map(({ kind, subject, message, since }) => ({
+    kind,
+    subject,
+    message,
+    since: Math.min(since, tx.now),
+  }));
+  if (JSON.stringify(before) === JSON.stringify(told)) return false;
+  await store.removeFaults(tx, node_id);
+  await store.insertFaults(
+    tx,
+    told.map((fault, number) => ({ node_id, number, ...fault })),
+  );
+  return true;
+}
+
+/** By node, those of nodes that are not revoked; in the node's order. */
+export async function faultsByNode(db: Reader): Promise<Map<number, NodeFault[]>> {
+  const byNode = new Map<number, NodeFault[]>();
+  for (const { node_id, number: _, ...fault } of await store.allFaults(db)) {
+    byNode.set(node_id, [...(byNode.get(node_id) ?? []), fault]);
+  }
+  return byNode;
+}

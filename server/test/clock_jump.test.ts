@@ -1,0 +1,76 @@
+// A clock that jumps ahead for some seconds: nothing that only time would have ended is ended for good.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { startJobs } from '../src/jobs.ts';
+import { eachDatabase } from './databases.ts';
+import { passwordOf, startTestApp, type TestApp } from './harness.ts';
+
+const jump_seconds = 40 * 86_400;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.server('fra1');
+  });
+  afterAll(() => t.stop());
+
+  /** The clock is far ahead, while this is done and every job has had its turn; then it is right again. */
+  async function whileAhead(done: () => Promise<void>): Promise<void> {
+    const { ctx } = t.running;
+    const turns = async () => {
+      const { values } = await ctx.metrics.sweeps.get();
+      return new Set(values.map(({ labels }) => labels.job)).size;
+    };
+    ctx.metrics.sweeps.reset();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const stop = await startJobs(ctx);
+    try {
+      t.clock.advance(jump_seconds);
+      vi.advanceTimersByTime(3_600_000);
+      await vi.waitFor(async () => expect(await turns()).toBeGreaterThanOrEqual(16), 30_000);
+      await done();
+    } finally {
+      await stop();
+      vi.useRealTimers();
+      t.clock.advance(-jump_seconds);
+    }
+  }
+
+  test('entries of both lists, at the server and at a node that took its snapshot meanwhile, hold on', async () => {
+    const built = await t.account('acme', { servers: ['fra1'] });
+    const client = t.as(built);
+    const expiry = t.now() + 1000;
+    const entry = { server: 'fra1', hostname: 'a.example', ip: '192.0.2.2', expiry };
+    await client.post('/contract/overrides', entry);
+    await client.post('/contract/ip-authlist', { ip: '192.0.2.1', user: 'alice', expiry });
+    const node = await t.node('fra1');
+    let snapshot = '';
+    await whileAhead(async () => {
+      snapshot = await (await node.send('GET', '/snapshot')).text();
+    });
+    expect(snapshot).toContain('"a.example"');
+    expect(snapshot).toContain('"192.0.2.1"');
+    await node.start();
+    await node.ack();
+    expect((await client.get('/contract/overrides')).body).toMatchObject([{ status: 'active' }]);
+    expect((await client.get('/contract/ip-authlist')).body).toHaveLength(1);
+    node.stop();
+  });
+
+  test('whoever was made to wait signs in afterwards, and those before stay counted', async () => {
+    await t.account('globex');
+    await t.signIn('globex', 'alice');
+    // bob is not there: unknown names count like known ones.
+    const attempt = (user: string, password: string) =>
+      t.browser().post('/session', { account: 'globex', user, password });
+    const guess = async (user: string) => (await attempt(user, 'not the password')).status;
+    for (let free = 0; free < 4; free += 1) expect(await guess('bob')).toBe(401);
+    await whileAhead(async () => {
+      for (let free = 0; free < 5; free += 1) expect(await guess('alice')).toBe(401);
+      expect(await guess('alice')).toBe(429);
+    });
+    expect((await attempt('alice', passwordOf('alice'))).status).toBe(201);
+    expect(await guess('bob')).toBe(401);
+    expect(await guess('bob')).toBe(429);
+  });
+});

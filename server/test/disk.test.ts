@@ -1,0 +1,286 @@
+// The disk under SQLite: one that takes its time, one that fails, and one whose power is cut, which keeps what was flushed.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import type { Actor, Database, Transaction } from '../src/db/database.ts';
+import { openDatabase } from '../src/db/open.ts';
+import { until } from './waiting.ts';
+
+const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
+const folder = mkdtempSync(join(tmpdir(), 'exitward-disk-'));
+let files = 0;
+const open: Database[] = [];
+
+afterEach(async () => {
+  for (const db of open.splice(0)) await db.close();
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A disk that flushes when the test lets it, or at once; it holds what was in the log when it last flushed. */
+class Disk {
+  readonly file: string;
+  flushes = 0;
+  isSlow = false;
+  isBroken = false;
+  /** The log on the disk. */
+  log = Buffer.alloc(0);
+  #held: Array<() => void> = [];
+
+  constructor(file = join(folder, `${++files}.db`)) {
+    this.file = file;
+  }
+  readonly sync = async (_file: FileHandle) => {
+    // The bytes of this moment: what is written while it flushes may or may not be on the disk.
+    const log = readFileSync(`${this.file}-wal`);
+    if (this.isSlow) await new Promise<void>((resolve) => this.#held.push(resolve));
+    if (this.isBroken) throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' });
+    this.log = log;
+    this.flushes += 1;
+  };
+  get flushing(): number {
+    return this.#held.length;
+  }
+  flush(): void {
+    for (const done of this.#held.splice(0)) done();
+  }
+  async open(): Promise<Database> {
+    const db = await openDatabase(`sqlite:${this.file}`, { clock: systemClock, sync: this.sync });
+    open.push(db);
+    return db;
+  }
+  /** The marks that a start after a power cut finds. */
+  async marksAfterCut(): Promise<string[]> {
+    const after = new Disk();
+    copyFileSync(this.file, after.file);
+    writeFileSync(`${after.file}-wal`, this.log);
+    return marksOf(await after.open());
+  }
+}
+
+async function fresh(): Promise<{ disk: Disk; db: Database }> {
+  const disk = new Disk();
+  const db = await disk.open();
+  await db.script(['create table marks (name text primary key)']);
+  return { disk, db };
+}
+
+const mark = (db: Database, name: string) =>
+  db.write(tester, (tx: Transaction) => tx.run('insert into marks (name) values ($1)', [name]));
+const marksOf = async (db: Database) =>
+  (await db.all<{ name: string }>('select name from marks order by name')).map(({ name }) => name);
+
+describe('a disk that takes its time', () => {
+  test('reads are answered meanwhile, with what is on it; the change is shown when it is acknowledged', async () => {
+    const { disk, db } = await fresh();
+    await mark(db, 'one');
+    disk.isSlow = true;
+    let isAcknowledged = false;
+    const written = mark(db, 'two').then(() => {
+      isAcknowledged = true;
+    });
+    await until(() => disk.flushing > 0);
+    const version = db.dataVersion?.();
+    for (let reads = 0; reads < 5; reads += 1) {
+      expect(await marksOf(db)).toEqual(['one']);
+      await turn();
+    }
+    expect(db.dataVersion?.()).toBe(version);
+    expect(isAcknowledged).toBe(false);
+    expect(await disk.marksAfterCut()).toEqual(['one']);
+    disk.flush();
+    await written;
+    expect(db.dataVersion?.()).not.toBe(version);
+    expect(await marksOf(db)).toEqual(['one', 'two']);
+    expect(await disk.marksAfterCut()).toEqual(['one', 'two']);
+  });
+
+  test('a snapshot shows what is on it', async () => {
+    const { disk, db } = await fresh();
+    disk.isSlow = true;
+    const written = mark(db, 'one');
+    await until(() => disk.flushing > 0);
+    const read = db.snapshot(async (reader) => {
+      expect(await disk.marksAfterCut()).toEqual(['one']);
+      return reader.all('select name from marks');
+    });
+    await turn();
+    disk.flush();
+    await until(() => disk.flushing > 0);
+    disk.flush();
+    expect(await read).toHaveLength(1);
+    await written;
+  });
+
+  test('what another process has committed is shown when it is on the disk, and then to all who waited', async () => {
+    const { disk, db } = await fresh();
+    // The other one acknowledges nothing: its flush is still to come.
+    const other = new Disk(disk.file);
+    const there = await other.open();
+    other.isSlow = true;
+    disk.isSlow = true;
+    const written = mark(there, 'theirs');
+    await until(() => other.flushing > 0);
+    const reads = [marksOf(db), marksOf(db)];
+    await until(() => disk.flushing > 0);
+    expect(await disk.marksAfterCut()).toEqual([]);
+    // One that comes after yet another commit does not make the first ones wait longer.
+    disk.flush();
+    expect(await Promise.all(reads)).toEqual([['theirs'], ['theirs']]);
+    expect(await disk.marksAfterCut()).toEqual(['theirs']);
+    disk.isSlow = false;
+    other.isSlow = false;
+    other.flush();
+    await written;
+    expect(await marksOf(db)).toEqual(['theirs']);
+  });
+
+  test('a rejection that rests on what another process has committed waits until that is on the disk', async () => {
+    const { disk, db } = await fresh();
+    const other = new Disk(disk.file);
+    const there = await other.open();
+    other.isSlow = true;
+    const written = mark(there, 'theirs');
+    await until(() => other.flushing > 0);
+    const seen = await db.write(tester, (tx) => tx.all('select name from marks'));
+    expect(seen).toHaveLength(1);
+    expect(await disk.marksAfterCut()).toEqual(['theirs']);
+    other.isSlow = false;
+    other.flush();
+    await written;
+  });
+
+  test('property: at any moment a power cut keeps all that was acknowledged, and all that was read', async () => {
+    const { disk, db } = await fresh();
+    disk.isSlow = true;
+    const told = new Set<string>();
+    const writes = Array.from({ length: 40 }, async (_, at) => {
+      for (let turns = 0; turns < at * 3; turns += 1) await turn();
+      await mark(db, `m${at}`);
+      told.add(`m${at}`);
+    });
+    let isOver = false;
+    const all = Promise.all(writes).then(() => {
+      isOver = true;
+    });
+    for (let turns = 0; !isOver; turns += 1) {
+      if (turns % 7 === 0) disk.flush();
+      if (turns % 3 === 0) for (const name of await marksOf(db)) told.add(name);
+      const kept = turns % 20 === 0 ? await disk.marksAfterCut() : [...told];
+      expect(kept).toEqual(expect.arrayContaining([...told]));
+      await turn();
+    }
+    await all;
+    expect((await disk.marksAfterCut()).sort()).toEqual([...told].sort());
+    expect(told.size).toBe(40);
+  });
+
+  test('a log that has grown is folded into the database beside the event loop, and nothing is lost by it', async () => {
+    const { disk, db } = await fresh();
+    const text = 'x'.repeat(200_000);
+    let most = 0;
+    for (let at = 0; at < 40; at += 1) {
+      await mark(db, `${String(at).padStart(3, '0')} ${text}`);
+      most = Math.max(most, statSync(`${disk.file}-wal`).size);
+    }
+    await until(() => statSync(`${disk.file}-wal`).size < 1_000_000);
+    expect(most).toBeGreaterThan(4_000_000);
+    expect(statSync(disk.file).size).toBeGreaterThan(4_000_000);
+    expect(await marksOf(db)).toHaveLength(40);
+    await mark(db, 'last');
+    expect(await disk.marksAfterCut()).toHaveLength(41);
+  });
+});
+
+describe('a disk that fails', () => {
+  test('a failed flush is a 503; reads stay with what is on the disk until the whole log was written again', async () => {
+    const { disk, db } = await fresh();
+    await mark(db, 'one');
+    disk.isBroken = true;
+    await expect(mark(db, 'two')).rejects.toMatchObject({ status: 503 });
+    expect(await marksOf(db)).toEqual(['one']);
+    await expect(mark(db, 'three')).rejects.toMatchObject({ status: 503 });
+    await expect(db.snapshot(async () => {})).rejects.toMatchObject({ status: 503 });
+    await turn();
+    expect(await marksOf(db)).toEqual(['one']);
+    expect(await disk.marksAfterCut()).toEqual(['one']);
+
+    disk.isBroken = false;
+    const log = `${disk.file}-wal`;
+    utimesSync(log, 1, 1);
+    const flushes = disk.flushes;
+    await mark(db, 'four');
+    // A flush alone would not do: the system takes the pages of the failed one for clean.
+    expect(disk.flushes).toBe(flushes + 2);
+    expect(await marksOf(db)).toEqual(['four', 'one', 'two']);
+    expect(await disk.marksAfterCut()).toEqual(['four', 'one', 'two']);
+  });
+
+  test('what another process has committed is not shown while it cannot be flushed', async () => {
+    const { disk, db } = await fresh();
+    await marksOf(db);
+    const other = new Disk(disk.file);
+    const there = await other.open();
+    disk.isBroken = true;
+    await mark(there, 'theirs');
+    await expect(marksOf(db)).rejects.toMatchObject({ status: 503 });
+    await turn();
+    await expect(marksOf(db)).rejects.toMatchObject({ status: 503 });
+    disk.isBroken = false;
+    // The sweeps write each second.
+    await db.write(tester, async () => {});
+    expect(await marksOf(db)).toEqual(['theirs']);
+  });
+});
+
+describe('a start', () => {
+  test('writes the log that it finds again, and flushes it, before anything is acknowledged', async () => {
+    const { disk, db } = await fresh();
+    await mark(db, 'left behind');
+    // As after a kill: its log was read into memory, and may be nowhere else.
+    const after = new Disk();
+    copyFileSync(disk.file, after.file);
+    copyFileSync(`${disk.file}-wal`, `${after.file}-wal`);
+    const log = readFileSync(`${after.file}-wal`);
+    utimesSync(`${after.file}-wal`, 1, 1);
+    const again = await after.open();
+    expect(statSync(`${after.file}-wal`).mtimeMs).toBeGreaterThan(1000);
+    expect(after.log.equals(log)).toBe(true);
+    expect(after.flushes).toBe(1);
+    expect(await marksOf(again)).toEqual(['left behind']);
+  });
+
+  test('says so when the log cannot be flushed, or another process holds the write lock', async () => {
+    const { disk } = await fresh();
+    const broken = new Disk(disk.file);
+    broken.isBroken = true;
+    await expect(broken.open()).rejects.toThrow(/ cannot be opened: EIO/);
+    const holder = spawn(process.execPath, [
+      '-e',
+      `const { DatabaseSync } = require('node:sqlite');
+       const db = new DatabaseSync(${JSON.stringify(disk.file)});
+       db.exec('begin immediate');
+       console.log('held');
+       process.stdin.on('end', () => db.close()).resume();`,
+    ]);
+    await once(holder.stdout, 'data');
+    await expect(new Disk(disk.file).open()).rejects.toThrow(
+      'cannot be opened: another process has held its write lock for 5 seconds.',
+    );
+    holder.stdin.end();
+    await once(holder, 'close');
+  });
+});

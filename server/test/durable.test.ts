@@ -1,0 +1,88 @@
+// Durable files and restored ids: the leftovers of a power cut do no harm, and no id is given twice.
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { idGap } from '../src/db/history.ts';
+import { restoreSqlite } from '../src/db/restore.ts';
+import { createDurably } from '../src/durable.ts';
+import { fullDiskFault } from '../src/full_disk.ts';
+import { loadSecrets } from '../src/secrets.ts';
+import { startTestApp } from './harness.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-durable-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('what a power cut left of a keys file that was being written is removed, and new keys are whole', () => {
+  const path = join(folder, 'new', 'below', 'keys.json');
+  const { key_id } = loadSecrets(path, false);
+  const left = `${path}.0123456789ab.unfinished`;
+  for (const there of [true, false]) {
+    if (!there) rmSync(path);
+    writeFileSync(left, '{ "seal": "');
+    expect(loadSecrets(path, there).key_id === key_id).toBe(there);
+    expect(readdirSync(join(folder, 'new', 'below'))).toEqual(['keys.json']);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  }
+});
+
+test('of two that create a file the first wins, and the other is told', () => {
+  const path = join(folder, 'file');
+  expect([createDurably(path, 'one'), createDurably(path, 'two')]).toEqual([true, false]);
+  expect(readFileSync(path, 'utf8')).toBe('one');
+  expect(readdirSync(folder).filter((name) => name.startsWith('file'))).toEqual(['file']);
+});
+
+test('a database that lives with keys gets no new ones when their file is gone', () => {
+  const path = join(folder, 'gone.json');
+  expect(() => loadSecrets(path, true)).toThrow(`There is no keys file ${path}`);
+  expect(existsSync(path)).toBe(false);
+});
+
+test('a full disk is told as such, whoever met it, and no other fault is', () => {
+  const full = Object.assign(new Error('x'), { code: 'ENOSPC' });
+  const said = `The disk is full: ${folder} has no space left for the server to start.`;
+  for (const fault of [
+    full,
+    new Error('The keys file cannot be written (ENOSPC).', { cause: full }),
+    Object.assign(new Error('database or disk is full'), { errcode: 13 }),
+  ]) {
+    expect(fullDiskFault(fault, [folder])?.message).toBe(said);
+  }
+  for (const fault of [
+    new Error('ENOSPC'),
+    Object.assign(new Error('disk I/O error'), { errcode: 10 }),
+    Object.assign(new Error('x'), { code: 'EACCES' }),
+  ]) {
+    expect(fullDiskFault(fault, [folder])).toBeUndefined();
+  }
+});
+
+test('a restore gives no id again that was given since the backup, in any list', async () => {
+  const file = join(folder, 'restored.db');
+  const t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
+  const { db } = t.running.ctx;
+  await t.account('acme');
+  await db.backup(join(folder, 'backup.db'));
+  const entry = { ip: '192.0.2.1', user: 'alice', expiry: t.now() + 100 };
+  const given = await t.operator.post('/accounts/acme/authlist', entry);
+  expect([given.status, given.body.id]).toEqual([201, 1]);
+  await restoreSqlite(file, join(folder, 'backup.db'), t.clock);
+  const { keys_file, admin_token_file } = t.running.ctx.config;
+  const again = await startTestApp(`sqlite:${file}`, {
+    EXITWARD_KEYS_FILE: keys_file,
+    EXITWARD_ADMIN_TOKEN_FILE: admin_token_file,
+  });
+  const anew = await again.operator.post('/accounts/acme/authlist', entry);
+  expect(anew.status).toBe(201);
+  expect(anew.body.id).toBeGreaterThan(given.body.id + idGap);
+  await Promise.all([t.stop(), again.stop()]);
+});

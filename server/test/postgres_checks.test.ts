@@ -1,0 +1,126 @@
+// A PostgreSQL server that cannot be relied on is refused, one that can is left as its operator set it, another one begins a new history.
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import type { Actor, Database } from '../src/db/database.ts';
+import { openDatabase } from '../src/db/open.ts';
+import { checkServer } from '../src/db/postgres_checks.ts';
+import { connectionSettings, newClient } from '../src/db/postgres_connection.ts';
+import { databaseUrl, runStatement } from './postgres.ts';
+
+const actor: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
+const administrator = inject('postgresUrl');
+const names: string[] = [];
+const open: Database[] = [];
+let url: string;
+
+async function createDatabase(template: string): Promise<string> {
+  const name = `exitward_test_${randomBytes(8).toString('hex')}`;
+  await runStatement(administrator, `create database ${name} template ${template}`);
+  names.push(name);
+  return databaseUrl(administrator, name);
+}
+
+const nameOf = (database: string) => new URL(database).pathname.slice(1);
+const set = (setting: string) => runStatement(url, `alter database ${nameOf(url)} set ${setting}`);
+
+async function opened(database = url): Promise<Database> {
+  const db = await openDatabase(database, { clock: systemClock });
+  open.push(db);
+  return db;
+}
+
+beforeAll(async () => {
+  url = await createDatabase(inject('postgresTemplate'));
+});
+afterAll(async () => {
+  for (const db of open) await db.close().catch(() => {});
+  for (const name of names) {
+    await runStatement(administrator, `drop database if exists ${name} with (force)`);
+  }
+});
+
+test('a server that takes no writes is refused', async () => {
+  await set('default_transaction_read_only = on');
+  await expect(opened()).rejects.toThrow(
+    'The PostgreSQL server takes no writes (transaction_read_only is on); EXITWARD_DATABASE_URL must lead to the primary.',
+  );
+  await runStatement(
+    administrator,
+    `alter database ${nameOf(url)} reset default_transaction_read_only`,
+  );
+});
+
+test('a server whose advisory lock does not exclude is refused', async () => {
+  // As with a system that takes the call and does nothing: its own function stands before PostgreSQL's.
+  await runStatement(
+    url,
+    `create schema no_locks;
+     create function no_locks.pg_advisory_xact_lock(bigint) returns void language sql as ''`,
+  );
+  await set('search_path = no_locks, pg_catalog, public');
+  await expect(opened()).rejects.toThrow(
+    'The PostgreSQL server gives an advisory lock to two connections at once; EXITWARD_DATABASE_URL must lead to one server, the primary.',
+  );
+  await set('search_path = public');
+  await opened();
+});
+
+test('a server whose notifications do not arrive is refused', async () => {
+  await runStatement(
+    url,
+    `create schema no_notify;
+     create function no_notify.pg_notify(text, text) returns void language sql as ''`,
+  );
+  await set('search_path = no_notify, pg_catalog, public');
+  const clients = [1, 2].map(() => newClient(connectionSettings(url)));
+  const [one, other] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  await Promise.all(clients.map((client) => client.connect()));
+  await expect(checkServer(one, other, { notify_seconds: 0.2 })).rejects.toThrow(
+    /^A notification of the PostgreSQL server did not arrive within 0\.2 s; .*a pooler of sessions, not of transactions\.$/,
+  );
+  await set('search_path = public');
+  await Promise.all(clients.map((client) => client.end()));
+});
+
+test.each([
+  ['off', 'on'],
+  ['local', 'on'],
+  ['on', 'on'],
+  ['remote_apply', 'remote_apply'],
+])(
+  'where an operator sets synchronous_commit to %s, a commit is made with %s',
+  async (setting, made) => {
+    await set(`synchronous_commit = ${setting}`);
+    const db = await opened();
+    await db.script([
+      'drop table if exists marks, commits',
+      'create table marks (at bigint)',
+      'create table commits (setting text)',
+      `create or replace function tell() returns trigger language plpgsql as
+       $$ begin insert into commits values (current_setting('synchronous_commit')); return null; end $$`,
+      'create constraint trigger tells after insert on marks deferrable initially deferred for each row execute function tell()',
+    ]);
+    await db.write(actor, (tx) => tx.run('insert into marks (at) values (1)'));
+    expect(await db.all('select setting from commits')).toEqual([{ setting: made }]);
+  },
+);
+
+test('a database that lives on elsewhere begins a new history once, and the same one goes on with its own', async () => {
+  const epochAfterAWrite = async (database: string) => {
+    const db = await opened(database);
+    await db.write(actor, async () => {});
+    const { epoch } = (await db.one<{ epoch: string }>('select epoch from network')) as never;
+    await db.close();
+    return epoch as string;
+  };
+  await set('search_path = public');
+  const first = await createDatabase(inject('postgresTemplate'));
+  const epoch = await epochAfterAWrite(first);
+  expect(await epochAfterAWrite(first)).toBe(epoch);
+  // As a dump that is restored.
+  const second = await createDatabase(nameOf(first));
+  const next = await epochAfterAWrite(second);
+  expect(next).not.toBe(epoch);
+  expect(await epochAfterAWrite(second)).toBe(next);
+});

@@ -1,0 +1,119 @@
+// An agent's life, recorded: it joins, twice, writes Squid's configuration, stores a policy, and keeps usage in its journal.
+import { once } from 'node:events';
+import { openSync, writeSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { makeFolderDurably, writeDurably } from '../../agent/src/durable.ts';
+import { joinNetwork, journalPath, policyFolder } from '../../agent/src/identity.ts';
+import { Store } from '../../agent/src/store/store.ts';
+import { Journal } from '../../agent/src/usage/journal.ts';
+import { story } from '../../agent/test/crash_process.ts';
+import { inPieces, snapshotText } from '../../agent/test/stored.ts';
+import { Random } from '../../server/test/random.ts';
+import { marks } from './trace.ts';
+
+export type AgentMark =
+  | { joining: number }
+  | { joined: number }
+  | { configuring: number }
+  | { configured: number }
+  /** How many calls of the story; durable ones outlast a power cut, the others within a second. */
+  | { telling: number }
+  | { durable: number }
+  | { ticking: number }
+  | { ticked: number }
+  | { batch: string; accounts: number[] }
+  | { acknowledging: string }
+  | { acknowledged: string };
+
+export const stateIn = (folder: string) => join(folder, 'made', 'state');
+export const confIn = (folder: string) => join(folder, 'squid', 'squid.conf');
+export const confOf = (version: number) => `# of version ${version}\n`.repeat(200);
+const noon = 1_800_014_400;
+const ticks = 40;
+
+async function live(folder: string): Promise<void> {
+  const file = openSync(join(folder, marks), 'a');
+  const mark = (one: AgentMark) => writeSync(file, `${JSON.stringify(one)}\n`);
+  const state_dir = stateIn(folder);
+  let joins = 0;
+  const control = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response
+      .writeHead(201)
+      .end(JSON.stringify({ node: joins, server: 'fra1', token: `ewn_${joins}` }));
+  }).listen(0, '127.0.0.1');
+  await once(control, 'listening');
+  const url = `http://127.0.0.1:${(control.address() as AddressInfo).port}`;
+  for (const again of [false, true]) {
+    joins += 1;
+    mark({ joining: joins });
+    await joinNetwork({ state_dir, url, code: 'code', name: 'node', again });
+    mark({ joined: joins });
+  }
+  control.close();
+  control.closeAllConnections();
+
+  makeFolderDurably(join(folder, 'squid'));
+  for (const version of [1, 2, 3]) {
+    mark({ configuring: version });
+    writeDurably(confIn(folder), confOf(version));
+    mark({ configured: version });
+  }
+  await Promise.all([follow(state_dir, mark), count(state_dir, mark)]);
+}
+
+async function follow(state_dir: string, mark: (one: AgentMark) => void): Promise<void> {
+  const dir = policyFolder(state_dir);
+  let store = await Store.open(dir);
+  let told = 0;
+  for (const one of story) {
+    if (one === 'compact') await store.compact();
+    else if (one === 'reopen') {
+      await store.close();
+      store = await Store.open(dir);
+    } else {
+      told += 1;
+      mark({ telling: told });
+      if ('replaced' in one) {
+        await store.replace(inPieces(snapshotText(one.replaced, one.records), 1500), one.heard_at);
+      } else store.append(one.revision, one.heard_at, one.records);
+    }
+    if (typeof one === 'string' || 'replaced' in one) mark({ durable: told });
+  }
+  await store.close();
+  mark({ durable: told });
+}
+
+async function count(state_dir: string, mark: (one: AgentMark) => void): Promise<void> {
+  const random = new Random(Number(process.env.POWERCUT_SEED));
+  const log = pino({ level: 'silent' });
+  let journal = await Journal.open(journalPath(state_dir), { log });
+  for (let account = 1; account <= ticks; account += 1) {
+    mark({ ticking: account });
+    // A long cursor, so that the journal is written anew now and then.
+    const cursor = `${account} ${'x'.repeat(random.between(0, 100_000))}`;
+    const rows = [{ account, user: 1, at: noon, up: 1, down: 0 }];
+    await journal.append({ rows, cursor, counted: [], settled: [], carry: [] });
+    mark({ ticked: account });
+    if (random.next() < 0.5) {
+      const batch = await journal.next();
+      if (!batch) continue;
+      const name = `${batch.boot} ${batch.seq}`;
+      mark({ batch: name, accounts: batch.rows.map((row) => row.account) });
+      if (random.next() < 0.5) continue;
+      mark({ acknowledging: name });
+      await journal.acknowledged(batch.seq);
+      mark({ acknowledged: name });
+    }
+    if (account === ticks / 2) {
+      await journal.close();
+      journal = await Journal.open(journalPath(state_dir), { log });
+    }
+  }
+  await journal.close();
+}
+
+if (import.meta.main) await live(process.argv[2] as string);

@@ -1,0 +1,207 @@
+// A disk at the moment at which the power fails: from a trace, and the freedom that a file system has with what is not synced.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Random } from '../../server/test/random.ts';
+import { type Call, marks } from './trace.ts';
+
+/**
+ * Which names an fsync brings to the disk: `journal` all of them, and those after it in their order (ext4);
+ * `own` those of the file or the folder itself (btrfs); `posix` those in the folder that is synced, and no other.
+ */
+export const rules = ['journal', 'own', 'posix'] as const;
+export type Rule = (typeof rules)[number];
+
+const sector = 512;
+
+interface File {
+  kind: 'file';
+  /** Its content, and zeros behind it. */
+  bytes: Buffer;
+  size: number;
+  /** Since its last fsync. */
+  pending: Call[];
+}
+interface Folder {
+  kind: 'folder';
+  names: Map<string, Entry>;
+  /** By name, the newest change that is on the disk: an older one that comes later changes nothing. */
+  newest: Map<string, number>;
+}
+type Entry = File | Folder;
+
+/** A change of names, which happens whole or not at all. */
+interface Naming {
+  number: number;
+  entry: Entry;
+  steps: Array<{ folder: Folder; name: string; entry: Entry | undefined }>;
+}
+
+function newFolder(): Folder {
+  return { kind: 'folder', names: new Map(), newest: new Map() };
+}
+
+export class Disk {
+  readonly #rule: Rule;
+  readonly #random: Random;
+  readonly #root = newFolder();
+  readonly #byInode = new Map<number, Entry>();
+  /** As the process sees them, by path. */
+  readonly #folders = new Map<string, Folder>([['', this.#root]]);
+  #namings: Naming[] = [];
+  #numbers = 0;
+
+  constructor(calls: readonly Call[], rule: Rule, random: Random) {
+    this.#rule = rule;
+    this.#random = random;
+    for (const call of calls) this.#apply(call);
+    this.#fail();
+  }
+
+  #apply(call: Call): void {
+    const { inode, path, other } = call;
+    const known = this.#byInode.get(inode);
+    if (call.call === 'root') this.#byInode.set(inode, this.#root);
+    else if (call.call === 'create') {
+      this.#begin(inode, path, { kind: 'file', bytes: Buffer.alloc(0), size: 0, pending: [] });
+    } else if (call.call === 'mkdir') {
+      const folder = newFolder();
+      this.#folders.set(path, folder);
+      this.#begin(inode, path, folder);
+    } else if (!known) throw new Error(`${call.call} of a file that was not created: ${path}`);
+    else if (call.call === 'unlink') this.#name(known, [[path, undefined]]);
+    else if (call.call === 'link') this.#name(known, [[other, known]]);
+    else if (call.call === 'rename') {
+      if (known.kind === 'folder') throw new Error(`${path}: folders that move are not known`);
+      const steps: Array<[string, Entry | undefined]> = [
+        [path, undefined],
+        [other, known],
+      ];
+      this.#name(known, steps);
+    } else if (call.call === 'fsync') this.#sync(known);
+    else if (known.kind === 'file') known.pending.push(call);
+  }
+
+  #begin(inode: number, path: string, entry: Entry): void {
+    this.#byInode.set(inode, entry);
+    this.#name(entry, [[path, entry]]);
+  }
+
+  #name(entry: Entry, steps: Array<[path: string, entry: Entry | undefined]>): void {
+    this.#namings.push({
+      number: ++this.#numbers,
+      entry,
+      steps: steps.map(([path, entry]) => {
+        const cut = path.lastIndexOf('/');
+        const folder = this.#folders.get(path.slice(0, Math.max(cut, 0)));
+        if (!folder) throw new Error(`${path} is in a folder that was not made`);
+        return { folder, name: path.slice(cut + 1), entry };
+      }),
+    });
+  }
+
+  #sync(entry: Entry): void {
+    if (entry.kind === 'file') {
+      for (const call of entry.pending) write(entry, call, 0, call.bytes.length);
+      entry.pending = [];
+    }
+    this.#settle((naming) => {
+      if (this.#rule === 'journal') return true;
+      if (this.#rule === 'own' && naming.entry === entry) return true;
+      return naming.steps.some(({ folder }) => folder === entry);
+    });
+  }
+
+  /** Brings those changes of names to the disk that `isKept`, and leaves the others pending. */
+  #settle(isKept: (naming: Naming) => boolean): void {
+    this.#namings = this.#namings.filter((naming) => {
+      if (!isKept(naming)) return true;
+      for (const { folder, name, entry } of naming.steps) {
+        if ((folder.newest.get(name) ?? 0) > naming.number) continue;
+        folder.newest.set(name, naming.number);
+        if (entry) folder.names.set(name, entry);
+        else folder.names.delete(name);
+      }
+      return false;
+    });
+  }
+
+  /** The power fails: of what is not synced the disk has whatever chance left on it. */
+  #fail(): void {
+    const random = this.#random;
+    const chance = random.one([0, 0.5, 1]);
+    let goesOn = true;
+    this.#settle(() => {
+      goesOn = random.next() < chance && (goesOn || this.#rule !== 'journal');
+      return goesOn;
+    });
+    for (const entry of new Set(this.#byInode.values())) {
+      if (entry.kind === 'file') this.#failFile(entry);
+    }
+  }
+
+  #failFile(file: File): void {
+    const random = this.#random;
+    const how = random.one(['none', 'all', 'torn', 'subset'] as const);
+    const whole = how === 'torn' ? random.between(0, file.pending.length) : file.pending.length;
+    if (how === 'none') return;
+    for (const [at, call] of file.pending.entries()) {
+      const { length } = call.bytes;
+      if (how === 'subset') {
+        if (call.call === 'truncate' && random.next() < 0.5) write(file, call, 0, 0);
+        for (const [from, to] of sectorsOf(call)) {
+          if (random.next() < 0.5) write(file, call, from, to);
+        }
+      } else if (at < whole) write(file, call, 0, length);
+      else if (at === whole && call.call === 'write') {
+        const sectors = sectorsOf(call);
+        const torn = sectors[random.between(0, sectors.length - 1)] as [number, number];
+        write(file, call, 0, torn[0]);
+      }
+    }
+  }
+
+  /** Writes it below a folder that exists. */
+  copyTo(target: string, folder: Folder = this.#root): void {
+    for (const [name, entry] of folder.names) {
+      const path = join(target, name);
+      if (entry.kind === 'file') {
+        if (name !== marks)
+          writeFileSync(path, entry.bytes.subarray(0, entry.size), { mode: 0o600 });
+      } else {
+        mkdirSync(path, { mode: 0o700 });
+        this.copyTo(path, entry);
+      }
+    }
+  }
+}
+
+/** The parts of a write that a disk takes whole: each within one sector. */
+function sectorsOf({ offset, bytes }: Call): Array<[from: number, to: number]> {
+  const sectors: Array<[number, number]> = [];
+  for (let from = 0; from < bytes.length; ) {
+    const to = Math.min(bytes.length, from + sector - ((offset + from) % sector));
+    sectors.push([from, to]);
+    from = to;
+  }
+  return sectors;
+}
+
+/** Does what is called to the file, or the part of a write between `from` and `to`. */
+function write(file: File, { call, offset, bytes }: Call, from: number, to: number): void {
+  if (call === 'truncate') {
+    // A file that grows again has nothing there of before.
+    if (offset < file.size) file.bytes.fill(0, offset, file.size);
+    grow(file, offset);
+    file.size = offset;
+  } else if (to > from) {
+    grow(file, offset + to);
+    bytes.copy(file.bytes, offset + from, from, to);
+  }
+}
+
+function grow(file: File, size: number): void {
+  if (size > file.bytes.length) {
+    file.bytes = Buffer.concat([file.bytes, Buffer.alloc(2 * size - file.bytes.length)]);
+  }
+  file.size = Math.max(file.size, size);
+}

@@ -1,0 +1,88 @@
+// Power cuts: from the record of one life, disks as a cut may leave them at any moment; what was acknowledged is on all of them.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Random } from '../../server/test/random.ts';
+import { agentFaults } from './agent_check.ts';
+import type { AgentMark } from './agent_life.ts';
+import { Disk, rules } from './disk.ts';
+import { serverFaults } from './server_check.ts';
+import type { ServerMark } from './server_life.ts';
+import { type Call, marksOf, recordTrace, withoutSync } from './trace.ts';
+
+const cuts = Number(process.env.EXITWARD_TEST_POWER_CUTS ?? 60);
+const control_tries = 30;
+
+type Check<Mark> = (folder: string, marks: Mark[]) => Promise<string[]>;
+
+/** The faults that a cut behind so many calls leads to. */
+async function cut<Mark>(trace: Call[], at: number, random: Random, check: Check<Mark>) {
+  const rule = random.one(rules);
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-after-cut-'));
+  try {
+    const calls = trace.slice(0, at);
+    new Disk(calls, rule, random).copyTo(folder);
+    const faults = await check(folder, marksOf<Mark>(calls));
+    return faults.map((fault) => `at call ${at} of ${trace.length}, names by ${rule}: ${fault}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function lives<Mark>(name: string, program: string, check: Check<Mark>, share: number) {
+  describe(`the ${name}`, () => {
+    const times = Math.ceil(cuts * share);
+    const random = Random.printed(`power cuts of the ${name}`);
+    let recorded: Call[];
+    beforeAll(async () => {
+      recorded = await recordTrace(program, { POWERCUT_SEED: String(random.seed) });
+    }, 180_000);
+
+    test(`keeps all that it acknowledged, wherever the power fails (${times} cuts)`, {
+      timeout: 120_000 + times * 5000,
+    }, async () => {
+      expect(recorded.filter(({ call }) => call === 'fsync').length).toBeGreaterThan(30);
+      const faults: string[] = [];
+      const beside = callsBeside(recorded);
+      for (let done = 0; done < times; done += 1) {
+        const at = done % 4 === 0 ? random.one(beside) : random.between(1, recorded.length);
+        faults.push(...(await cut(recorded, at, random.fork(), check)));
+      }
+      expect(faults).toEqual([]);
+    });
+
+    for (const [what, lost, from] of controls[name] ?? []) {
+      test(`control: ${what} is seen`, { timeout: 240_000 }, async () => {
+        const trace = withoutSync(recorded, (path) => lost.test(path));
+        const faults: string[] = [];
+        for (let tries = 0; tries < control_tries && faults.length === 0; tries += 1) {
+          const at = random.between(Math.floor(from * trace.length), trace.length);
+          faults.push(...(await cut(trace, at, random.fork(), check)));
+        }
+        expect(faults).not.toEqual([]);
+      });
+    }
+  });
+}
+
+/** The syncs that could have been left out: of the database (as `synchronous = off` does), of keys, of usage; and from which part of the life on it shows. */
+const controls: Record<string, Array<[what: string, lost: RegExp, from: number]>> = {
+  server: [
+    ['a database that is not synced', /\.db(-wal)?$/, 0.3],
+    ['a keys file that has its name before its content', /keys\.json/, 0],
+  ],
+  agent: [['a journal that is not synced', /usage\.journal/, 0.5]],
+};
+
+/** How many calls were made up to each one that is not the database's: there are few, and each of them matters. */
+function callsBeside(trace: Call[]): number[] {
+  const names = new Map<number, string>();
+  return trace.flatMap(({ call, inode, path }, at) => {
+    if (call === 'create') names.set(inode, path);
+    return /\.db|marks/.test(names.get(inode) ?? '') ? [] : [at + 1];
+  });
+}
+
+lives<ServerMark>('server', 'server_life.ts', serverFaults, 2 / 3);
+lives<AgentMark>('agent', 'agent_life.ts', agentFaults, 1 / 3);

@@ -1,0 +1,110 @@
+// A server's life, recorded: its first start on an empty disk, several clients that write at once, a backup, a restart.
+import { openSync, readFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { Environment } from '../../server/src/config.ts';
+import { type Running, serve } from '../../server/src/main.ts';
+import { TestClient } from '../../server/test/client.ts';
+import { Random } from '../../server/test/random.ts';
+import { marks } from './trace.ts';
+
+/** A client's write, from before it was sent; an expiry of null takes the entry off. */
+export interface Asked {
+  list: 'ip-authlist' | 'overrides';
+  name: string;
+  expiry: number | null;
+}
+export type ServerMark =
+  | { started: true }
+  | { account: string }
+  | { asked: number; write: Asked }
+  | { answered: number }
+  | { backup: string };
+
+/** The Authorization header of an account's client. */
+export const headersOf = (api_token: string) => ({
+  authorization: `Basic ${Buffer.from(`:${api_token}`).toString('base64')}`,
+});
+
+/** Later than any run of the tests ends. */
+const soon = Math.floor(Date.now() / 1000) + 1_000_000;
+const rounds = 60;
+const clients = 4;
+
+export const settingsIn = (folder: string): Environment => ({
+  // Two folders that are not there yet: the server makes them.
+  EXITWARD_DATA_DIR: join(folder, 'made', 'data'),
+  EXITWARD_LISTEN: '127.0.0.1:0',
+  EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
+  EXITWARD_METRICS_LISTEN: '127.0.0.1:0',
+});
+
+export const startIn = (folder: string): Promise<Running> =>
+  serve(settingsIn(folder), { jobs: false, log: pino({ level: 'silent' }) });
+
+async function live(folder: string): Promise<void> {
+  const file = openSync(join(folder, marks), 'a');
+  const mark = (one: ServerMark) => writeSync(file, `${JSON.stringify(one)}\n`);
+  let running = await startIn(folder);
+  mark({ started: true });
+  const token = readFileSync(running.ctx.config.admin_token_file, 'utf8').trim();
+  const operator = new TestClient(`${running.admin_url}/admin`, {
+    authorization: `Bearer ${token}`,
+  });
+  const terms = { plan: 'Team', expiry: 4_000_000_000, limit_bytes: 2 ** 50 };
+  const { api_token } = await must(operator.post('/accounts', { name: 'acme', ...terms }));
+  await must(operator.post('/accounts/acme/users', { name: 'alice', flags: { proxy: true } }));
+  const place = { city: 'Frankfurt', country: 'DE', latitude: 50, longitude: 8 };
+  const server = { name: 'fra1', hostname: 'fra1.example', title: 'Frankfurt', ...place };
+  await must(operator.post('/servers', { ...server, services: ['proxy'] }));
+  await must(operator.put('/accounts/acme/servers/fra1', {}));
+  mark({ account: api_token });
+
+  let asked = 0;
+  const run = async (number: number, random: Random) => {
+    const client = new TestClient(`${running.base_url}/v0/contract`, headersOf(api_token));
+    const own = new Map<string, Asked & { id: number }>();
+    for (let round = 0; round < rounds; round += 1) {
+      const known = own.size > 0 && random.next() < 0.5 ? random.one([...own.values()]) : undefined;
+      const list = known?.list ?? random.one(['ip-authlist', 'overrides'] as const);
+      const fresh =
+        list === 'overrides' ? `n${round}.c${number}.example` : `10.0.${number}.${round}`;
+      const name = known?.name ?? fresh;
+      const expiry = known && random.next() < 0.4 ? null : soon + round;
+      const id = ++asked;
+      mark({ asked: id, write: { list, name, expiry } });
+      if (known && expiry === null) {
+        await must(client.delete(`/${list}/${known.id}`));
+        own.delete(name);
+      } else if (known) {
+        await must(client.patch(`/${list}/${known.id}`, { expiry }));
+      } else {
+        const body =
+          list === 'overrides'
+            ? { server: 'fra1', hostname: name, ip: '192.0.2.1', expiry }
+            : { ip: name, user: 'alice', expiry };
+        own.set(name, { list, name, expiry, id: (await must(client.post(`/${list}`, body))).id });
+      }
+      mark({ answered: id });
+    }
+  };
+  const random = new Random(Number(process.env.POWERCUT_SEED));
+  const runAll = (first: number) =>
+    Promise.all(Array.from({ length: clients }, (_, at) => run(first + at, random.fork())));
+  await runAll(1);
+  await running.ctx.db.backup(join(folder, 'backup.db'));
+  mark({ backup: 'backup.db' });
+  await running.stop();
+  running = await startIn(folder);
+  await runAll(1 + clients);
+  // No stop: the power fails at the end at the latest.
+  process.exit(0);
+}
+
+async function must(answer: ReturnType<TestClient['post']>) {
+  const { status, text, body } = await answer;
+  if (status >= 300) throw new Error(`${status} ${text}`);
+  return body;
+}
+
+if (import.meta.main) await live(process.argv[2] as string);
