@@ -12,7 +12,7 @@ import type { Replica } from '../store/replica.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
-import { isDenial, type Rejection } from './rejections.ts';
+import type { Rejection } from './rejections.ts';
 import type { Resolver } from './resolver.ts';
 
 /** The parts that every request is handled with. */
@@ -58,11 +58,11 @@ export async function admit(
   ctx.sessions.open(connection.name, authority);
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
-  if (authority.by !== 'probe' && !(typeof addresses === 'string' && isDenial(addresses))) {
-    exchange.payer = authority;
-  }
   if (typeof addresses === 'string') return addresses;
-  return await dial(addresses, destination.port, exit_ip);
+  const origin = await dial(addresses, destination.port, exit_ip);
+  // Without an origin nobody pays.
+  if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;
+  return origin;
 }
 
 /** As sent: of two it cannot be told which one was meant. */

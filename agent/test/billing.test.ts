@@ -1,0 +1,5 @@
+// What the embedded engine bills, by the table of every engine.
+import { billingTable } from './billing.ts';
+import { startEmbeddedNode } from './embedded_node.ts';
+
+billingTable('the embedded engine', startEmbeddedNode);
