@@ -1,7 +1,7 @@
 // The table of what is billed, for every engine: what reached an origin, in bytes of the client's own connection.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as t from './proxy_world.ts';
-import type { ProxyNode, StartNode } from './scenarios.ts';
+import type { ProxyNode, StartNode } from './scenarios/scene.ts';
 
 interface Place {
   /** The origin: as a URL and as `host:port`. */
