@@ -24,6 +24,8 @@ export async function runApt({ site, proxy, authorities, home }: Deed): Promise<
     'APT::Update::Error-Mode': 'any',
     'Acquire::Languages': 'none',
     'Acquire::Retries': '0',
+    // A machine may have addresses of the other family alone, but for the loopback's.
+    'Acquire::Connect::AddrConfig': 'false',
     'Acquire::http::Proxy': proxy,
     'Acquire::https::Proxy': proxy,
     'Acquire::https::CaInfo': authorities,
