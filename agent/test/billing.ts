@@ -176,6 +176,14 @@ const table: Array<[billed: string, play: Play, source?: number]> = [
     free('GET', ({ port }) => `http://none.example:${port}/`, 502),
   ],
   ['not a tunnel to an unknown name', free('CONNECT', ({ port }) => `none.example:${port}`, 502)],
+  [
+    'not a request that no origin takes',
+    free('GET', ({ family }) => `http://${at(family.originIp)}:81/`, 502, 503),
+  ],
+  [
+    'not a tunnel that no origin takes',
+    free('CONNECT', ({ family }) => `${at(family.originIp)}:81`, 502, 503),
+  ],
 ];
 
 /** At every address of a family. */
