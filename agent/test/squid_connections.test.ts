@@ -559,6 +559,16 @@ describe('the states of a connection in the agent', () => {
     expect(state()).toBeUndefined();
   });
 
+  test('what was counted ahead of a request that reached no origin is taken back by its line', async () => {
+    told = owner;
+    expect((await poll(socket())).open).toMatchObject([{ connection: idOf('c1'), up: 10 }]);
+    appendFileSync(path, line(1, owner, 12, 13).replace('origin:40001', 'origin:0'));
+    const { finished, open } = await poll(socket('c1', 13));
+    expect(finished).toMatchObject([{ connection: idOf('c1'), ...owner, up: 0, down: 0 }]);
+    // Its line tells one byte less than came: that is of the next request.
+    expect(open).toMatchObject([{ up: 1, down: 0 }]);
+  });
+
   test('an ended one whose line never comes counts as it was last told, after ten minutes', async () => {
     told = owner;
     await poll(socket());
