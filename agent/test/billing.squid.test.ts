@@ -1,5 +1,9 @@
-// What the Squid engine bills, by the table of every engine.
+// What the Squid engine bills, by the table of every engine; and the embedded one by IPv6, whose addresses need a namespace, too.
 import { billingTable } from './billing.ts';
+import { startEmbeddedNode } from './embedded_node.ts';
+import { addIpv6, ipv4, ipv6 } from './scenarios/family.ts';
 import { startSquidNode } from './squid_node.ts';
 
-billingTable('the Squid engine', startSquidNode);
+addIpv6();
+billingTable('the Squid engine', startSquidNode, ipv4, ipv6);
+billingTable('the embedded engine', startEmbeddedNode, ipv6);

@@ -1,5 +1,6 @@
 // What the embedded engine bills, by the table of every engine.
 import { billingTable } from './billing.ts';
 import { startEmbeddedNode } from './embedded_node.ts';
+import { ipv4 } from './scenarios/family.ts';
 
-billingTable('the embedded engine', startEmbeddedNode);
+billingTable('the embedded engine', startEmbeddedNode, ipv4);

@@ -245,7 +245,9 @@ describe('the embedded engine', () => {
       const other = t.requestText('GET', `${url}bytes/2000`, {
         authorization: t.basic(t.tokenOf(2)),
       });
-      client.write(one + other + one);
+      // Where an upload in chunks ends is not known, with others behind it: its framing is billed.
+      const upload = `POST ${url}bytes/1000 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
+      client.write(upload + other + one);
       for (const length of [1000, 2000, 1000]) {
         expect((await client.answer()).body.length).toBe(length);
       }

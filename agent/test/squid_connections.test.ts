@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const line = (source_port: number, owner: Owner | undefined, up: number, down: number) =>
-  `1795253061.350 192.0.2.1 ${source_port} 11001 ${owner?.account ?? '-'} ${owner?.user ?? '-'} ${up} ${down} 200 TCP_TUNNEL CONNECT\n`;
+  `1795253061.350 192.0.2.1 ${source_port} 11001 ${owner?.account ?? '-'} ${owner?.user ?? '-'} ${up} ${down} origin:40001 200 TCP_TUNNEL CONNECT\n`;
 const nameOf = (source_port: number) => `192.0.2.1:${source_port}>11001`;
 /** Of the connection 1, while bytes of it are counted ahead. */
 const idOf = (cookie: string) => `${nameOf(1)} ${cookie} 0`;
@@ -77,6 +77,19 @@ describe('the log', () => {
   test('refused requests and checks of our own have no owner', () => {
     expect(parseMeterLine(line(4000, undefined, 10, 20).trim())?.owner).toBeUndefined();
     expect(parseMeterLine(line(4000, { account: 0, user: 0 }, 1, 2).trim())?.owner).toBeUndefined();
+  });
+
+  test('a request that reached no origin has no owner', () => {
+    const reached = line(4000, { account: 7, user: 3 }, 10, 20).trim();
+    for (const none of ['-', '0']) {
+      const one = parseMeterLine(reached.replace('origin:40001', `origin:${none}`));
+      expect(one).toMatchObject({ up: 10, owner: undefined });
+    }
+  });
+
+  test('a line of an older Squid, which does not tell of the origin, reads as it did', () => {
+    const whole = line(4000, { account: 7, user: 3 }, 10, 20).trim();
+    expect(parseMeterLine(whole.replace(' origin:40001', ''))).toEqual(parseMeterLine(whole));
   });
 
   test('a text that is no line of the format is passed over', () => {
@@ -184,12 +197,15 @@ describe('the log', () => {
   });
 
   test('a line that was cut off is none, and the start of a Squid stands on a line of its own', async () => {
-    const whole = line(1, { account: 1, user: 1 }, 1234, 5678).trim();
-    for (let length = 0; length < whole.length; length += 1) {
-      const part = parseMeterLine(whole.slice(0, length));
-      if (part) expect(part).toEqual(parseMeterLine(whole));
+    const reached = line(1, { account: 1, user: 1 }, 1234, 5678).trim();
+    const unreached = reached.replace('origin:40001', 'origin:0');
+    for (const whole of [reached, unreached]) {
+      for (let length = 0; length < whole.length; length += 1) {
+        const part = parseMeterLine(whole.slice(0, length));
+        if (part) expect(part).toEqual(parseMeterLine(whole));
+      }
     }
-    writeFileSync(path, whole.slice(0, 50));
+    writeFileSync(path, reached.slice(0, 50));
     noteStart(path, { start: 'one', at: 1795253062 });
     const { entries } = await new MeterLog(path).read(undefined);
     expect(entries).toEqual([{ start: 'one', at: 1795253062 }]);
@@ -541,6 +557,16 @@ describe('the states of a connection in the agent', () => {
     const { finished } = await poll();
     expect(finished).toMatchObject([{ connection: idOf('c1'), ...owner, up: 12, down: 13 }]);
     expect(state()).toBeUndefined();
+  });
+
+  test('what was counted ahead of a request that reached no origin is taken back by its line', async () => {
+    told = owner;
+    expect((await poll(socket())).open).toMatchObject([{ connection: idOf('c1'), up: 10 }]);
+    appendFileSync(path, line(1, owner, 12, 13).replace('origin:40001', 'origin:0'));
+    const { finished, open } = await poll(socket('c1', 13));
+    expect(finished).toMatchObject([{ connection: idOf('c1'), ...owner, up: 0, down: 0 }]);
+    // Its line tells one byte less than came: that is of the next request.
+    expect(open).toMatchObject([{ up: 1, down: 0 }]);
   });
 
   test('an ended one whose line never comes counts as it was last told, after ten minutes', async () => {

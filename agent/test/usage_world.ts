@@ -124,7 +124,7 @@ export class World {
     const { request } = client;
     if (request) {
       const { user, up, down } = request;
-      const text = `${this.#now()}.${this.#millis()} 192.0.2.1 ${key} ${port} 1 ${user} ${up} ${down} 200 TCP_TUNNEL CONNECT\n`;
+      const text = `${this.#now()}.${this.#millis()} 192.0.2.1 ${key} ${port} 1 ${user} ${up} ${down} origin:40001 200 TCP_TUNNEL CONNECT\n`;
       appendFileSync(this.#log, text);
       const { ino: inode, size: end } = statSync(this.#log);
       this.#unread.push({ inode, end, request });

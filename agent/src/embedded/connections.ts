@@ -13,6 +13,10 @@ export interface Payer {
 export interface Exchange {
   /** Undefined while it is not known, and for what is not billed. */
   payer: Payer | undefined;
+  /** Bytes from the client that are billed, where that is not all of them: of an upload in chunks. */
+  up: number | undefined;
+  /** Bytes to the client that are not billed: a `100 Continue`. */
+  free_down: number;
 }
 
 export class Connection {
@@ -76,15 +80,19 @@ export class Connection {
 
   /** The bytes that are under way and billed. */
   open(): Traffic | undefined {
-    const payer = this.#current?.payer;
+    const { payer, up: billed_up, free_down = 0 } = this.#current ?? {};
     if (!payer) return undefined;
     const { up, down } = this.#transferred();
+    const all_up = up - this.#before.up;
+    // With the next request behind it nothing tells where this one ended: all that came is billed.
+    const own_up = this.hasWaiting ? all_up : (billed_up ?? all_up);
     return {
       connection: this.name,
       account: payer.account,
       user: payer.user,
-      up: up - this.#before.up,
-      down: down - this.#before.down,
+      up: Math.min(own_up, all_up),
+      // Free bytes may not be written yet.
+      down: Math.max(0, down - this.#before.down - free_down),
     };
   }
 
@@ -92,7 +100,7 @@ export class Connection {
     if (this.#current || !this.#takesMore) return;
     const begin = this.#waiting.shift();
     if (!begin) return;
-    this.#current = { payer: undefined };
+    this.#current = { payer: undefined, up: undefined, free_down: 0 };
     begin(this.#current);
   }
 

@@ -8,7 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { admit, type Context } from './admit.ts';
-import type { Connection } from './connections.ts';
+import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
 import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
@@ -36,7 +36,7 @@ export async function forward(
   } else if (response.destroyed) {
     target.destroy();
   } else {
-    send(connection, request, response, target, destination as Destination);
+    send(connection, exchange, request, response, target, destination as Destination);
   }
 }
 
@@ -79,6 +79,7 @@ function rejectInstead(
 
 function send(
   connection: Connection,
+  exchange: Exchange,
   request: IncomingMessage,
   response: ServerResponse,
   target: Socket,
@@ -121,8 +122,26 @@ function send(
     request.unpipe(outgoing).resume();
     outgoing.destroy();
   });
-  if (request.headers.expect !== undefined) response.writeContinue();
+  if (request.headers.expect !== undefined) {
+    response.writeContinue();
+    exchange.free_down = 'HTTP/1.1 100 Continue\r\n\r\n'.length;
+  }
+  if (request.headers['transfer-encoding'] !== undefined) countBody(request, exchange);
   request.pipe(outgoing);
+}
+
+/**
+ * Counts an upload without its framing, as Squid does: its head, as it is usually written, and the bytes
+ * of its body.
+ */
+function countBody(request: IncomingMessage, exchange: Exchange): void {
+  const { method, url, httpVersion, rawHeaders } = request;
+  // Each header adds a colon and a space, or the end of its line.
+  const headers = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
+  exchange.up = `${method} ${url} HTTP/${httpVersion}\r\n\r\n`.length + headers;
+  request.on('data', (chunk: Buffer) => {
+    exchange.up = (exchange.up ?? 0) + chunk.length;
+  });
 }
 
 /** False when it cannot be: not every status and header that is sent is one. */

@@ -21,9 +21,13 @@ import type { UnixUser } from './unix_user.ts';
 
 const fdatasync = promisify(fdatasyncOf);
 
-/** The format to give Squid. Each field is one word; `-` where there is nothing. */
+/**
+ * The format to give Squid. Each field is one word; `-` where there is nothing. `origin:` is followed by
+ * the port from which the origin was reached: by 0 when it did not take the connection. Lines that an
+ * older agent's Squid wrote are without this word.
+ */
 export const meterFormat =
-  '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st %>Hs %Ss %rm';
+  '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st origin:%<lp %>Hs %Ss %rm';
 
 /** A request or tunnel that is over. */
 export interface MeterLine {
@@ -31,7 +35,7 @@ export interface MeterLine {
   connection: string;
   /** Port of this machine that the client connected to. */
   port: number;
-  /** Undefined: it was denied, or a check of our own, and is not billed. */
+  /** Undefined: it was denied, reached no origin, or is a check of our own, and is not billed. */
   owner: { account: number; user: number } | undefined;
   /** Bytes from the client and to it, headers included. */
   up: number;
@@ -70,18 +74,20 @@ const end_bytes = 1 << 16;
 /** More than a line, whose time and ports no other has. */
 const hashed_bytes = 256;
 const fields = meterFormat.split(' ').length;
+const unreached = ['origin:-', 'origin:0'];
 const start_words = 'Squid starts';
 
 /** Reads one line of the log; undefined for what is none, or was cut off. */
 export function parseMeterLine(line: string): MeterLine | undefined {
   const words = line.split(' ');
-  const [time, source, source_port, port, account, user, up, down] = words;
-  if (words.length < fields || source === undefined) return undefined;
-  const isOwned = account !== undefined && user !== undefined && Number(account) > 0;
+  const [time, source, source_port, port, account, user, up, down, origin = ''] = words;
+  const isOlder = !origin.startsWith('origin:');
+  if (words.length < (isOlder ? fields - 1 : fields) || source === undefined) return undefined;
+  const isBilled = Number(account) > 0 && !unreached.includes(origin);
   const one: MeterLine = {
     connection: connectionName(source, source_port ?? '', port ?? ''),
     port: Number(port),
-    owner: isOwned ? { account: Number(account), user: Number(user) } : undefined,
+    owner: isBilled ? { account: Number(account), user: Number(user) } : undefined,
     up: Number(up),
     down: Number(down),
     at: Math.floor(Number(time)),
