@@ -194,18 +194,15 @@ eachDatabase((database) => {
           const sent = rows.map(({ server, ago, bytes }) => ({ server, bytes, at: now - ago }));
           await report(of, sent);
           all.push(...sent);
-          // Traffic is kept by the hour: an hour counts in the period that holds its start.
-          const hourOf = (seconds: number) => seconds - (seconds % hour);
-          const sum = (counted: (hour: number) => boolean, server?: string) =>
+          const sum = (counted: (at: number) => boolean, server?: string) =>
             all
-              .filter(
-                (one) => (server === undefined || one.server === server) && counted(hourOf(one.at)),
-              )
+              .filter((one) => (server === undefined || one.server === server) && counted(one.at))
               .reduce((bytes, one) => bytes + one.bytes, 0);
           const period = periodAt(of.account.start, now);
-          const inPeriod = (start: number) =>
-            periodAt(of.account.start, start).start === period.start;
-          const inWindow = (start: number) => start >= hourOf(now) - 720 * hour;
+          const inPeriod = (at: number) => periodAt(of.account.start, at).start === period.start;
+          // The window moves by full hours.
+          const hourOf = (seconds: number) => seconds - (seconds % hour);
+          const inWindow = (at: number) => hourOf(at) >= hourOf(now) - 720 * hour;
           expect(await usage(of)).toEqual({
             fra1: [sum(inPeriod, 'fra1'), sum(inWindow, 'fra1')],
             nyc1: [sum(inPeriod, 'nyc1'), sum(inWindow, 'nyc1')],

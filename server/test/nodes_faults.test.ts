@@ -46,8 +46,14 @@ eachDatabase((database) => {
     expect(body.find(({ id }: { id: number }) => id === node.id).faults).toEqual(await shown());
 
     // A node's clock may be ahead of ours.
-    await report([{ ...disk, since: t.now() + 500 }]);
-    expect(await shown()).toEqual([{ ...disk, subject: null, since: t.now() }]);
+    await report([
+      { ...disk, since: t.now() + 500 },
+      { ...port, subject: '1', since: t.now() + 500 },
+    ]);
+    expect(await shown()).toEqual([
+      { ...disk, subject: null, since },
+      { ...port, subject: '1', since: t.now() },
+    ]);
     await report([]);
     expect(await shown()).toEqual([]);
     node.stop();

@@ -139,6 +139,7 @@ export class HealthChecks {
       begun += 1;
     }
     await Promise.all(running);
+    if (proxies.size === 0) this.#blind = undefined;
     if (signal.aborted || outcomes.size === 0) return;
 
     // When nobody gets an answer the echo is down: that says nothing of the exits.

@@ -275,7 +275,7 @@ export class Store {
     try {
       commit(old);
     } catch (error) {
-      void changes.close();
+      changes.close().catch(() => {});
       throw error;
     }
     this.#changes = changes;

@@ -94,6 +94,8 @@ export class Limits {
     this.#isTold = limits !== undefined;
     const named = new Map(limits?.map((limit) => [limit.account, limit]));
     for (const account of new Set(rows.map((row) => row.account))) {
+      // It goes on after its end is over: its contract's record did not come.
+      if ((this.#ended.get(account) ?? 0) <= this.#options.clock.now()) this.#ended.delete(account);
       const limit = named.get(account);
       const before = this.#told.get(account);
       this.#told.set(account, limit && { ...limit, told_at: now, network_rate: 0 });
@@ -153,9 +155,11 @@ export class Limits {
   #lasts(account: number, bytes: number): number {
     const { network_rate = 0, told_at = 0 } = this.#told.get(account) ?? {};
     const own = this.#rates.get(account) ?? 0;
+    // Nothing of it is here to be ended, whatever the others use.
+    if (own === 0) return Number.POSITIVE_INFINITY;
     const others = Math.max(network_rate - own, 0);
     const left = bytes - others * (this.#options.clock.steady() - told_at);
-    return own + others > 0 ? Math.max(left, 0) / (own + others) : Number.POSITIVE_INFINITY;
+    return Math.max(left, 0) / (own + others);
   }
 
   /** Ends an account that has nothing left, and lets in again one that has. */

@@ -71,11 +71,12 @@ export class Sender {
       await this.#journal.whenPending(signal);
       if (signal.aborted) return;
       try {
+        // One that is asked for while this batch is on its way follows it at once.
+        this.#rest = new AbortController();
         await this.send();
         if (failures > 0) this.#log.info('usage is reported again');
         failures = 0;
         this.#fault = undefined;
-        this.#rest = new AbortController();
         const either = AbortSignal.any([signal, this.#rest.signal]);
         await this.#clock.sleep(this.#report_seconds, either);
       } catch (error) {

@@ -1,6 +1,6 @@
 // Checkpoints: the log's pages go into the database in a thread of their own, since that flushes both to the disk.
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { Connection } from './sqlite_connection.ts';
+import { Connection, isInputOutput } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
 /** A log of this size is folded into the database: a thousand pages. */
@@ -11,6 +11,8 @@ const again_seconds = 5;
 const few_pages = 1000;
 /** Marks the data of our own thread among those of other programs' threads. */
 const task = 'exitward_checkpoints';
+
+type Outcome = 'folded' | 'later' | 'failed';
 
 export class Checkpoints {
   readonly #file: string;
@@ -35,7 +37,12 @@ export class Checkpoints {
     if (this.#isBusy || (bytes < this.#next.bytes && !isLate)) return;
     this.#isBusy = true;
     this.#next = { bytes: bytes + due_bytes, at: this.#steady() + again_seconds };
-    this.#thread().postMessage('fold');
+    try {
+      this.#thread().postMessage('fold');
+    } catch {
+      // The system gives no thread now: the log grows until the next attempt.
+      this.#isBusy = false;
+    }
   }
 
   #thread(): Worker {
@@ -46,9 +53,10 @@ export class Checkpoints {
       workerData: { [task]: this.#file },
     });
     worker.unref();
-    worker.on('message', (isFolded: boolean) => {
-      this.#isBusy = false;
-      if (isFolded) this.#next.bytes = due_bytes;
+    worker.on('message', (outcome: Outcome) => {
+      // Pages whose flush failed count as written: what folds again would not write them. A start does.
+      this.#isBusy = outcome === 'failed';
+      if (outcome === 'folded') this.#next.bytes = due_bytes;
     });
     // Not started, for want of memory or files: the log grows until the next attempt.
     worker.on('error', () => {});
@@ -96,13 +104,14 @@ function run(file: string): void {
       parentPort?.close();
       return;
     }
-    let isFolded = false;
+    let outcome: Outcome = 'later';
     try {
-      isFolded = fold(connection);
-    } catch {
-      // The disk has failed, or another process folds: the log stays as it is and is whole.
+      if (fold(connection)) outcome = 'folded';
+    } catch (error) {
+      // The disk has failed or is full, or another process folds: the log stays as it is and is whole.
+      if (isInputOutput(error)) outcome = 'failed';
     }
-    parentPort?.postMessage(isFolded);
+    parentPort?.postMessage(outcome);
   });
 }
 

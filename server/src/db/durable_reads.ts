@@ -91,6 +91,8 @@ export class DurableReads {
   /** The whole log is on the disk. Call it with the write lock held. */
   isWhole(): void {
     this.#known = this.#probe();
+    // Commits of others may be shown from here on.
+    this.#version += 1;
     this.release();
   }
 
@@ -149,7 +151,12 @@ export class DurableReads {
     this.#unpin();
     this.#reader.change('begin');
     this.#isPinned = true;
-    this.#reader.row('select 1 from sqlite_schema limit 1');
+    try {
+      this.#reader.row('select 1 from sqlite_schema limit 1');
+    } catch (error) {
+      this.#unpin();
+      throw error;
+    }
   }
 
   #free(): void {

@@ -151,7 +151,8 @@ class SqliteDatabase implements Database {
     await this.#checkpoints.close();
     await this.#wal.close();
     this.#reads.close();
-    this.#connection.close();
+    // The last connection that closes folds the log: pages that may not be on the disk must not go into the database.
+    if (!this.#wal.isUnsure) this.#connection.close();
   }
 }
 

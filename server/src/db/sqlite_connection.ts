@@ -7,6 +7,7 @@ import { markStorageFault } from './faults.ts';
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 
 const busy = 5;
+const input_output = 10;
 const full = 13;
 
 /** How long another process (a backup, a migration) may hold the write lock before a write, or a start, gives up. */
@@ -23,7 +24,7 @@ export const busy_seconds = 5;
 const ways = {
   write: { readOnly: false, synchronous: 1, wait_milliseconds: 0 },
   read: { readOnly: true, synchronous: 2, wait_milliseconds: 500 },
-  checkpoint: { readOnly: false, synchronous: 2, wait_milliseconds: 1000 },
+  checkpoint: { readOnly: false, synchronous: 2, wait_milliseconds: 100 },
 } as const;
 
 /** A connection that keeps its statements prepared, by their text. */
@@ -137,3 +138,4 @@ function isA(code: number, error: unknown): boolean {
 
 export const isBusy = (error: unknown) => isA(busy, error);
 export const isFull = (error: unknown) => isA(full, error);
+export const isInputOutput = (error: unknown) => isA(input_output, error);

@@ -13,6 +13,8 @@ export interface NodeFault {
   since: number;
 }
 
+const nameOf = ({ kind, subject }: NodeFault) => `${kind} ${subject ?? ''}`;
+
 /** Replaces the faults of a node by these. Answers whether they are others than before. */
 export async function replaceFaults(
   tx: Transaction,
@@ -22,13 +24,13 @@ export async function replaceFaults(
   const before = (await store.faultsOf(tx, node_id)).map(
     ({ node_id: _, number: __, ...rest }) => rest,
   );
-  // A node whose clock runs ahead has them since now.
-  const told = faults.map(({ kind, subject, message, since }) => ({
-    kind,
-    subject,
-    message,
-    since: Math.min(since, tx.now),
-  }));
+  const known = new Map(before.map((fault) => [nameOf(fault), fault.since]));
+  // A node whose clock runs ahead has them since they were told first.
+  const told = faults.map((fault) => {
+    const { kind, subject, message, since } = fault;
+    const at = since > tx.now ? Math.min(known.get(nameOf(fault)) ?? tx.now, tx.now) : since;
+    return { kind, subject, message, since: at };
+  });
   if (JSON.stringify(before) === JSON.stringify(told)) return false;
   await store.removeFaults(tx, node_id);
   await store.insertFaults(

@@ -116,8 +116,9 @@ function readTokenFile(file: string): string | undefined {
 function makeTokenFile(file: string): string {
   const text = newTokenText('ewo_');
   try {
-    createDurably(file, `${text}\n`);
+    const isOurs = createDurably(file, `${text}\n`);
     removeUnfinished(file);
+    if (!isOurs) return readTokenFile(file) ?? text;
   } catch (error) {
     throw new Error(
       `The operator token file ${file} cannot be written (${(error as NodeJS.ErrnoException).code}).`,

@@ -35,6 +35,8 @@ export interface Connection {
   isLeft: boolean;
   /** The bytes of its request that is not over, as a poll told them last, under a name that is its own for ever. */
   ahead: Traffic | undefined;
+  /** The cookie of the connection that had its name last, and is over. */
+  over: string | undefined;
   /** Lists that it has been a suspect in. */
   waited: number;
   /** When it ended; epoch seconds. */
@@ -69,15 +71,15 @@ const tls_share = 0.97;
 const tls_handshake_bytes = 8192;
 
 type Found = Partial<
-  Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead'>
+  Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead' | 'over'>
 >;
 
 /** A connection that a list shows, by its socket, or whose owner a decider told. */
 export function create(squid: number, found: Found): Connection {
-  const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead } = found;
+  const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead, over } = found;
   const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
   const times = { waited: 0, ended_at: undefined };
-  return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, ...times };
+  return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, over, ...times };
 }
 
 /** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */

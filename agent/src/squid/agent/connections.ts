@@ -1,8 +1,7 @@
 // The client connections of this node's Squids: all that the agent knows of each, from its first request to its last byte.
 //
-// The owner of a connection is the authority by which a decider let it in: it says who pays for the
-// bytes, and when the connection must be closed. Three sources speak of a connection, by its name
-// `SOURCE:PORT>LOCALPORT`:
+// The owner of a connection is the authority by which a decider let it in: it says who pays for the bytes, and when
+// the connection must be closed. Three sources speak of a connection, by its name `SOURCE:PORT>LOCALPORT`:
 //   - the kernel's list, each second: which connections there are, and their bytes so far;
 //   - the deciders, Squid's helper processes that hold the policy: the owners. They hear each list,
 //     and have their own half of what is known (decider/connections.ts);
@@ -69,8 +68,8 @@ export class Connections {
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
   /** The cursor that the last poll told: all that is known here goes on from it. */
   #told: Cursor | undefined;
-  /** The names of connections that were never listed and of which the last polls found lines, the newest first. */
-  #lately: Set<string>[] = [];
+  /** Connections that were never listed and of which the last polls found lines, with their Squid, the newest first. */
+  #lately: Map<string, number>[] = [];
   /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
   #gone: Map<string, Connection>[] = [];
 
@@ -202,7 +201,7 @@ export class Connections {
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
     const others = [isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1] as const;
-    const lately = new Set(isExtra ? this.#lately[0] : []);
+    const lately = new Map(isExtra ? this.#lately[0] : []);
     this.#lately = [lately, ...this.#lately.slice(...others)];
     this.#gone = [new Map(isExtra ? this.#gone[0] : []), ...this.#gone.slice(...others)];
     const positions: Cursor['logs'] = {};
@@ -218,7 +217,7 @@ export class Connections {
           for (const connection of own) logged.delete(connection);
         } else {
           own.add(entry.connection);
-          if (!this.#takeLine(entry, finished, logged)) lately.add(entry.connection);
+          if (!this.#takeLine(entry, finished, logged)) lately.set(entry.connection, squid.number);
         }
       }
     }
@@ -256,7 +255,9 @@ export class Connections {
   #finish(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     this.#addYoung(squid, destroyed);
     // The next one's connections may have the same names.
-    for (const names of this.#lately) names.clear();
+    for (const names of this.#lately) {
+      for (const [name, number] of names) if (number === squid.number) names.delete(name);
+    }
     const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended, ...this.#gone]) {
       for (const [connection, one] of all) {
@@ -278,12 +279,12 @@ export class Connections {
   #addYoung({ number, ports }: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
     const newest = new Map(Array.from(destroyed.values(), (last) => [last.connection, last]));
     for (const [connection, last] of newest) {
-      const { socket, owner } = this.#live.get(connection) ?? {};
-      if (socket || !ports?.includes(last.port)) continue;
+      const { socket, owner, base, over } = this.#live.get(connection) ?? {};
+      if (socket || over === last.cookie || !ports?.includes(last.port)) continue;
       if (this.#lately.some((names) => names.has(connection))) continue;
-      const over = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
-      if (over.includes(last.cookie)) continue;
-      this.#live.set(connection, create(number, { owner, socket: { ...last, up: 0 } }));
+      const ended = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
+      if (ended.includes(last.cookie)) continue;
+      this.#live.set(connection, create(number, { owner, base, socket: { ...last, up: 0 } }));
     }
   }
 
@@ -375,7 +376,8 @@ export class Connections {
       const { squid, owner, isAnnounced } = one;
       if (!one.socket || !numbers.has(squid)) continue;
       this.#end(connection, one, now);
-      if (owner) this.#live.set(connection, create(squid, { owner, isAnnounced }));
+      const found = { owner, isAnnounced, over: one.socket.cookie };
+      if (owner) this.#live.set(connection, create(squid, found));
       else this.#live.delete(connection);
     }
   }

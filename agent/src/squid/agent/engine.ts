@@ -33,7 +33,13 @@ const most_meter_bytes = 2 ** 30;
  */
 export async function startSquid(options: SquidOptions): Promise<Engine> {
   const engine = new SquidEngine(options);
-  await engine.start();
+  try {
+    await engine.start();
+  } catch (error) {
+    // Its Squids are watched by now, and the caller has no engine to stop.
+    await engine.stop({ leave_running: true }).catch(() => {});
+    throw error;
+  }
   return engine;
 }
 
@@ -265,8 +271,7 @@ class SquidEngine implements Engine {
       worker.isSettled = true;
     }
     if (this.#stopped) return poll;
-    this.#destroyed.bound();
-    this.#rotate(kept.cursor);
+    this.#tidy(kept.cursor);
     return poll;
   }
 
@@ -297,6 +302,16 @@ class SquidEngine implements Engine {
         }
       },
     };
+  }
+
+  /** The counts are taken by now: a disk that fails must not have them thrown away. */
+  #tidy(cursor: unknown): void {
+    try {
+      this.#destroyed.bound();
+      this.#rotate(cursor);
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'the files of counts cannot be begun anew');
+    }
   }
 
   /** Begins logs anew that are read and stored: the cursor that comes back says what is stored. */
