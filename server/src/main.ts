@@ -208,9 +208,9 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   // A port that the system chose is known only now.
   const base_url = urls.get(keys.customers) as string;
   if (ctx.config.public_url.endsWith(':0')) ctx.config.public_url = base_url;
-  if (ctx.config.tls) {
+  if (ctx.config.tls && tls) {
     const servers = apps.map((app) => app.server as unknown as TlsServer);
-    const unwatch = watchCertificate(ctx.config.tls, servers, ctx.log);
+    const unwatch = watchCertificate(ctx.config.tls, tls, servers, ctx.log);
     closers.push(async () => unwatch());
   }
   let metrics_url: string | undefined;

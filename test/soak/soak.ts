@@ -19,6 +19,9 @@ import {
   untilServed,
 } from './scene.ts';
 
+/** Of one history. */
+const most_events = 8;
+
 export interface SoakOptions {
   engine: EngineName;
   /** Of the control plane. */
@@ -26,8 +29,6 @@ export interface SoakOptions {
   /** Histories begin until then. */
   seconds: number;
   random: Random;
-  /** Of one history; more when nothing is said. */
-  most_events?: number;
 }
 
 export interface SoakReport {
@@ -70,7 +71,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const read = await snapshotReader({ world, node });
     const stage = { world, node, random, disk };
     do {
-      await history(await setScene(stage), options, report, read);
+      await history(await setScene(stage), report, read);
       report.histories += 1;
     } while (performance.now() < over);
   } finally {
@@ -97,7 +98,6 @@ async function setScene(stage: Pick<Scene, 'world' | 'node' | 'random' | 'disk'>
 
 async function history(
   scene: Scene,
-  { most_events = 8 }: SoakOptions,
   report: SoakReport,
   read: Parameters<typeof compare>[1],
 ): Promise<void> {
@@ -110,7 +110,7 @@ async function history(
   const trouble: string[] = [];
   try {
     await untilServed(scene);
-    for (let left = random.between(Math.min(2, most_events), most_events); left > 0; left -= 1) {
+    for (let left = random.between(2, most_events); left > 0; left -= 1) {
       await sleep(random.between(200, 1500));
       const event = random.one(events);
       happened.push(event);

@@ -1,5 +1,5 @@
 // The TLS certificate: read, checked, and taken anew when its files change.
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, type Server } from 'node:tls';
 import type { Logger } from 'pino';
 
@@ -34,22 +34,39 @@ export function readCertificate({ cert_file, key_file }: TlsFiles): Certificate 
 }
 
 /**
- * Gives a renewed certificate to the servers without a restart; open connections go on. A broken one
+ * Gives a certificate that is another than `shown` to the servers without a restart; open connections go on. A broken one
  * is reported and the old one stays. Returns the function that ends the watch.
  */
-export function watchCertificate(files: TlsFiles, servers: Server[], log: Logger): () => void {
-  const reload = () => {
+export function watchCertificate(
+  files: TlsFiles,
+  shown: Certificate,
+  servers: Server[],
+  log: Logger,
+): () => void {
+  let current = shown;
+  let looked = '';
+  // The first look reads: the files may have changed since they were.
+  const look = () => {
+    const found = [files.cert_file, files.key_file].map(stateOf).join(' ');
+    if (found === looked) return;
+    looked = found;
     try {
       const certificate = readCertificate(files);
+      if (certificate.cert.equals(current.cert) && certificate.key.equals(current.key)) return;
       for (const server of servers) server.setSecureContext(certificate);
+      current = certificate;
       log.info('the TLS certificate was reloaded');
     } catch (error) {
       log.error({ err: error }, 'the new TLS certificate is not usable; the old one stays');
     }
   };
-  const paths = [files.cert_file, files.key_file];
-  for (const path of paths) watchFile(path, { interval: look_milliseconds }, reload);
-  return () => {
-    for (const path of paths) unwatchFile(path, reload);
-  };
+  const timer = setInterval(look, look_milliseconds);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Another one whenever a file may have been written or replaced. */
+function stateOf(path: string): string {
+  const { ino, size, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  return `${ino} ${size} ${mtimeMs}`;
 }
