@@ -80,6 +80,16 @@ async function live(start: number): Promise<void> {
   }
 }
 
+const left_again =
+  'the oracle did not know that what was left out of a new journal may be left out again after the line of its request';
+/** Lives that were not billed as they should, with what was wrong, played each time. */
+const earlier: Array<[start: number, wrong: string]> = [
+  [1906969867, left_again],
+  [438935571, left_again],
+];
+
+test.each(earlier)('the life %i, in which %s, is billed once', (start) => live(start));
+
 test(`whatever dies in whatever order, what the engine saw is billed once: ${lives} lives`, async () => {
   for (let life = 0; life < lives; life += 1) await live(seed + life);
 }, 120_000);

@@ -214,7 +214,10 @@ export class World {
   #leave(): void {
     for (const { request } of this.#unread) this.#owe(request, request.seen);
     this.#unread = [];
-    for (const client of this.#open.values()) this.slack += client.up + client.down;
+    // The agent does not know how much of that is of the request under way: once that is over, it is left out again.
+    for (const { up, down, request } of this.#open.values()) {
+      this.slack += up + down + (request ? request.up + request.down : 0);
+    }
   }
 
   async killAgent(): Promise<void> {
