@@ -86,6 +86,10 @@ const left_again =
 const earlier: Array<[start: number, wrong: string]> = [
   [1906969867, left_again],
   [438935571, left_again],
+  [
+    455217619,
+    'the request of a connection that no poll had listed was lost with its Squid, as a line of another request of it was in the log',
+  ],
 ];
 
 test.each(earlier)('the life %i, in which %s, is billed once', (start) => live(start));
