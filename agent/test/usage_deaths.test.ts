@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { seed } from './histories.ts';
-import { type Random, users, World } from './usage_world.ts';
+import { users } from './usage_clients.ts';
+import { type Random, World } from './usage_world.ts';
 
 const lives = 100;
 const steps = 60;
