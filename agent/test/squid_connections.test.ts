@@ -492,6 +492,32 @@ describe('usage', () => {
       expect(connections.died(squid(), destroyed, 9)).toEqual([]);
       expect(connections.died(other(), new Map([last(3, 1, 1)]), 9)).toEqual([]);
     });
+
+    test('what a young connection transferred after its last line is counted', async () => {
+      const connections = start();
+      writeFileSync(path, line(1, owner, 100, 2000));
+      await connections.poll(undefined, [squid()], 1);
+      leave(connections);
+      const destroyed = new Map([last(1, 131, 2400)]);
+      const finished = connections.died(squid(), destroyed, 9);
+      expect(finished).toEqual([{ connection: idOf('c1'), ...owner, up: 30, down: 400, at: 9 }]);
+    });
+
+    test('the line of one whose name another had just before is not counted again', async () => {
+      const [[, earlier], [, young]] = [last(1, 0, 0), last(1, 101, 2000)];
+      let sockets = [earlier];
+      const listSockets = async () => sockets;
+      const connections = new Connections({ listSockets, closeSuspects: () => {} });
+      const first = await connections.poll(undefined, [squid()], 1);
+      sockets = [];
+      const second = await connections.poll(first.cursor, [squid()], 2);
+      writeFileSync(path, line(1, owner, 100, 2000));
+      const { finished } = await connections.poll(second.cursor, [squid()], 3);
+      expect(finished.length).toBe(1);
+      leave(connections);
+      const destroyed = new Map([['other', { ...young, cookie: 'other' }]]);
+      expect(connections.died(squid(), destroyed, 9)).toEqual([]);
+    });
   });
 
   test('of an open tunnel is counted while it is open', async () => {

@@ -13,37 +13,24 @@ import { pino } from 'pino';
 import type { Engine, Kept } from '../src/engine.ts';
 import { Connections, type TrackedSquid } from '../src/squid/agent/connections.ts';
 import { MeterLog, noteStart } from '../src/squid/agent/meter_log.ts';
-import type { Opened } from '../src/squid/protocol.ts';
 import type { Socket } from '../src/squid/sockets.ts';
 import { Journal } from '../src/usage/journal.ts';
 import { Meter } from '../src/usage/meter.ts';
+import {
+  type Bytes,
+  billedIn,
+  type Client,
+  nameOf,
+  none,
+  ownerOf,
+  port,
+  type Request,
+  socketOf,
+  type User,
+  users,
+} from './usage_clients.ts';
 
 const log = pino({ level: 'silent' });
-const port = 11_001;
-const nameOf = (key: number) => `192.0.2.1:${key}>${port}`;
-export const users = [1, 2] as const;
-type User = (typeof users)[number];
-
-interface Request {
-  user: User;
-  up: number;
-  down: number;
-  /** As the last tick that was kept saw it. */
-  seen: Bytes;
-}
-interface Client {
-  key: number;
-  cookie: string;
-  up: number;
-  down: number;
-  request: Request | undefined;
-  owner: User;
-}
-interface Bytes {
-  up: number;
-  down: number;
-}
-
 /** A number below that. */
 export type Random = (below: number) => number;
 
@@ -214,7 +201,10 @@ export class World {
   #leave(): void {
     for (const { request } of this.#unread) this.#owe(request, request.seen);
     this.#unread = [];
-    for (const client of this.#open.values()) this.slack += client.up + client.down;
+    // The agent does not know how much of that is of the request under way: once that is over, it is left out again.
+    for (const { up, down, request } of this.#open.values()) {
+      this.slack += up + down + (request ? request.up + request.down : 0);
+    }
   }
 
   async killAgent(): Promise<void> {
@@ -392,24 +382,6 @@ export class World {
   }
 }
 
-function none(): Bytes {
-  return { up: 0, down: 0 };
-}
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-function socketOf({ key, cookie, up, down }: Client): Socket {
-  return { connection: nameOf(key), port, cookie, up, down };
-}
-function ownerOf({ key, owner }: Client): Opened[number] {
-  return [nameOf(key), { by: 'authlist', account: 1, user: owner, entry: 1, ip: '192.0.2.1' }];
-}
-/** The rows of a user, less what was counted too much. */
-function billedIn(journal: Journal, user: User): Bytes {
-  const rows = journal.pending().filter((row) => row.user === user);
-  const { up = 0, down = 0 } = journal.carry.get(`1 ${user}`) ?? {};
-  return rows.reduce((sum, row) => ({ up: sum.up + row.up, down: sum.down + row.down }), {
-    up: -up,
-    down: -down,
-  });
 }

@@ -107,3 +107,7 @@ export function sum(...all: Array<Bytes | undefined>): Bytes {
   }
   return total;
 }
+
+export function most(one: Bytes, other: Bytes): Bytes {
+  return { up: Math.max(one.up, other.up), down: Math.max(one.down, other.down) };
+}

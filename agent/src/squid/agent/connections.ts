@@ -33,6 +33,7 @@ import {
   type Bytes,
   type Connection,
   create,
+  most,
   openTraffic,
   type State,
   sum,
@@ -45,10 +46,7 @@ export type { State, TrackedSquid } from './connection.ts';
 
 /** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
 const polls_lately = 5;
-/**
- * So long the line of a connection that ended is waited for: Squid writes it when the other end is closed,
- * too. With the disk full it never comes.
- */
+/** So long the line of one that ended is waited for: the other end is closed first. With the disk full it never comes. */
 const longest_wait_seconds = 600;
 /** Lists after a decider's death in which suspects are looked for: the first may be from just before it. */
 const searched_lists = 2;
@@ -68,8 +66,8 @@ export class Connections {
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
   /** The cursor that the last poll told: all that is known here goes on from it. */
   #told: Cursor | undefined;
-  /** Connections that were never listed and of which the last polls found lines, with their Squid, the newest first. */
-  #lately: Map<string, number>[] = [];
+  /** The bytes of the lines that the last polls found of connections that were not listed, by name, the newest first. */
+  #lately: Map<string, Bytes & { squid: number }>[] = [];
   /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
   #gone: Map<string, Connection>[] = [];
 
@@ -180,10 +178,7 @@ export class Connections {
     this.#begun = { logs, sockets };
   }
 
-  /**
-   * The traffic since the cursor. One call at a time; those that are extra count for no waiting. Errors: nothing
-   * of it holds, and the next one tells it.
-   */
+  /** The traffic since the cursor. One call at a time; extra ones count for no waiting. Errors: the next one tells it. */
   async poll(
     from: unknown,
     squids: readonly TrackedSquid[],
@@ -216,8 +211,10 @@ export class Connections {
           // Lines of a dead Squid are of no connection that is listed.
           for (const connection of own) logged.delete(connection);
         } else {
-          own.add(entry.connection);
-          if (!this.#takeLine(entry, finished, logged)) lately.set(entry.connection, squid.number);
+          const { connection } = entry;
+          own.add(connection);
+          if (this.#takeLine(entry, finished, logged)) continue;
+          lately.set(connection, { ...sum(lately.get(connection), entry), squid: squid.number });
         }
       }
     }
@@ -239,10 +236,7 @@ export class Connections {
     return { finished, open, cursor: this.#told };
   }
 
-  /**
-   * Counts to their end the connections of a Squid that died: by what the kernel said when it
-   * destroyed them, or by what it last listed. Call it after a poll that began after the death.
-   */
+  /** Counts to their end the connections of a Squid that died. Call it after a poll that began after the death. */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     const finished = this.#finish(squid, destroyed, now);
     for (const [connection, { squid: number }] of this.#live) {
@@ -251,12 +245,12 @@ export class Connections {
     return finished;
   }
 
-  /** Counts to their end, and forgets, the connections of a dead Squid that were listed. */
+  /** Counts what a dead Squid had, and forgets it: by what the kernel said as it destroyed it, or by its last list. */
   #finish(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     this.#addYoung(squid, destroyed);
     // The next one's connections may have the same names.
     for (const names of this.#lately) {
-      for (const [name, number] of names) if (number === squid.number) names.delete(name);
+      for (const [name, told] of names) if (told.squid === squid.number) names.delete(name);
     }
     const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended, ...this.#gone]) {
@@ -275,16 +269,20 @@ export class Connections {
     return finished;
   }
 
-  /** Adds the connections of a dead Squid that came after the last poll. One that is in the log is counted by its line. */
-  #addYoung({ number, ports }: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
+  /** Adds the connections of a dead Squid that came after the last poll, each with what its name's lines have told. */
+  #addYoung(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
     const newest = new Map(Array.from(destroyed.values(), (last) => [last.connection, last]));
     for (const [connection, last] of newest) {
-      const { socket, owner, base, over } = this.#live.get(connection) ?? {};
-      if (socket || over === last.cookie || !ports?.includes(last.port)) continue;
-      if (this.#lately.some((names) => names.has(connection))) continue;
+      const { socket, owner, base = sum(), over } = this.#live.get(connection) ?? {};
+      if (socket || over === last.cookie || !squid.ports?.includes(last.port)) continue;
+      const lines = this.#lately.flatMap((names) => names.get(connection) ?? []);
+      // How much TLS added to what a line told is not known.
+      if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
       const ended = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
       if (ended.includes(last.cookie)) continue;
-      this.#live.set(connection, create(number, { owner, base, socket: { ...last, up: 0 } }));
+      // The same lines, or one has more of them.
+      const found = { owner, base: most(base, sum(...lines)), socket: { ...last, up: 0 } };
+      this.#live.set(connection, create(squid.number, found));
     }
   }
 
@@ -314,7 +312,7 @@ export class Connections {
     }
   }
 
-  /** Whether the line is of a connection that was listed. */
+  /** Whether the line is of a connection that is listed, or was and waited for it. */
   #takeLine(
     { connection, owner, up, down, at }: MeterLine,
     finished: Finished[],
@@ -341,7 +339,7 @@ export class Connections {
     one.base = sum(one.base, { up, down });
     one.isLeft = false;
     one.ahead = undefined;
-    return one.socket !== undefined;
+    return live?.socket !== undefined;
   }
 
   /** Takes the kernel's list of these Squids. */
