@@ -207,7 +207,7 @@ export class Connections {
       for (const entry of entries) {
         if ('start' in entry) {
           const destroyed = entry.start === squid.start ? squid.destroyed : undefined;
-          finished.push(...this.#finish(squid, destroyed ?? new Map(), entry.at));
+          finished.push(...this.#finish(squid, destroyed, entry.at));
           // Lines of a dead Squid are of no connection that is listed.
           for (const connection of own) logged.delete(connection);
         } else {
@@ -246,8 +246,8 @@ export class Connections {
   }
 
   /** Counts what a dead Squid had, and forgets it: by what the kernel said as it destroyed it, or by its last list. */
-  #finish(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
-    this.#addYoung(squid, destroyed);
+  #finish(squid: TrackedSquid, said: TrackedSquid['destroyed'], now: number): Finished[] {
+    this.#addYoung(squid, said ?? new Map());
     // The next one's connections may have the same names.
     for (const names of this.#lately) {
       for (const [name, told] of names) if (told.squid === squid.number) names.delete(name);
@@ -255,10 +255,13 @@ export class Connections {
     const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended, ...this.#gone]) {
       for (const [connection, one] of all) {
-        const { socket } = one;
+        const { socket, owner, isAnnounced } = one;
         if (one.squid !== squid.number || !socket) continue;
         all.delete(connection);
-        const last = destroyed.get(socket.cookie);
+        // The kernel said nothing: one that died earlier. The owner may be of the name's next connection, with a later Squid.
+        const next = { owner, isAnnounced, over: socket.cookie };
+        if (!said && owner && all === this.#live) all.set(connection, create(one.squid, next));
+        const last = said?.get(socket.cookie);
         // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
         if (last) one.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         else if (all !== this.#live && !one.ahead) continue;
@@ -280,7 +283,6 @@ export class Connections {
       if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
       const ended = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
       if (ended.includes(last.cookie)) continue;
-      // The same lines, or one has more of them.
       const found = { owner, base: most(base, sum(...lines)), socket: { ...last, up: 0 } };
       this.#live.set(connection, create(squid.number, found));
     }
