@@ -95,6 +95,10 @@ const earlier: Array<[start: number, wrong: string]> = [
     455217619,
     'the request of a connection that no poll had listed was lost with its Squid, as a line of another request of it was in the log',
   ],
+  [
+    1211003750,
+    'the last bytes of a connection that a dead Squid had were taken for those of a later one of its name',
+  ],
 ];
 
 test.each(earlier)('the life %i, in which %s, is billed once', (start) => live(start));
