@@ -40,8 +40,6 @@ import {
 import { basesOf, type Cursor, isSame, leave, restore } from './cursor.ts';
 import type { MeterLine } from './meter_log.ts';
 
-export type { State, TrackedSquid } from './connection.ts';
-
 /** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
 const polls_lately = 5;
 /** So long the line of one that ended is waited for: the other end is closed first. With the disk full it never comes. */
