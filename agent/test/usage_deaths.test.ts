@@ -88,8 +88,16 @@ const earlier: Array<[start: number, wrong: string]> = [
   [1906969867, left_again],
   [438935571, left_again],
   [
+    1086003429,
+    'an owner was forgotten with a connection of an earlier Squid that had the same name',
+  ],
+  [
     455217619,
     'the request of a connection that no poll had listed was lost with its Squid, as a line of another request of it was in the log',
+  ],
+  [
+    1211003750,
+    'the last bytes of a connection that a dead Squid had were taken for those of a later one of its name',
   ],
 ];
 

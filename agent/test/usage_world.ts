@@ -11,7 +11,8 @@ import {
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { Engine, Kept } from '../src/engine.ts';
-import { Connections, type TrackedSquid } from '../src/squid/agent/connections.ts';
+import type { TrackedSquid } from '../src/squid/agent/connection.ts';
+import { Connections } from '../src/squid/agent/connections.ts';
 import { MeterLog, noteStart } from '../src/squid/agent/meter_log.ts';
 import type { Socket } from '../src/squid/sockets.ts';
 import { Journal } from '../src/usage/journal.ts';

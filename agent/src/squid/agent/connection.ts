@@ -108,6 +108,7 @@ export function sum(...all: Array<Bytes | undefined>): Bytes {
   return total;
 }
 
+/** Of two sums of the same lines, of which one may lack some. */
 export function most(one: Bytes, other: Bytes): Bytes {
   return { up: Math.max(one.up, other.up), down: Math.max(one.down, other.down) };
 }

@@ -3,8 +3,7 @@
 // The owner of a connection is the authority by which a decider let it in: it says who pays for the bytes, and when
 // the connection must be closed. Three sources speak of a connection, by its name `SOURCE:PORT>LOCALPORT`:
 //   - the kernel's list, each second: which connections there are, and their bytes so far;
-//   - the deciders, Squid's helper processes that hold the policy: the owners. They hear each list,
-//     and have their own half of what is known (decider/connections.ts);
+//   - the deciders, which hold the policy: the owners. They hear each list, and know their half (decider/connections.ts);
 //   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for them.
 //
 //                the kernel lists it             a decider died
@@ -23,8 +22,7 @@
 //       ──► unlisted   if its owner is known: until a decider has responded to such a list
 //       ──► (unknown)  otherwise, and after that
 //
-// Bytes are counted ahead of one connection, and set off against its own line, the next of its name. When a Squid dies no
-// line comes any more, and lines behind the agent's line `Squid starts` are of others (docs/decisions/0033).
+// Bytes are counted ahead of one connection, and set off against its own line, the next of its name (docs/decisions/0033).
 import type { Finished, Kept, Poll, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
@@ -42,16 +40,12 @@ import {
 import { basesOf, type Cursor, isSame, leave, restore } from './cursor.ts';
 import type { MeterLine } from './meter_log.ts';
 
-export type { State, TrackedSquid } from './connection.ts';
-
 /** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
 const polls_lately = 5;
 /** So long the line of one that ended is waited for: the other end is closed first. With the disk full it never comes. */
 const longest_wait_seconds = 600;
-/** Lists after a decider's death in which suspects are looked for: the first may be from just before it. */
-const searched_lists = 2;
-/** In so many lists a decider may tell the owner of a suspect: the next decider responds within one. */
-const most_lists_of_suspect = 3;
+/** Lists after a decider's death in which suspects are looked for (the first may be from before it), and wait then. */
+const [searched_lists, most_lists_of_suspect] = [2, 3];
 
 export class Connections {
   readonly #listSockets: (ports: readonly number[]) => Promise<Socket[]>;
@@ -70,6 +64,8 @@ export class Connections {
   #lately: Map<string, Bytes & { squid: number }>[] = [];
   /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
   #gone: Map<string, Connection>[] = [];
+  /** The cookies that the kernel had told when a Squid's death was counted: no later one had those connections. */
+  readonly #spent = new Set<string>();
 
   constructor(options: {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
@@ -207,7 +203,7 @@ export class Connections {
       for (const entry of entries) {
         if ('start' in entry) {
           const destroyed = entry.start === squid.start ? squid.destroyed : undefined;
-          finished.push(...this.#finish(squid, destroyed ?? new Map(), entry.at));
+          finished.push(...this.#finish(squid, destroyed, entry.at));
           // Lines of a dead Squid are of no connection that is listed.
           for (const connection of own) logged.delete(connection);
         } else {
@@ -218,7 +214,7 @@ export class Connections {
         }
       }
     }
-    // One that was started meanwhile may have connections in this list of which its log tells later.
+    // The log of one that was started meanwhile may tell later of connections in this list.
     const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
     this.#takeList(listed, sockets, logged, now);
     this.#giveUp(finished, now);
@@ -246,8 +242,8 @@ export class Connections {
   }
 
   /** Counts what a dead Squid had, and forgets it: by what the kernel said as it destroyed it, or by its last list. */
-  #finish(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
-    this.#addYoung(squid, destroyed);
+  #finish(squid: TrackedSquid, said: TrackedSquid['destroyed'], now: number): Finished[] {
+    this.#addYoung(squid, said ?? new Map());
     // The next one's connections may have the same names.
     for (const names of this.#lately) {
       for (const [name, told] of names) if (told.squid === squid.number) names.delete(name);
@@ -255,10 +251,13 @@ export class Connections {
     const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended, ...this.#gone]) {
       for (const [connection, one] of all) {
-        const { socket } = one;
+        const { socket, owner, isAnnounced } = one;
         if (one.squid !== squid.number || !socket) continue;
         all.delete(connection);
-        const last = destroyed.get(socket.cookie);
+        // The kernel said nothing: one that died earlier. The owner may be of the name's next connection, with a later Squid.
+        const next = { owner, isAnnounced, over: socket.cookie };
+        if (!said && owner && all === this.#live) all.set(connection, create(one.squid, next));
+        const last = said?.get(socket.cookie);
         // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
         if (last) one.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         else if (all !== this.#live && !one.ahead) continue;
@@ -271,16 +270,20 @@ export class Connections {
 
   /** Adds the connections of a dead Squid that came after the last poll, each with what its name's lines have told. */
   #addYoung(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
-    const newest = new Map(Array.from(destroyed.values(), (last) => [last.connection, last]));
+    const newest = new Map<string, Socket>();
+    for (const last of destroyed.values()) {
+      if (!squid.ports?.includes(last.port) || this.#spent.has(last.cookie)) continue;
+      this.#spent.add(last.cookie);
+      newest.set(last.connection, last);
+    }
     for (const [connection, last] of newest) {
       const { socket, owner, base = sum(), over } = this.#live.get(connection) ?? {};
-      if (socket || over === last.cookie || !squid.ports?.includes(last.port)) continue;
+      if (socket || over === last.cookie) continue;
       const lines = this.#lately.flatMap((names) => names.get(connection) ?? []);
       // How much TLS added to what a line told is not known.
       if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
       const ended = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
       if (ended.includes(last.cookie)) continue;
-      // The same lines, or one has more of them.
       const found = { owner, base: most(base, sum(...lines)), socket: { ...last, up: 0 } };
       this.#live.set(connection, create(squid.number, found));
     }
@@ -312,7 +315,7 @@ export class Connections {
     }
   }
 
-  /** Whether the line is of a connection that is listed, or was and waited for it. */
+  /** Whether the line is of one that is listed, or was and waited for it. */
   #takeLine(
     { connection, owner, up, down, at }: MeterLine,
     finished: Finished[],
