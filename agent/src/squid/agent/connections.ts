@@ -44,16 +44,18 @@ import type { MeterLine } from './meter_log.ts';
 const polls_lately = 5;
 /** So long the line of one that ended is waited for: the other end is closed first. With the disk full it never comes. */
 const longest_wait_seconds = 600;
-/** Lists after a decider's death in which suspects are looked for (the first may be from before it), and wait then. */
-const [searched_lists, most_lists_of_suspect] = [2, 3];
+/** Lists after a decider's death in which suspects are looked for: the first may be from just before it. */
+const searched_lists = 2;
+/** In so many lists a decider may tell the owner of a suspect: the next decider responds within one. */
+const most_lists_of_suspect = 3;
 
 export class Connections {
   readonly #listSockets: (ports: readonly number[]) => Promise<Socket[]>;
   readonly #closeSuspects: (squid: number, connections: string[]) => void;
   /** Those that have not ended, by name. */
-  readonly #live = new Map<string, Connection>();
+  #live = new Map<string, Connection>();
   /** Those in the state `ended`, by name: another one may have the name already. */
-  readonly #ended = new Map<string, Connection>();
+  #ended = new Map<string, Connection>();
   /** By Squid: lists in which suspects are still to be looked for. */
   readonly #searches = new Map<number, number>();
   /** The logs and sockets that were there when the engine started: a new journal begins behind them. */
@@ -301,13 +303,8 @@ export class Connections {
       : { live: leave(this.#begun.sockets, squids), ended: new Map() };
     this.#lately = [];
     this.#gone = [];
-    for (const [map, entries] of [
-      [this.#live, live],
-      [this.#ended, ended],
-    ] as const) {
-      map.clear();
-      for (const [connection, one] of entries) map.set(connection, one);
-    }
+    this.#live = new Map(live);
+    this.#ended = new Map(ended);
     for (const [connection, { squid, owner, isAnnounced }] of owned) {
       const one = this.#live.get(connection);
       if (one) Object.assign(one, { owner, isAnnounced, state: 'open' });
