@@ -86,7 +86,7 @@ export interface Server {
 const day = 86_400;
 const longest = 10 * 365.25 * day;
 const retention = 30 * day;
-const lost_seconds = 60;
+const lost_seconds = 45;
 
 /** The same day and time some months later; the last day of a month that is too short. */
 function monthsLater(start: number, months: number): number {
