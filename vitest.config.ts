@@ -139,6 +139,7 @@ function project(name: string, own: object) {
     // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
     maxWorkers: 3,
     // Patience, for a machine that is busy with something else: what takes longer has stopped.
+    setupFiles: 'test/seeded.ts',
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },

@@ -11,10 +11,11 @@ import { basic, startTestApp, type TestApp } from '../server/test/harness.ts';
 import type { TestNode } from '../server/test/node.ts';
 import { ContractChecker, type Received } from './contract_checker.ts';
 import { type CallerName, type FuzzRequest, requests, type Words } from './fuzz_requests.ts';
+import { newSeed } from './seed.ts';
 
 /** How many requests in all, over both databases and both seeds; a seed to replay. */
 const total = Number(process.env.EXITWARD_TEST_FUZZ_REQUESTS ?? (process.env.CI ? 20_000 : 4_000));
-const randomSeed = Number(process.env.EXITWARD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const randomSeed = newSeed();
 const fixedSeed = 20_260_101;
 const concurrency = 16;
 

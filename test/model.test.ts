@@ -23,9 +23,10 @@ import {
   type User,
   type Variant,
 } from './model.ts';
+import { newSeed } from './seed.ts';
 
 const histories = Number(process.env.EXITWARD_TEST_HISTORIES ?? (process.env.CI ? 200 : 25));
-const seed = Number(process.env.EXITWARD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const seed = newSeed();
 /** Where in the seed a failure was found; it is printed with the failure. */
 const path = process.env.EXITWARD_TEST_PATH;
 

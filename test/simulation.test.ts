@@ -4,12 +4,13 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { newSeed } from './seed.ts';
 import type { Life } from './simulation/lives.ts';
 
 const simulations = Number(process.env.EXITWARD_TEST_SIMULATIONS ?? (process.env.CI ? 2000 : 200));
 /** Replays one life. */
 const given = process.env.EXITWARD_TEST_SEED;
-const first = given ? Number(given) : Math.floor(Math.random() * 2 ** 31);
+const first = newSeed();
 const seeds = Array.from({ length: given ? 1 : simulations }, (_, at) => first + at);
 
 /** In so many lives each of these happens. */

@@ -1,6 +1,7 @@
 // Made-up histories of records, and requests against them: a world so small that everything collides.
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import fc from 'fast-check';
+import { newSeed } from '../../test/seed.ts';
 import { parseNetworks } from '../src/address.ts';
 import { type ProxyRequest, probeUser, type Rules } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
@@ -11,7 +12,7 @@ import { type Issued, Oracle, type World } from './oracle.ts';
 export const noon = 1_800_000_000;
 
 /** Replays generated tests. */
-export const seed = Number(process.env.EXITWARD_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+export const seed = newSeed();
 
 // ---- Keys and tokens ----------------------------------------------------------------------
 

@@ -241,8 +241,11 @@ class Subject {
     if (changes.length !== 1) return;
     const path = join(this.dir, changes[0] as string);
     const bytes = readFileSync(path);
-    if (how === 'tear') writeFileSync(path, Buffer.concat([bytes, bytes.subarray(0, at % 100)]));
-    else if (how === 'damage' && bytes.length > 0) {
+    if (how === 'tear') {
+      // Of a line less than all of it: a whole one would be a change that somebody told.
+      const line = bytes.subarray(0, Math.max(0, bytes.indexOf('\n')));
+      writeFileSync(path, Buffer.concat([bytes, line.subarray(0, at % 100)]));
+    } else if (how === 'damage' && bytes.length > 0) {
       writeFileSync(path, bytes.with(at % bytes.length, 0));
     } else {
       // A loss of power, which no replica outlives.

@@ -1,5 +1,7 @@
 // Chance that can be repeated: a seed, printed by the test, decides everything.
 
+import { newSeed } from '../../test/seed.ts';
+
 export class Random {
   readonly seed: number;
   #state: number;
@@ -8,10 +10,9 @@ export class Random {
     this.seed = seed;
     this.#state = seed;
   }
-  /** A seed of the environment's choice, else a new one each time; printed. */
+  /** By the run's seed, printed. */
   static printed(test: string): Random {
-    const given = process.env.EXITWARD_TEST_SEED;
-    const seed = given ? Number(given) : Math.floor(Math.random() * 2 ** 31);
+    const seed = newSeed();
     console.log(`${test}: EXITWARD_TEST_SEED=${seed}`);
     return new Random(seed);
   }
