@@ -69,10 +69,11 @@ const reason = staleness();
 if (reason) install(reason);
 
 const node = existsSync(ownNode) ? ownNode : execPath;
-if (node === execPath && Number.parseInt(versions.node, 10) < neededMajor) {
+// What runs this may be the Node of node_modules that npm has just removed.
+if (!existsSync(node) || (node === execPath && Number.parseInt(versions.node, 10) < neededMajor)) {
   fail(
-    `Node ${neededMajor} did not arrive in node_modules and this is Node ${versions.node}. For ${platform} on ` +
-      `${arch} there may be no package of it: install Node ${neededMajor}.`,
+    `Node ${neededMajor} did not arrive in node_modules as package-lock.json promises it. For ${platform} on ${arch} ` +
+      `there may be no package of it: then install Node ${neededMajor} (this is ${versions.node}).`,
   );
 }
 
