@@ -34,13 +34,16 @@ export interface Config {
   log_level: string;
 }
 
+/** Settings that are wrong: the message has a line for each. */
+export class SettingsFault extends Error {}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
- * Errors: one Error whose message lists every fault, a line each.
+ * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
@@ -113,7 +116,7 @@ export function readConfig(env: Environment): Config {
     listeners_per_squid: whole('EXITWARD_AGENT_LISTENERS_PER_SQUID', 126, 1, 128),
     log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
   };
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
   return config;
 }
 

@@ -11,8 +11,8 @@ import {
   randomBytes,
   sign,
 } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createDurably, removeUnfinished } from './durable.ts';
+import { OpenToOthers, readPrivate } from './private_files.ts';
 
 interface KeysFile {
   seal: string;
@@ -134,9 +134,10 @@ export function newKeys(): KeysFile {
 export function loadSecrets(path: string, mustExist: boolean): Secrets {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPrivate(path);
     removeUnfinished(path);
   } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT') throw new Error(`The keys file ${path} cannot be read (${code}).`);
     if (mustExist) {
@@ -158,7 +159,7 @@ function makeKeysFile(path: string): string {
   try {
     const isOurs = createDurably(path, text);
     removeUnfinished(path);
-    return isOurs ? text : readFileSync(path, 'utf8');
+    return isOurs ? text : readPrivate(path);
   } catch (error) {
     throw new Error(
       `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
