@@ -7,13 +7,12 @@ import { existsSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { arch, env, execPath, exit, platform, stderr, versions } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { differencesIn, wrongNodes } from './installed.mjs';
+import { differencesIn, faultIn, linkNode, noted } from './installed.mjs';
 import { isVendorStale } from './vendor.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const lock = join(root, 'package-lock.json');
-const installed = join(root, 'node_modules', '.package-lock.json');
-const ownNode = join(root, 'node_modules', '.bin', platform === 'win32' ? 'node.cmd' : 'node');
+const installed = noted(root);
 const neededMajor = 24;
 
 /** Ends with what went wrong and what to do about it. */
@@ -51,15 +50,11 @@ function install(reason) {
     stderr.write(`${run.stdout ?? ''}${run.stderr ?? ''}`);
     fail(`npm ci failed (${run.error?.message ?? `exit ${run.status ?? run.signal}`}), see above.`);
   }
-  const different = differencesIn(root);
-  if (different.length > 0) {
-    fail(`npm ci did not install what package-lock.json says: ${different.join(', ')}.`);
-  }
-  const wrong = wrongNodes(root);
-  if (wrong.length > 0) {
-    // It must not run, nor pass for installed when this is called again.
+  const fault = faultIn(root);
+  if (fault) {
+    // It must not pass for installed when this is called again.
     rmSync(installed);
-    fail(`${wrong.join('; ')}. Empty npm's cache and try again.`);
+    fail(fault);
   }
   // npm writes the two files in either order.
   utimesSync(installed, new Date(), new Date());
@@ -68,7 +63,7 @@ function install(reason) {
 const reason = staleness();
 if (reason) install(reason);
 
-const node = existsSync(ownNode) ? ownNode : execPath;
+const node = linkNode(root) ?? execPath;
 // What runs this may be the Node of node_modules that npm has just removed.
 if (!existsSync(node) || (node === execPath && Number.parseInt(versions.node, 10) < neededMajor)) {
   fail(

