@@ -123,6 +123,8 @@ export interface AnyServer {
   /** Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn. */
   services: string[];
   location: Location;
+  /** Own limit that the server had when it was taken off this contract, and has again once it is added; null: none. */
+  limit_bytes: number | null;
   /** Whether it is on the contract. */
   on_contract: boolean;
   /** Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's). */
