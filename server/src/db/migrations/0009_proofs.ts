@@ -11,6 +11,7 @@ export function proofs(engine: Engine): string[] {
   return [
     'alter table authlist add column proven_at bigint',
     'alter table authlist add column waits smallint not null default 0',
+    'create index authlist_unproven on authlist (waits) where proven_at is null',
     `create table kept_limits (
       account_id bigint not null references accounts (id),
       server_id bigint not null references servers (id) on delete cascade,
