@@ -15,6 +15,7 @@ import {
   sessionEnded,
   type Visitor,
 } from '../../sign_in/sign_in.ts';
+import { isRevocation } from '../revocations.ts';
 
 export type Flag = keyof Person['flags'];
 
@@ -158,9 +159,13 @@ export function consoleWrite<T>(
     request_id: request.id,
   } as const;
   const { console: access } = request.routeOptions.config;
-  return ctx.db.write(actor, async (tx) => {
-    const person = await requirePerson(tx, request.person, tx.now);
-    if (access && 'may' in access) requireFlags(person, access.may);
-    return action(tx, person);
-  });
+  return ctx.db.write(
+    actor,
+    async (tx) => {
+      const person = await requirePerson(tx, request.person, tx.now);
+      if (access && 'may' in access) requireFlags(person, access.may);
+      return action(tx, person);
+    },
+    { isUrgent: isRevocation(request) },
+  );
 }
