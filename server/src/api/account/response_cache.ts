@@ -1,6 +1,7 @@
 // The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../context.ts';
+import { type LargeBodies, largeBytes } from '../../http/large_bodies.ts';
 import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
@@ -60,12 +61,14 @@ export function earliest(times: readonly number[]): number {
  */
 export class ResponseCache {
   readonly #ctx: Context;
+  readonly #bodies: LargeBodies;
   readonly #limiter: RateLimiter | undefined;
   readonly #sessions = new Map<string, CachedSession>();
   #bytes = 0;
 
-  constructor(ctx: Context, limiter: RateLimiter | undefined) {
+  constructor(ctx: Context, bodies: LargeBodies, limiter: RateLimiter | undefined) {
     this.#ctx = ctx;
+    this.#bodies = bodies;
     this.#limiter = limiter;
   }
 
@@ -93,13 +96,14 @@ export class ResponseCache {
   store(
     authorization: string,
     url: string,
-    response: { body: string; etag: string; route: string },
+    response: { body: string | Buffer; etag: string; route: string },
     { valid_until = never, network = false, usage = false }: Freshness,
     versions: Versions,
   ): void {
     const session = this.#sessions.get(authorization);
     if (!session || response.body.length > this.#ctx.config.cache_bytes / 8) return;
-    const body = Buffer.from(response.body);
+    // The bytes of a large one are those that its response is sent from.
+    const body = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
     const headersUnchanged = [
       ...['etag', response.etag],
       ...['cache-control', 'private, no-cache'],
@@ -204,7 +208,8 @@ export class ResponseCache {
     metrics.noteHit(cached.route, status);
     response.writeHead(status, headers);
     if (isUnchanged) response.end();
-    else response.end(cached.body);
+    else if (cached.body.length < largeBytes) response.end(cached.body);
+    else this.#bodies.read(cached.body, response).pipe(response);
     if (config.log_requests !== 'all') return;
     response.once('close', () =>
       logRequest(this.#ctx, {
