@@ -50,7 +50,7 @@ export function earliest(times: readonly number[]): number {
 }
 
 /**
- * Remembers principals by their Authorization header, and under each the responses to its GETs by URL.
+ * Remembers principals by their Authorization header, in one spelling, and under each the responses to its GETs by URL.
  *
  * - A response is served while the versions that show in it are those that were read before its data, in the same
  *   epoch: the account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
@@ -77,7 +77,8 @@ export class ResponseCache {
     return this.#sessions.get(authorization);
   }
 
-  remember(authorization: string, session: Session): void {
+  remember(session: Session): void {
+    const { authorization } = session;
     this.forget(authorization);
     const cached = { ...session, responses: new Map(), bytes: sessionBytes, used: true };
     this.#sessions.set(authorization, cached);
@@ -92,13 +93,12 @@ export class ResponseCache {
     this.#bytes -= old.bytes;
   }
 
-  /** Caches the response to a GET. `versions` were read before its data. */
+  /** Caches the response to a GET. The session's versions were read before its data. */
   store(
-    authorization: string,
+    { authorization, versions }: Session,
     url: string,
     response: { body: string | Buffer; etag: string; route: string },
     { valid_until = never, network = false, usage = false }: Freshness,
-    versions: Versions,
   ): void {
     const session = this.#sessions.get(authorization);
     if (!session || response.body.length > this.#ctx.config.cache_bytes / 8) return;

@@ -28,11 +28,10 @@ export function respond(
   const text = JSON.stringify(value);
   const etag = etagOf(text);
   const body = text.length < largeBytes ? text : ctx.bodies.share(text, etag);
-  const { authorization } = request.headers;
-  if (authorization && request.method === 'GET') {
+  if (request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
     const url = request.raw.url as string;
-    ctx.cache.store(authorization, url, response, freshness, request.session.versions);
+    ctx.cache.store(request.session, url, response, freshness);
   }
   reply.header('etag', etag);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
