@@ -15,7 +15,7 @@ import {
 } from '../../authlist/authlist.ts';
 import { ConflictCap } from '../../authlist/conflicts.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
-import { ownAddress } from '../../http/own_address.ts';
+import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
@@ -127,7 +127,7 @@ function addRoutes(
     handle: async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       checkExpiry(body.expiry, tx.now);
-      const entry = await createEntry(tx, accountOf(request), body, rules);
+      const entry = await createEntry(tx, accountOf(request), body, rules, knownAddress(request));
       return { status: 201, headers: { location: `${path}/${entry.id}` }, ...shown(entry) };
     },
   });
@@ -173,6 +173,7 @@ function addRoutes(
         { ip, user, expiry },
         rules,
         (before) => requireMatch(request, () => presentEntry(before)),
+        knownAddress(request),
       );
       return { status: 200, ...shown(entry) };
     },

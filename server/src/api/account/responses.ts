@@ -6,6 +6,7 @@ import { etagMatches, etagOf } from '../../http/conditions.ts';
 import { largeBytes } from '../../http/large_bodies.ts';
 import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
+import { isRevocation } from '../revocations.ts';
 import { requireTokenNow, type Session } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { idempotencyClaim } from './idempotency.ts';
@@ -78,19 +79,23 @@ export async function change(
   const claim = idempotencyClaim(request);
   let whenApplied: Changed['whenApplied'];
 
-  const outcome = await ctx.db.write(actorOf(request), async (tx) => {
-    await requireTokenNow(tx, request.session.principal);
-    const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
-    if (stored) return stored;
-    const changed = await action(tx);
-    whenApplied = changed.whenApplied;
-    const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
-    const headers: Record<string, string> = { ...changed.headers };
-    if (body) headers.etag = etagOf(body);
-    const first: StoredResponse = { status: changed.status, headers, body };
-    if (claim) await storeResponse(tx, ctx.secrets, claim, first);
-    return first;
-  });
+  const outcome = await ctx.db.write(
+    actorOf(request),
+    async (tx) => {
+      await requireTokenNow(tx, request.session.principal);
+      const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
+      if (stored) return stored;
+      const changed = await action(tx);
+      whenApplied = changed.whenApplied;
+      const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
+      const headers: Record<string, string> = { ...changed.headers };
+      if (body) headers.etag = etagOf(body);
+      const first: StoredResponse = { status: changed.status, headers, body };
+      if (claim) await storeResponse(tx, ctx.secrets, claim, first);
+      return first;
+    },
+    { isUrgent: isRevocation(request) },
+  );
 
   if (wait_seconds > 0 && whenApplied) {
     outcome.body = JSON.stringify(await whenApplied(wait_seconds));
