@@ -18,6 +18,7 @@ import { openDatabase } from './db/open.ts';
 import { makeFolderDurably } from './durable.ts';
 import { fullDiskFault } from './full_disk.ts';
 import { Geoip } from './geoip.ts';
+import { Connections } from './http/connections.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
@@ -199,13 +200,16 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   };
   const urls = new Map<string, string>();
   const apps: FastifyInstance[] = [];
+  const { config } = ctx;
+  const connections = Connections.within(config);
   // All at once: none takes new work while another finishes its own.
   closers.push(async () => {
-    await Promise.all(apps.map((app) => closeApp(app, ctx.config.stop_seconds)));
+    await Promise.all(apps.map((app) => closeApp(app, connections, config.stop_seconds)));
+    connections.close();
   });
   const tls = ctx.config.tls && readCertificate(ctx.config.tls);
   for (const [key, { at, ...served }] of parts) {
-    const app = await createApp(ctx, served, { tls });
+    const app = await createApp(ctx, served, { tls, connections });
     apps.push(app);
     urls.set(key, await listenOn(app, at, tls !== undefined));
   }
@@ -277,8 +281,13 @@ function listenFault(error: unknown, at: ListenAddress): Error {
 const look_for_idle_milliseconds = 50;
 
 /** Lets requests in flight finish; after the grace time their connections are cut. */
-async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), stop_seconds * 1000);
+async function closeApp(
+  app: FastifyInstance,
+  connections: Connections,
+  stop_seconds: number,
+): Promise<void> {
+  // Also those on which TLS has not begun, which the server does not count as its own.
+  const cut = setTimeout(() => connections.cut(app.server), stop_seconds * 1000);
   // A connection that was busy is kept alive behind its response; no other code would end it.
   const idle = setInterval(() => app.server.closeIdleConnections(), look_for_idle_milliseconds);
   await app.close();

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
 import { etagMatches, etagOf } from '../../http/conditions.ts';
+import { largeBytes } from '../../http/large_bodies.ts';
 import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
 import { isRevocation } from '../revocations.ts';
@@ -25,13 +26,13 @@ export function respond(
   value: unknown,
   freshness: Freshness = {},
 ): FastifyReply {
-  const body = JSON.stringify(value);
-  const etag = etagOf(body);
-  const { authorization } = request.headers;
-  if (authorization && request.method === 'GET') {
+  const text = JSON.stringify(value);
+  const etag = etagOf(text);
+  const body = text.length < largeBytes ? text : ctx.bodies.share(text, etag);
+  if (request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
     const url = request.raw.url as string;
-    ctx.cache.store(authorization, url, response, freshness, request.session.versions);
+    ctx.cache.store(request.session, url, response, freshness);
   }
   reply.header('etag', etag);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
