@@ -10,7 +10,7 @@ let origin: t.Origin;
 
 beforeAll(async () => {
   origin = await t.startOrigin();
-  node = await startEmbeddedNode({ records: t.usualRecords() }, { handshake_ms: 300 });
+  node = await startEmbeddedNode({ records: t.usualRecords() }, { handshake_ms: 2000 });
 });
 afterAll(async () => {
   await node?.stop();
