@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
@@ -66,7 +67,11 @@ class SquidEngine implements Engine {
   constructor(options: SquidOptions) {
     this.#options = options;
     this.#connections = new Connections({
-      listSockets: (ports) => listSockets(ports, options.config.listen_host),
+      listSockets: async (ports) => {
+        const sockets = await listSockets(ports, options.config.listen_host);
+        this.#closeWaiting(sockets);
+        return sockets;
+      },
       closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
     });
     this.#fleet = new Fleet({
@@ -236,6 +241,23 @@ class SquidEngine implements Engine {
     if (config.on_revoke === 'leave') return;
     log.warn({ squid, connections }, 'connections without an owner are closed');
     this.#kill(connections);
+  }
+
+  /** Clients that make no request that may pass keep the others from none of a Squid's descriptors. */
+  #closeWaiting(sockets: readonly Socket[]): void {
+    const caps = connectionCaps(this.#options.config.caps);
+    for (const { squid, waiting } of this.#fleet.active) {
+      const ports = new Set(squid.ports);
+      const own = sockets.filter(({ port }) => ports.has(port)).map(({ connection }) => connection);
+      const isWaiting = (connection: string) => this.#connections.stateOf(connection) === 'unowned';
+      const tooMany = waiting.tooMany(own, isWaiting, caps);
+      if (tooMany.length === 0) continue;
+      this.#options.log.warn(
+        { squid: squid.number, connections: tooMany.length },
+        'too many connections wait without a request that was let in: the oldest are closed',
+      );
+      this.#kill(tooMany);
+    }
   }
 
   /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
