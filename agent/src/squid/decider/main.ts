@@ -71,7 +71,7 @@ function serveSquid(): void {
         let responses = '';
         let from = 0;
         for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-          responses += evaluator.respond(text.slice(from, end), time);
+          responses += responseTo(text.slice(from, end), time);
           from = end + 1;
         }
         rest = text.slice(from);
@@ -84,6 +84,16 @@ function serveSquid(): void {
   squid.on('close', leave);
   squid.on('error', leave);
   squid.resume();
+}
+
+/** A request whose decision fails is rejected by Squid, and no other. */
+function responseTo(line: string, time: number): string {
+  try {
+    return evaluator.respond(line, time);
+  } catch (error) {
+    logError(error as Error);
+    return `${line.split(' ', 1)[0]} BH\n`;
+  }
 }
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -212,16 +222,27 @@ function logError(error: Error): void {
   process.stderr.write(`exitward decider: ${error.message}\n`);
 }
 
+/** Repeats work that may fail, as when the machine has no descriptor left: the next time it may not. */
+function every(milliseconds: number, work: () => unknown): void {
+  setInterval(async () => {
+    try {
+      await work();
+    } catch (error) {
+      logError(error as Error);
+    }
+  }, milliseconds);
+}
+
 for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {
   if (waited > 0) await sleep(200);
   await replica.load().catch(logError);
 }
 serveSquid();
 serveAgent();
-setInterval(() => {
+every(1000, () => {
   if (agent) tellRevoked(revoke('all'));
-}, 1000);
-setInterval(() => {
+});
+every(own_addresses_milliseconds, () => {
   evaluator.rules = { ...evaluator.rules, own: ownAddresses() };
-}, own_addresses_milliseconds);
-setInterval(() => takeOwnList().catch(logError), own_list_milliseconds);
+});
+every(own_list_milliseconds, takeOwnList);
