@@ -64,7 +64,7 @@ export async function admit(
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
   if (typeof addresses === 'string') return addresses;
-  const origin = await dial(addresses, destination.port, exit_ip);
+  const origin = await dial(connection.own, addresses, destination.port, exit_ip);
   // Without an origin nobody pays.
   if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;
   return origin;
