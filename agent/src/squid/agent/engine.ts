@@ -1,5 +1,6 @@
 // The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
 import { createReadStream } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { connectionCaps } from '../../connection_caps.ts';
@@ -158,7 +159,7 @@ class SquidEngine implements Engine {
     const caughtUp = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
     this.#close(caughtUp.flatMap(({ revoked }) => revoked));
     const told = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
-    if (told) await this.#listen(new Map(told.map((listener) => [listener.port, listener])));
+    if (told) await this.#listen(new Map(told.map((one) => [one.port, soundListener(one)])));
     return lowest(caughtUp.map(({ position }) => position));
   }
 
@@ -261,7 +262,12 @@ class SquidEngine implements Engine {
   }
 
   /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
-  #kill(connections: readonly string[]): void {
+  #kill(named: readonly string[]): void {
+    const ports = new Set(this.#fleet.workers.flatMap(({ squid }) => squid.ports));
+    // The names come from deciders, which have no say in other connections of this machine.
+    const connections = named.filter((one) =>
+      ports.has(Number(one.slice(one.lastIndexOf('>') + 1))),
+    );
     if (connections.length === 0) return;
     killSockets(connections, this.#options.config.listen_host).then(
       () => {
@@ -346,6 +352,13 @@ class SquidEngine implements Engine {
       squid.reopenLogs();
     }
   }
+}
+
+/** A listener as a decider told it: it becomes lines of a configuration. Errors: it is none. */
+function soundListener(told: Listener): Listener {
+  const { port, exit_ip, tls } = told;
+  if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return told;
+  throw new Error('A decider told a listener that makes no sense.');
 }
 
 /** The lowest of all; undefined when one has none. */

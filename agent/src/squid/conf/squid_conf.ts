@@ -50,7 +50,7 @@ export interface ConfOptions {
     'listen_host' | 'port_shift' | 'tls' | 'allowed' | 'dns_servers' | 'idle_seconds' | 'caps'
   >;
   paths: SquidPaths;
-  /** The user that a Squid started by root becomes; undefined: it stays who starts it. */
+  /** The user that Squid runs as; undefined: it stays who starts it. */
   user: string | undefined;
   /** Program and arguments of the decider. */
   decider: readonly string[];
@@ -81,7 +81,8 @@ export function squidConf(options: ConfOptions): string {
     ...(certificate === undefined ? [] : [`# certificate ${certificate}`]),
     ...exits.flatMap(([, group]) => group.map((listener) => portLine(listener, config))),
     ...(user === undefined ? [] : [`cache_effective_user ${user}`]),
-    `pid_filename ${paths.pid}`,
+    // The agent writes it, see instance.ts.
+    'pid_filename none',
     `coredump_dir ${paths.logs}`,
     `cache_log ${paths.cache_log}`,
     `error_directory ${paths.errors}`,
