@@ -198,6 +198,10 @@ function readProject(): File[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
+/** A callback that goes through its owner; or one of those that only note, settle or close. */
+const ownedCall =
+  /\bown\(|, (ignore|end|resolve|reject|settle|note)\b|=> (settle\(|resolve|sockets\.delete\(|socket\.destroy\(|this\.#log\.error\()|setTimeout\(0\)/;
+
 /** Each line of a file that the pattern finds, as `path:line: what`. */
 function findLines(file: File, pattern: RegExp, what: string): string[] {
   return file.text
@@ -680,6 +684,27 @@ const rules: Rule[] = [
       agentSource('squid/agent/worker.ts', '// Worker.\nawait rename(one, other);'),
     ],
     good: [source('secrets.ts', '// Keys.\ncreateDurably(path, text);')],
+  },
+  {
+    name: 'a callback of the embedded engine has an owner, who catches, or does nothing that could fail',
+    check: (files) =>
+      files
+        .filter(({ path }) => path.startsWith('agent/src/embedded/'))
+        .flatMap(({ path, text }) =>
+          [...text.matchAll(/\.(on|once|setTimeout)\(|\bsetTimeout\(/g)].flatMap(({ index }) => {
+            const call = text.slice(index, index + 160).replaceAll(/\s+/g, ' ');
+            const line = text.slice(0, index).split('\n').length;
+            return ownedCall.test(call) ? [] : [`${path}:${line}: a callback has no owner`];
+          }),
+        ),
+    bad: [
+      agentSource('embedded/relay.ts', "socket.on('data', (bytes) => count(bytes));"),
+      agentSource('embedded/relay.ts', 'setTimeout(() => end(socket), 1);'),
+    ],
+    good: [
+      agentSource('embedded/relay.ts', "socket.on('data', own((bytes) => count(bytes)));"),
+      agentSource('embedded/relay.ts', "socket.on('error', ignore);"),
+    ],
   },
   {
     name: 'each source file opens with a sentence that says what it is for',

@@ -24,7 +24,8 @@ import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
 import { Metrics, metricsServer } from './metrics.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
-import { appliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
+import { AppliedWatch } from './nodes/applied.ts';
+import { faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
@@ -115,6 +116,7 @@ export async function createContext(
 ): Promise<Context> {
   const clock = doubles.clock ?? systemClock;
   const log = doubles.log ?? openLog(config);
+  const applied = new AppliedWatch(db, () => clock.steady(), stopping);
   return {
     config,
     clock,
@@ -131,7 +133,7 @@ export async function createContext(
       authlist_entries: markEntriesUsed,
     }),
     callers: new Callers({ canProve, proveEntries }),
-    whenApplied: appliedWatch(db, () => clock.steady(), stopping),
+    whenApplied: (...wait) => applied.wait(...wait),
   };
 }
 

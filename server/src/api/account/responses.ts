@@ -48,7 +48,7 @@ export interface Changed {
   status: 200 | 201 | 204;
   value?: unknown;
   headers?: Record<string, string>;
-  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show. */
+  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show; undefined: too many wait. */
   whenApplied?: (wait_seconds: number) => Promise<unknown>;
 }
 
@@ -97,8 +97,9 @@ export async function change(
     { isUrgent: isRevocation(request) },
   );
 
-  if (wait_seconds > 0 && whenApplied) {
-    outcome.body = JSON.stringify(await whenApplied(wait_seconds));
+  const applied = wait_seconds > 0 ? await whenApplied?.(wait_seconds) : undefined;
+  if (applied !== undefined) {
+    outcome.body = JSON.stringify(applied);
     outcome.headers.etag = etagOf(outcome.body);
     outcome.headers['preference-applied'] = `wait=${wait_seconds}`;
   }
