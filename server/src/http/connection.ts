@@ -54,7 +54,8 @@ export class Connection {
 
   /** Starts the request when those before it are answered. */
   take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
-    if (this.isRefused) return;
+    // One read can bring more requests behind the one that ended it.
+    if (this.isRefused || this.raw.destroyed) return;
     const waiting = this.#requests.push({ request, response, start }) - 1;
     if (waiting === 0) {
       this.#startFirst();
