@@ -28,6 +28,8 @@ export interface Config {
   api_tokens: 'viewable' | 'once';
   /** The principals that put servers of the network on a contract: its own admins too, or the operator alone. */
   contract_servers: 'account' | 'operator';
+  /** Whether an address must have asked for its authlist entry itself. */
+  authlist_proof: 'off' | 'prefer' | 'require';
   max_authlist_entries: number;
   max_overrides: number;
   conflicts_per_hour: number;
@@ -40,6 +42,12 @@ export interface Config {
   changes_kept_seconds: number;
   audit_kept_seconds: number;
   cache_bytes: number;
+  max_connections: number;
+  /** Undefined: the usual bound, and none for loopback. */
+  max_connections_per_address: number | undefined;
+  request_seconds: number;
+  unread_seconds: number;
+  unread_bytes: number;
   stop_seconds: number;
   log_level: string;
   log_requests: 'all' | 'changes';
@@ -175,6 +183,11 @@ export function readConfig(env: Environment): Config {
       ['account', 'operator'] as const,
       'account',
     ),
+    authlist_proof: choice(
+      'EXITWARD_AUTHLIST_PROOF',
+      ['off', 'prefer', 'require'] as const,
+      'prefer',
+    ),
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
     conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
@@ -186,6 +199,13 @@ export function readConfig(env: Environment): Config {
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
     cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
+    max_connections: whole('EXITWARD_MAX_CONNECTIONS', 4096, 16),
+    max_connections_per_address: env.EXITWARD_MAX_CONNECTIONS_PER_ADDRESS
+      ? whole('EXITWARD_MAX_CONNECTIONS_PER_ADDRESS', 1, 1)
+      : undefined,
+    request_seconds: whole('EXITWARD_REQUEST_SECONDS', 10, 1, 3600),
+    unread_seconds: whole('EXITWARD_UNREAD_SECONDS', 30, 1, 3600),
+    unread_bytes: whole('EXITWARD_UNREAD_BYTES', 64 * 1024 * 1024, 0),
     stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0, 3600),
     log_level: choice('EXITWARD_LOG_LEVEL', logLevels, 'info'),
     log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),

@@ -5,9 +5,10 @@ import type { Logger } from 'pino';
 import { ownAddresses } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { decideWithin, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
@@ -15,6 +16,7 @@ import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
+import { Accepted } from './accepted.ts';
 import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
@@ -85,6 +87,8 @@ class EmbeddedEngine implements Engine {
       sessions: new Sessions(),
       uses: new LastUsedTimes(),
       connections: new Connections(clock, log),
+      accepted: new Accepted(connectionCaps(config.caps)),
+      idle_seconds: config.idle_seconds,
     };
     this.#on_revoke = config.on_revoke;
     this.#listeners = new Listeners(
@@ -113,7 +117,7 @@ class EmbeddedEngine implements Engine {
     };
     void every(evaluate_seconds, () => this.#closeRevoked());
     void every(retry_seconds, () => {
-      this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses() };
+      this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
       return this.#listen();
     });
   }
@@ -136,10 +140,12 @@ class EmbeddedEngine implements Engine {
 
   /** Errors: without a policy. */
   async explain(request: ProxyRequest): Promise<Explanation> {
-    const { replica, rules, clock } = this.#ctx;
+    const { replica, rules, clock, accepted } = this.#ctx;
     const { policy, position } = replica;
     if (!position) throw new Error('This node has no policy yet.');
-    return { decision: decide(policy, rules, request, clock.now()), position };
+    const isFull = accepted.isFullFor.bind(accepted);
+    const decision = decideWithin(isFull, policy, rules, request, clock.now());
+    return { decision, position };
   }
 
   listeners(): ReadonlyMap<number, Listener> {
@@ -177,6 +183,9 @@ class EmbeddedEngine implements Engine {
   #equip(server: Server, port: number, tls: boolean): void {
     const ctx = this.#ctx;
     const own = (client: Socket, work: () => unknown) => ownedBy(ctx.log, client)(work)();
+    server.on('connection', (client: Socket) =>
+      own(client, () => ctx.accepted.accept(client, ownedBy(ctx.log, client))),
+    );
     server.on(tls ? 'secureConnection' : 'connection', (client: Socket) =>
       own(client, () => {
         ctx.connections.add(client, port, ({ name }) => ctx.sessions.close(name));

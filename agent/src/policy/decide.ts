@@ -126,6 +126,19 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   };
 }
 
+/** As `decide`, held against the caps on connections as well; for those who ask what would happen. */
+export function decideWithin(
+  isFullFor: (source: string, authority: Authority) => boolean,
+  ...[policy, rules, request, now]: Parameters<typeof decide>
+): Decision {
+  const decision = decide(policy, rules, request, now);
+  if (decision.verdict !== 'allow' || !isFullFor(request.source, decision.authority))
+    return decision;
+  const { authority, contract, user } = decision;
+  const principal = { authority, contract, user };
+  return { verdict: 'deny', reason: 'too_many_connections', principal };
+}
+
 /** Whether a connection can go from one of these addresses to the other. */
 function isSameFamily(ip: string, other: string): boolean {
   return isIPv4(ip) === isIPv4(other);

@@ -47,6 +47,11 @@ export interface Group {
   beforeCommit(flush: (tx: Transaction) => Promise<void>): void;
 }
 
+export interface WriteOptions {
+  /** It takes something away: among accounts' turns it goes first. */
+  isUrgent?: boolean | undefined;
+}
+
 export type Engine = 'sqlite' | 'postgres';
 
 export interface Database extends Reader {
@@ -55,9 +60,14 @@ export interface Database extends Reader {
    * Runs `action` in a transaction and resolves when its commit is durable. Write transactions
    * follow one another in the whole network, so an action checks and writes without a race.
    * An `ApiError` from the action undoes it alone. Errors: 503 when the database does not answer or
-   * cannot store; then nothing is acknowledged and the outcome is unknown.
+   * cannot store; then nothing is acknowledged and the outcome is unknown. Accounts have their turns in it, so
+   * that many writes of one delay another by little; those of one account keep their order.
    */
-  write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T>;
+  write<T>(
+    actor: Actor,
+    action: (tx: Transaction) => Promise<T>,
+    options?: WriteOptions,
+  ): Promise<T>;
   /** Reads that all see the same moment, on a connection of their own, a page at a time. */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
   /** SQLite: a number that moves when any connection has committed what is durable. PostgreSQL has none: undefined. */

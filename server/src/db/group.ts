@@ -1,8 +1,17 @@
 // Group commit: actions that wait at the same time share one transaction, one commit and one fsync.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
-import type { Actor, DatabaseOptions, Group, Row, Transaction, Value } from './database.ts';
+import type {
+  Actor,
+  DatabaseOptions,
+  Group,
+  Row,
+  Transaction,
+  Value,
+  WriteOptions,
+} from './database.ts';
 import { isStorageFault, storageFault } from './faults.ts';
+import { Turns, type Waiter } from './turns.ts';
 
 /** The connection that writes, as an engine offers it. */
 export interface WriteConnection {
@@ -22,16 +31,18 @@ export interface WriteConnection {
   rollback(): Promise<void>;
 }
 
-interface Waiting {
+interface Waiting extends Waiter {
   actor: Actor;
   action: (tx: Transaction) => Promise<unknown>;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
-  /** Shares its transaction with no other: its group failed once, and it may be the reason. */
-  alone?: boolean;
 }
 
 const largestGroup = 512;
+/** Where several lines wait, a group takes no further action after this long: each waits for a group and its commit, however many wait in others. */
+const longestGroup_seconds = 0.05;
+/** How long the actions of a group keep the event loop before others have a turn of it. */
+const longestTurn_seconds = 0.008;
 /** How long the durability test's control holds a commit back that it has acknowledged. */
 const early_milliseconds = 20;
 
@@ -105,12 +116,23 @@ class GroupTransaction implements Transaction {
 
 const committer: Actor = { kind: 'system', name: 'commit', address: '', request_id: '' };
 
-/** The queue of waiting actions and the loop that runs them, one group after another. */
+/** The line that an action waits in: one for each account, whoever acts for it, and for each other actor. */
+function lineOf({ kind, name }: Actor): string {
+  const isOfAccount = kind === 'account' || kind === 'user';
+  return isOfAccount ? `account ${name.split('/', 1)[0]}` : `${kind} ${name}`;
+}
+
+/**
+ * The waiting actions and the loop that runs them, one group after another. They are taken by turns between their
+ * lines, urgent ones first; those of one line run in the order in which they came.
+ */
 export class GroupWriter {
   readonly #connection: WriteConnection;
   readonly #options: DatabaseOptions;
   readonly #committed: () => void;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Turns<Waiting>();
+  /** The actions of a group that failed: each has a transaction of its own, as any may be the reason. */
+  #alone: Waiting[] = [];
   #running: Promise<void> | undefined;
 
   constructor(connection: WriteConnection, options: DatabaseOptions, committed: () => void) {
@@ -119,9 +141,20 @@ export class GroupWriter {
     this.#committed = committed;
   }
 
-  write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T> {
+  write<T>(
+    actor: Actor,
+    action: (tx: Transaction) => Promise<T>,
+    { isUrgent }: WriteOptions = {},
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ actor, action, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({
+        key: lineOf(actor),
+        isUrgent,
+        actor,
+        action,
+        resolve: resolve as (value: unknown) => void,
+        reject,
+      });
       // setImmediate: every request that this turn of the event loop reads joins the same group.
       this.#running ??= new Promise((done) => setImmediate(() => this.#drain().finally(done)));
     });
@@ -134,37 +167,48 @@ export class GroupWriter {
 
   async #drain(): Promise<void> {
     try {
-      while (this.#waiting.length > 0) {
-        await this.#commitTogether(
-          this.#waiting.splice(
-            0,
-            this.#waiting[0]?.alone ? 1 : (this.#options.largest_group ?? largestGroup),
-          ),
-        );
+      for (;;) {
+        const alone = this.#alone.shift();
+        if (alone) await this.#commitTogether([alone].values());
+        else if (this.#waiting.size > 0) await this.#commitTogether(this.#next());
+        else break;
       }
     } finally {
       this.#running = undefined;
     }
   }
 
-  async #commitTogether(actions: Waiting[]): Promise<void> {
+  /** The actions of a group, each taken when it is to run: as many as wait now, and for so long. */
+  *#next(): IteratorObject<Waiting> {
+    const { clock, largest_group = largestGroup } = this.#options;
+    const started = clock.steady();
+    for (let left = Math.min(this.#waiting.size, largest_group); left > 0; left -= 1) {
+      const one = this.#waiting.take();
+      if (one) yield one;
+      if (this.#waiting.isShared && clock.steady() - started > longestGroup_seconds) return;
+    }
+  }
+
+  async #commitTogether(next: IteratorObject<Waiting>): Promise<void> {
+    const actions: Waiting[] = [];
     const started = this.#options.clock.steady();
     try {
       await this.#connection.begin();
     } catch (error) {
       await this.#connection.rollback();
       // Actions that waited meanwhile would only wait as long again: none queues up behind a database that is away.
-      for (const one of [...actions, ...this.#waiting.splice(0)]) one.reject(storageFault(error));
+      const all = [...next, ...this.#alone.splice(0), ...this.#waiting.takeAll()];
+      for (const one of all) one.reject(storageFault(error));
       return;
     }
     try {
-      await this.#runGroup(actions);
+      await this.#runGroup(next, actions);
       this.#committed();
     } catch (error) {
       await this.#connection.rollback();
       if (error instanceof Again) {
         // One by one, so that a second failure costs nobody else a third try.
-        this.#waiting.unshift(...actions.map((one) => ({ ...one, alone: true })));
+        this.#alone.push(...actions);
       } else if (error instanceof Failed) {
         actions[0]?.reject(error.cause);
       } else {
@@ -174,7 +218,8 @@ export class GroupWriter {
     this.#options.onGroup?.(actions.length, this.#options.clock.steady() - started);
   }
 
-  async #runGroup(actions: Waiting[]): Promise<void> {
+  /** Runs what is `next`; tells in `actions` what it has taken. */
+  async #runGroup(next: IteratorObject<Waiting>, actions: Waiting[]): Promise<void> {
     const { clock, acknowledge_early } = this.#options;
     const connection = this.#connection;
     const group = new SharedGroup();
@@ -182,7 +227,13 @@ export class GroupWriter {
     const rejections: Array<[Waiting, ApiError]> = [];
     const own = () => new GroupTransaction(connection, group, committer, clock.now());
     await connection.prepare?.(own());
-    for (const one of actions) {
+    let turned = clock.steady();
+    for (const one of next) {
+      actions.push(one);
+      if (clock.steady() - turned > longestTurn_seconds) {
+        await turn();
+        turned = clock.steady();
+      }
       const tx = new GroupTransaction(connection, group, one.actor, clock.now());
       try {
         results.push([one, await one.action(tx)]);

@@ -1,6 +1,14 @@
 // PostgreSQL: one pipelined connection writes in groups under one lock, a small pool reads.
 import pg from 'pg';
-import type { Actor, Database, DatabaseOptions, Reader, Transaction, Value } from './database.ts';
+import type {
+  Actor,
+  Database,
+  DatabaseOptions,
+  Reader,
+  Transaction,
+  Value,
+  WriteOptions,
+} from './database.ts';
 import { isStorageFault, markStorageFault, storageFault } from './faults.ts';
 import { GroupWriter } from './group.ts';
 import { Listeners } from './listeners.ts';
@@ -80,8 +88,12 @@ class PostgresDatabase implements Database {
     });
   }
 
-  write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#groups.write(actor, action);
+  write<T>(
+    actor: Actor,
+    action: (tx: Transaction) => Promise<T>,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return this.#groups.write(actor, action, options);
   }
 
   async snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T> {

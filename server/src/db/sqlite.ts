@@ -2,7 +2,15 @@
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import { renameDurably } from '../durable.ts';
 import { Checkpoints } from './checkpoints.ts';
-import type { Actor, Database, DatabaseOptions, Reader, Transaction, Value } from './database.ts';
+import type {
+  Actor,
+  Database,
+  DatabaseOptions,
+  Reader,
+  Transaction,
+  Value,
+  WriteOptions,
+} from './database.ts';
 import { DurableReads } from './durable_reads.ts';
 import { isStorageFault, storageFault } from './faults.ts';
 import { GroupWriter } from './group.ts';
@@ -72,8 +80,12 @@ class SqliteDatabase implements Database {
     }
   }
 
-  async write<T>(actor: Actor, action: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#groups.write(actor, action);
+  async write<T>(
+    actor: Actor,
+    action: (tx: Transaction) => Promise<T>,
+    options?: WriteOptions,
+  ): Promise<T> {
+    return this.#groups.write(actor, action, options);
   }
 
   async snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T> {

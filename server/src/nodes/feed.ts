@@ -313,7 +313,8 @@ export class Feed {
       const records = has_left
         ? await this.#records({ ...change, kind: 'account' }, server_id)
         : (shared ?? (await this.#records(change, server_id)));
-      if (same && !has_left) shared = records;
+      // That it has left meanwhile is for that server alone.
+      if (same && records[0]?.kind === change.kind) shared = records;
       for (const stream of streams) {
         if (stream.catchingUp) stream.missed = true;
         else if (!stream.sendLive(change.revision, records)) this.#startCatchingUp(stream);

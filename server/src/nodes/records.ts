@@ -83,8 +83,10 @@ function userRecord(user: User): NodeRecord {
   };
 }
 
-function authlistRecord({ account_id, id, ip, user_id, expiry }: AuthlistRow): NodeRecord {
-  return { kind: 'authlist', account: account_id, id, value: { ip, user: user_id, expiry } };
+/** An entry that waits for its proof is none for a node. */
+function authlistRecord({ account_id, id, ip, user_id, expiry, waits }: AuthlistRow): NodeRecord {
+  const value = waits === 1 ? null : { ip, user: user_id, expiry };
+  return { kind: 'authlist', account: account_id, id, value };
 }
 
 function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): NodeRecord {
@@ -104,7 +106,7 @@ export async function* accountRecords(
   for (const user of await listUsers(db, account_id)) yield userRecord(user);
   for (let after = 0; ; ) {
     const rows = await authlistPage(db, account_id, after, page);
-    for (const row of rows) yield authlistRecord(row);
+    for (const row of rows) if (row.waits === 0) yield authlistRecord(row);
     const last = rows.at(-1);
     if (!last || rows.length < page) break;
     after = last.id;
@@ -114,7 +116,8 @@ export async function* accountRecords(
 
 /**
  * The records that a change stands for, as one server needs them, with the values of now: a record
- * that changed again since shows its newest state, and its later change repeats it.
+ * that changed again since shows its newest state, and its later change repeats it. Of an account that is off the
+ * server by now nothing is told but that: its newest state is none of the server's.
  */
 export async function recordsOfChange(
   db: Reader,
@@ -129,13 +132,13 @@ export async function recordsOfChange(
     return [{ kind, id, value: (await findQuestion(db, secrets, id)) ?? null }];
   }
   if (account === null) return [];
+  const gone: NodeRecord = { kind: 'account', account, value: null };
+  if (!(await findContractServer(db, account, server_id))) return [gone];
   if (kind === 'contract') return [await contractRecord(db, account, server_id)];
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
   }
-  const gone: NodeRecord = { kind: 'account', account, value: null };
   if (kind === 'account') {
-    if (!(await findContractServer(db, account, server_id))) return [gone];
     const records = [gone];
     for await (const record of accountRecords(db, account, server_id)) {
       records.push(record);
@@ -156,7 +159,5 @@ export async function recordsOfChange(
   }
   const row = await findOverrideRow(db, account, id);
   const wanted = row && row.server_id === server_id && row.removed_revision === null;
-  if (!wanted) return [none];
-  // An entry outlasts the leaving of its account, and may be put back after it.
-  return [(await findContractServer(db, account, server_id)) ? overrideRecord(row) : gone];
+  return [wanted ? overrideRecord(row) : none];
 }

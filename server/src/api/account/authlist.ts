@@ -15,7 +15,7 @@ import {
 } from '../../authlist/authlist.ts';
 import { ConflictCap } from '../../authlist/conflicts.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
-import { ownAddress } from '../../http/own_address.ts';
+import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
@@ -93,13 +93,17 @@ function addRoutes(
       requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
   /** With `Prefer: wait` the entry is shown again once the nodes have it. */
-  const shown = (entry: ChangedEntry) => ({
-    value: presentEntry(entry),
-    whenApplied: async (wait_seconds: number) => {
-      await ctx.whenApplied(entry.account_id, null, entry.revision, wait_seconds);
-      return presentEntry(entry);
-    },
-  });
+  const shown = (entry: ChangedEntry) => {
+    const value = presentEntry(entry);
+    return {
+      value,
+      whenApplied: async (wait_seconds: number) => {
+        const { account_id, revision } = entry;
+        const hasWaited = await ctx.whenApplied(account_id, null, revision, wait_seconds);
+        return hasWaited ? value : undefined;
+      },
+    };
+  };
 
   routes.read(`GET /v0${path}`, {
     ...ofList,
@@ -127,7 +131,7 @@ function addRoutes(
     handle: async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       checkExpiry(body.expiry, tx.now);
-      const entry = await createEntry(tx, accountOf(request), body, rules);
+      const entry = await createEntry(tx, accountOf(request), body, rules, knownAddress(request));
       return { status: 201, headers: { location: `${path}/${entry.id}` }, ...shown(entry) };
     },
   });
@@ -173,6 +177,7 @@ function addRoutes(
         { ip, user, expiry },
         rules,
         (before) => requireMatch(request, () => presentEntry(before)),
+        knownAddress(request),
       );
       return { status: 200, ...shown(entry) };
     },

@@ -1,6 +1,7 @@
 // The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../context.ts';
+import { type LargeBodies, largeBytes } from '../../http/large_bodies.ts';
 import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
@@ -49,7 +50,7 @@ export function earliest(times: readonly number[]): number {
 }
 
 /**
- * Remembers principals by their Authorization header, and under each the responses to its GETs by URL.
+ * Remembers principals by their Authorization header, in one spelling, and under each the responses to its GETs by URL.
  *
  * - A response is served while the versions that show in it are those that were read before its data, in the same
  *   epoch: the account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
@@ -60,12 +61,14 @@ export function earliest(times: readonly number[]): number {
  */
 export class ResponseCache {
   readonly #ctx: Context;
+  readonly #bodies: LargeBodies;
   readonly #limiter: RateLimiter | undefined;
   readonly #sessions = new Map<string, CachedSession>();
   #bytes = 0;
 
-  constructor(ctx: Context, limiter: RateLimiter | undefined) {
+  constructor(ctx: Context, bodies: LargeBodies, limiter: RateLimiter | undefined) {
     this.#ctx = ctx;
+    this.#bodies = bodies;
     this.#limiter = limiter;
   }
 
@@ -74,7 +77,8 @@ export class ResponseCache {
     return this.#sessions.get(authorization);
   }
 
-  remember(authorization: string, session: Session): void {
+  remember(session: Session): void {
+    const { authorization } = session;
     this.forget(authorization);
     const cached = { ...session, responses: new Map(), bytes: sessionBytes, used: true };
     this.#sessions.set(authorization, cached);
@@ -89,17 +93,17 @@ export class ResponseCache {
     this.#bytes -= old.bytes;
   }
 
-  /** Caches the response to a GET. `versions` were read before its data. */
+  /** Caches the response to a GET. The session's versions were read before its data. */
   store(
-    authorization: string,
+    { authorization, versions }: Session,
     url: string,
-    response: { body: string; etag: string; route: string },
+    response: { body: string | Buffer; etag: string; route: string },
     { valid_until = never, network = false, usage = false }: Freshness,
-    versions: Versions,
   ): void {
     const session = this.#sessions.get(authorization);
     if (!session || response.body.length > this.#ctx.config.cache_bytes / 8) return;
-    const body = Buffer.from(response.body);
+    // The bytes of a large one are those that its response is sent from.
+    const body = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
     const headersUnchanged = [
       ...['etag', response.etag],
       ...['cache-control', 'private, no-cache'],
@@ -204,7 +208,8 @@ export class ResponseCache {
     metrics.noteHit(cached.route, status);
     response.writeHead(status, headers);
     if (isUnchanged) response.end();
-    else response.end(cached.body);
+    else if (cached.body.length < largeBytes) response.end(cached.body);
+    else this.#bodies.read(cached.body, response).pipe(response);
     if (config.log_requests !== 'all') return;
     response.once('close', () =>
       logRequest(this.#ctx, {

@@ -3,8 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
 import { etagMatches, etagOf } from '../../http/conditions.ts';
+import { largeBytes } from '../../http/large_bodies.ts';
 import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
+import { isRevocation } from '../revocations.ts';
 import { requireTokenNow, type Session } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { idempotencyClaim } from './idempotency.ts';
@@ -24,13 +26,13 @@ export function respond(
   value: unknown,
   freshness: Freshness = {},
 ): FastifyReply {
-  const body = JSON.stringify(value);
-  const etag = etagOf(body);
-  const { authorization } = request.headers;
-  if (authorization && request.method === 'GET') {
+  const text = JSON.stringify(value);
+  const etag = etagOf(text);
+  const body = text.length < largeBytes ? text : ctx.bodies.share(text, etag);
+  if (request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
     const url = request.raw.url as string;
-    ctx.cache.store(authorization, url, response, freshness, request.session.versions);
+    ctx.cache.store(request.session, url, response, freshness);
   }
   reply.header('etag', etag);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
@@ -46,7 +48,7 @@ export interface Changed {
   status: 200 | 201 | 204;
   value?: unknown;
   headers?: Record<string, string>;
-  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show. */
+  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show; undefined: too many wait. */
   whenApplied?: (wait_seconds: number) => Promise<unknown>;
 }
 
@@ -77,22 +79,27 @@ export async function change(
   const claim = idempotencyClaim(request);
   let whenApplied: Changed['whenApplied'];
 
-  const outcome = await ctx.db.write(actorOf(request), async (tx) => {
-    await requireTokenNow(tx, request.session.principal);
-    const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
-    if (stored) return stored;
-    const changed = await action(tx);
-    whenApplied = changed.whenApplied;
-    const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
-    const headers: Record<string, string> = { ...changed.headers };
-    if (body) headers.etag = etagOf(body);
-    const first: StoredResponse = { status: changed.status, headers, body };
-    if (claim) await storeResponse(tx, ctx.secrets, claim, first);
-    return first;
-  });
+  const outcome = await ctx.db.write(
+    actorOf(request),
+    async (tx) => {
+      await requireTokenNow(tx, request.session.principal);
+      const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
+      if (stored) return stored;
+      const changed = await action(tx);
+      whenApplied = changed.whenApplied;
+      const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
+      const headers: Record<string, string> = { ...changed.headers };
+      if (body) headers.etag = etagOf(body);
+      const first: StoredResponse = { status: changed.status, headers, body };
+      if (claim) await storeResponse(tx, ctx.secrets, claim, first);
+      return first;
+    },
+    { isUrgent: isRevocation(request) },
+  );
 
-  if (wait_seconds > 0 && whenApplied) {
-    outcome.body = JSON.stringify(await whenApplied(wait_seconds));
+  const applied = wait_seconds > 0 ? await whenApplied?.(wait_seconds) : undefined;
+  if (applied !== undefined) {
+    outcome.body = JSON.stringify(applied);
     outcome.headers.etag = etagOf(outcome.body);
     outcome.headers['preference-applied'] = `wait=${wait_seconds}`;
   }

@@ -8,6 +8,7 @@ import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
 import { findOperator, type Operator } from '../../operators/operators.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
+import { isRevocation } from '../revocations.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -75,8 +76,12 @@ export function operatorWrite<T>(
     address: request.ip,
     request_id: request.id,
   } as const;
-  return ctx.db.write(actor, async (tx) => {
-    if (!(await findOperator(tx, request.operator.hash))) throw tokenUnknown();
-    return action(tx);
-  });
+  return ctx.db.write(
+    actor,
+    async (tx) => {
+      if (!(await findOperator(tx, request.operator.hash))) throw tokenUnknown();
+      return action(tx);
+    },
+    { isUrgent: isRevocation(request) },
+  );
 }

@@ -1,0 +1,107 @@
+// Turns: waiting things of many keys, taken one of each in rounds, so that a key with many does not hold up the others.
+
+/** A thing that waits. */
+export interface Waiter {
+  /** Things of one key are taken in the order in which they came. */
+  key: string;
+  /** Ahead of the others in each round, where it is the first of its key. */
+  isUrgent?: boolean | undefined;
+}
+
+/** The waiting things of one key. */
+class Line<T extends Waiter> {
+  #things: T[] = [];
+  #at = 0;
+
+  get head(): T | undefined {
+    return this.#things[this.#at];
+  }
+  push(thing: T): void {
+    this.#things.push(thing);
+  }
+  shift(): void {
+    this.#at += 1;
+    if (this.#at < 1024 || this.#at * 2 < this.#things.length) return;
+    this.#things = this.#things.slice(this.#at);
+    this.#at = 0;
+  }
+  rest(): T[] {
+    return this.#things.slice(this.#at);
+  }
+}
+
+/**
+ * In a round each key has one turn, those with an urgent thing first. A key that comes anew has its turn in the
+ * round that is under way, so that what is urgent waits for one thing of each key at most.
+ */
+export class Turns<T extends Waiter> {
+  readonly #lines = new Map<string, Line<T>>();
+  /** The keys that have yet to have their turn in this round. */
+  #urgent = new Set<string>();
+  #others = new Set<string>();
+  /** Those that have had it, and have more. */
+  #served = new Set<string>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whether things of several keys wait. */
+  get isShared(): boolean {
+    return this.#lines.size > 1;
+  }
+
+  push(thing: T): void {
+    this.#size += 1;
+    const line = this.#lines.get(thing.key);
+    if (line) {
+      line.push(thing);
+      return;
+    }
+    const fresh = new Line<T>();
+    fresh.push(thing);
+    this.#lines.set(thing.key, fresh);
+    this.#join(thing);
+  }
+
+  #join({ key, isUrgent }: T): void {
+    (isUrgent ? this.#urgent : this.#others).add(key);
+  }
+
+  #next(): T | undefined {
+    if (this.#urgent.size === 0 && this.#others.size === 0) this.#beginRound();
+    const [key] = this.#urgent.size > 0 ? this.#urgent : this.#others;
+    return key === undefined ? undefined : this.#lines.get(key)?.head;
+  }
+
+  /** The next thing: it waits no more. */
+  take(): T | undefined {
+    const thing = this.#next();
+    if (!thing) return undefined;
+    const { key } = thing;
+    this.#urgent.delete(key);
+    this.#others.delete(key);
+    this.#size -= 1;
+    const line = this.#lines.get(key) as Line<T>;
+    line.shift();
+    if (line.head) this.#served.add(key);
+    else this.#lines.delete(key);
+    return thing;
+  }
+
+  #beginRound(): void {
+    const keys = this.#served;
+    this.#served = new Set();
+    for (const key of keys) this.#join((this.#lines.get(key) as Line<T>).head as T);
+  }
+
+  /** All things: none waits any more. */
+  takeAll(): T[] {
+    const all = Array.from(this.#lines.values()).flatMap((line) => line.rest());
+    this.#lines.clear();
+    for (const keys of [this.#urgent, this.#others, this.#served]) keys.clear();
+    this.#size = 0;
+    return all;
+  }
+}
