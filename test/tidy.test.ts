@@ -200,7 +200,7 @@ function readProject(): File[] {
 
 /** A callback that goes through its owner; or one of those that only note, settle or close. */
 const ownedCall =
-  /\bown\(|, (ignore|end|resolve|reject|settle|note)\b|=> (settle\(|resolve|sockets\.delete\(|socket\.destroy\(|this\.#log\.error\()|setTimeout\(0\)/;
+  /\bown\(|, (ignore|end|resolve|reject|settle|note)\b|=> (settle\(|resolve|sockets\.delete\(|\w+\.destroy\(|this\.#log\.error\()|setTimeout\(0\)/;
 
 /** Each line of a file that the pattern finds, as `path:line: what`. */
 function findLines(file: File, pattern: RegExp, what: string): string[] {

@@ -72,8 +72,7 @@ export async function createApp(
       };
       const handle = parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter;
       const { request_seconds } = ctx.config;
-      const owned = inTurn(connections, ownedBy(ctx, handle));
-      const server = listener(owned, request_seconds, options);
+      const server = listener(inTurn(connections, ownedBy(ctx, handle)), request_seconds, options);
       connections.guard(server, parts.operators);
       return server;
     },

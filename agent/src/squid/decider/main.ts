@@ -96,20 +96,20 @@ function serveSquid(): void {
   squid.resume();
 }
 
-/** Never rejects: a list that fails is told by the census. */
-async function respondLater(line: string, when: Promise<void>): Promise<void> {
-  await when;
-  writeAll(responseTo(line, now()));
-}
-
 /** A request whose decision fails is rejected by Squid, and no other. */
-function responseTo(line: string, time: number, later?: (when: Promise<void>) => void): string {
+function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>): string {
   try {
-    return evaluator.respond(line, time, later);
+    return evaluator.respond(line, ...others);
   } catch (error) {
     logError(error as Error);
     return `${line.split(' ', 1)[0]} BH\n`;
   }
+}
+
+/** Never rejects: a list that fails is told by the census. */
+async function respondLater(line: string, when: Promise<void>): Promise<void> {
+  await when;
+  writeAll(responseTo(line, now()));
 }
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
