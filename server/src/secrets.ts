@@ -10,6 +10,7 @@ import {
   type KeyObject,
   randomBytes,
   sign,
+  verify,
 } from 'node:crypto';
 import { createDurably, removeUnfinished } from './durable.ts';
 import { OpenToOthers, readPrivate } from './private_files.ts';
@@ -95,6 +96,25 @@ export class Secrets {
       JSON.stringify([1, kid, account_id, user_id, token_version, expiry]),
     ).toString('base64url');
     return `ewt_${payload}.${sign(null, Buffer.from(payload), key).toString('base64url')}`;
+  }
+
+  /** The claims of a genuine proxy access token; null for any other text. */
+  readProxyToken(token: string): (ProxyTokenClaims & { kid: string }) | null {
+    const [, payload = '', signature = ''] =
+      /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/.exec(token) ?? [];
+    const isSigned = this.#signing.some(({ key }) =>
+      verify(null, Buffer.from(payload), createPublicKey(key), Buffer.from(signature, 'base64url')),
+    );
+    if (!isSigned) return null;
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown[];
+    const [, kid, account_id, user_id, token_version, expiry] = claims as [
+      number,
+      string,
+      ...number[],
+    ];
+    return { kid, account_id, user_id, token_version, expiry } as ProxyTokenClaims & {
+      kid: string;
+    };
   }
 
   /** The keys with which nodes verify proxy access tokens. */
