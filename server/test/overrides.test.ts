@@ -265,10 +265,9 @@ eachDatabase((database) => {
       const before = node.events.length;
       await change(account, server, true);
       expect(await status(body.id)).toBe('pending');
-      await node.until((one) => one.events.length > before);
-      expect(node.events.at(-1)?.records.filter(({ kind }) => kind === 'override')).toMatchObject([
-        { id: body.id },
-      ]);
+      const heard = () => node.events.slice(before).flatMap(({ records }) => records);
+      await node.until(() => heard().length > 0);
+      expect(heard().filter(({ kind }) => kind === 'override')).toMatchObject([{ id: body.id }]);
       await node.ack();
       expect(await status(body.id)).toBe('active');
       node.stop();
@@ -298,18 +297,17 @@ eachDatabase((database) => {
       await t.write((tx) =>
         restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
       );
-      await hearAll();
       const gone = { kind: 'account', account: account.account.id, value: null };
       const told = () => node.events.slice(since.events).flatMap(({ records }) => records);
-      expect(told()).toEqual([gone, gone, gone]);
+      expect(told()).toEqual([gone, gone]);
 
-      // And the same to one that was away meanwhile.
+      // And the newest of it to one that was away meanwhile.
       node.stop();
       since.events = node.events.length;
       node.revision = since.revision;
       await node.follow();
       await hearAll();
-      expect(told()).toEqual([gone, gone, gone]);
+      expect(told()).toEqual([gone]);
       node.stop();
     });
 

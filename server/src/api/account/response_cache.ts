@@ -20,7 +20,8 @@ export interface Freshness {
 
 /** A 200 response to a GET, as ready bytes. */
 interface CachedResponse extends Required<Freshness> {
-  body: Buffer;
+  /** Undefined for one that is too large: then only that it has not changed is told from here. */
+  body: Buffer | undefined;
   etag: string;
   /** Ready for `writeHead`; the last one is the request id. */
   headers: string[];
@@ -93,13 +94,14 @@ export class ResponseCache {
   store(
     authorization: string,
     url: string,
-    response: { body: string; etag: string; route: string },
+    response: { body: string | Buffer; etag: string; route: string },
     { valid_until = never, network = false, usage = false }: Freshness,
     versions: Versions,
   ): void {
     const session = this.#sessions.get(authorization);
-    if (!session || response.body.length > this.#ctx.config.cache_bytes / 8) return;
-    const body = Buffer.from(response.body);
+    if (!session) return;
+    const whole = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
+    const body = whole.length > this.#ctx.config.cache_bytes / 8 ? undefined : whole;
     const headersUnchanged = [
       ...['etag', response.etag],
       ...['cache-control', 'private, no-cache'],
@@ -107,8 +109,8 @@ export class ResponseCache {
       ...['x-content-type-options', 'nosniff'],
       ...['x-request-id', ''],
     ];
-    const length = ['content-length', String(body.length)];
-    const bytes = body.length + url.length * 2 + responseBytes;
+    const length = ['content-length', String(whole.length)];
+    const bytes = (body?.length ?? 0) + url.length * 2 + responseBytes;
     const added = bytes - (session.responses.get(url)?.bytes ?? 0);
     session.responses.set(url, {
       body,
@@ -152,7 +154,13 @@ export class ResponseCache {
     const session =
       request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
     const cached = session?.responses.get(request.url as string);
-    if (!session || !cached || !hasPlainCondition(request, cached.etag)) {
+    const isUnchanged = request.headers['if-none-match'] === cached?.etag;
+    if (
+      !session ||
+      !cached ||
+      !hasPlainCondition(request, cached.etag) ||
+      !(cached.body || isUnchanged)
+    ) {
       miss();
       return;
     }

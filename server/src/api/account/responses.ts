@@ -5,6 +5,7 @@ import { preconditionFailed } from '../../errors.ts';
 import { etagMatches, etagOf } from '../../http/conditions.ts';
 import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
+import { jsonOf, ListJson, type Part } from '../lists.ts';
 import { isRevocation } from '../revocations.ts';
 import { requireTokenNow, type Session } from './authentication.ts';
 import type { AccountContext } from './context.ts';
@@ -25,8 +26,8 @@ export function respond(
   value: unknown,
   freshness: Freshness = {},
 ): FastifyReply {
-  const body = JSON.stringify(value);
-  const etag = etagOf(body);
+  const body = value instanceof ListJson ? value.body : JSON.stringify(value);
+  const etag = value instanceof ListJson ? value.etag : etagOf(body);
   const { authorization } = request.headers;
   if (authorization && request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
@@ -40,6 +41,11 @@ export function respond(
   }
   if (etagMatches(ifNoneMatch, etag, 'weak')) return reply.code(304).send();
   return reply.code(200).type(jsonType).send(body);
+}
+
+/** A list as a handler returns it. */
+export function listed(value: ListJson): Freshness & { value: ListJson } {
+  return { value, valid_until: value.valid_until };
 }
 
 /** The outcome of a change, sent once it is durable. */
@@ -118,10 +124,25 @@ function preferredWait(request: FastifyRequest): number {
   return 0;
 }
 
+function hasChanged() {
+  return preconditionFailed('If-Match: the record has changed since that version; read it again.');
+}
+
 /** `If-Match` on a change: `current` is the record as a GET would show it now. Errors: 412. */
 export function requireMatch(request: FastifyRequest, current: () => unknown): void {
   const header = request.headers['if-match'];
   if (header !== undefined && !etagMatches(header, etagOf(JSON.stringify(current())), 'strong')) {
-    throw preconditionFailed('If-Match: the record has changed since that version; read it again.');
+    throw hasChanged();
   }
+}
+
+/** The same for a list, which is read for it alone where the header is there. Errors: 412. */
+export async function requireListMatch(
+  request: FastifyRequest,
+  current: () => AsyncIterable<Part>,
+): Promise<void> {
+  const header = request.headers['if-match'];
+  if (header === undefined) return;
+  const { etag } = await jsonOf(current());
+  if (!etagMatches(header, etag, 'strong')) throw hasChanged();
 }
