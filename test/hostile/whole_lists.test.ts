@@ -8,7 +8,7 @@ import { startTestApp, type TestApp, type TestClient } from '../../server/test/h
 const many = 12_000;
 const path = '/contract/ip-authlist';
 /** Slices have 500 entries each, and between two of them others have their turn. */
-const leastTurns = 6;
+const leastTurns = 8;
 
 eachDatabase((database) => {
   let t: TestApp;
