@@ -470,7 +470,7 @@ eachDatabase((database) => {
     });
     afterAll(() => t.stop());
 
-    test('are answered as the model answers them', { timeout: 300_000 }, async () => {
+    test('are answered as the model answers them', { timeout: 1_800_000 }, async () => {
       console.log(
         `${database.name}: ${histories} histories; EXITWARD_TEST_SEED=${seed} replays them, with EXITWARD_TEST_PATH to one alone`,
       );

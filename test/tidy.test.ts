@@ -58,7 +58,7 @@ const tables: Record<string, string[]> = {
   accounts: ['accounts'],
   servers: ['servers', 'server_port_schemes', 'exit_ips'],
   geo: ['geo_statuses'],
-  contract_servers: ['contract_servers'],
+  contract_servers: ['contract_servers', 'kept_limits'],
   users: ['users'],
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
   authlist: ['authlist', 'authlist_uses'],

@@ -123,6 +123,8 @@ export interface AnyServer {
   /** Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn. */
   services: string[];
   location: Location;
+  /** Own limit that the server had when it was taken off this contract, and has again once it is added; null: none. */
+  limit_bytes: number | null;
   /** Whether it is on the contract. */
   on_contract: boolean;
   /** Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's). */
@@ -167,6 +169,8 @@ export interface AuthlistClaim {
   user: string;
   /** When the entry expires. */
   expiry: number;
+  /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+  proof: 'proven' | 'unproven' | 'waits' | null;
 }
 
 export interface CallerAddress {
@@ -763,8 +767,21 @@ export interface OperatorAuthlistEntry {
   user_active: boolean;
   /** When the entry expires. */
   expiry: number;
+  /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+  proof: 'proven' | 'unproven' | 'waits' | null;
   /** When it last let a connection in, to the minute; null: no node told of any. */
   last_used_at: number | null;
+}
+
+export interface OperatorAuthlistEntryChanges {
+  /** IP address: one IPv4 or IPv6 address. */
+  ip?: string;
+  /** Username that connections from the address are assigned to. */
+  user?: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+  /** Whether the entry is proven, by your word. */
+  proven?: boolean;
 }
 
 export interface OperatorToken {
@@ -1697,7 +1714,7 @@ export interface Operations {
     response: RestoreOutcome;
   };
   admin_change_account_authlist_entry: {
-    given: { path: { account: string; id: number }; body: ConsoleAuthlistEntryChanges };
+    given: { path: { account: string; id: number }; body: OperatorAuthlistEntryChanges };
     response: OperatorAuthlistEntry;
   };
   admin_remove_account_authlist_entry: {

@@ -46,6 +46,7 @@ function networkServer(server: string, given: Partial<NetworkServer> = {}): Netw
     ip_count: 1,
     services: ['proxy'],
     location: place('Frankfurt am Main', 'DE'),
+    limit_bytes: null,
     on_contract: false,
     can_add: true,
     ...given,

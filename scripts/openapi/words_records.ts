@@ -129,7 +129,6 @@ const operatorIds: Record<string, string> = {
   'delete users/{user}/sign-in': 'admin_reset_user_sign_in',
   'delete users/{user}/sessions': 'admin_end_user_sessions',
   'post authlist': 'admin_create_account_authlist_entry',
-  'patch authlist/{id}': 'admin_change_account_authlist_entry',
   'delete authlist/{id}': 'admin_remove_account_authlist_entry',
   'delete authlist': 'admin_remove_all_account_authlist_entries',
   'post authlist/restore': 'admin_restore_account_authlist',
@@ -160,6 +159,12 @@ export const recordWords: Record<string, OperationWords> = {
   ...shared,
   ...ofPeople,
   ...ofOperators,
+  'patch /admin/accounts/{account}/authlist/{id}': {
+    id: 'admin_change_account_authlist_entry',
+    record: 'OperatorAuthlistEntry',
+    body: 'OperatorAuthlistEntryChanges',
+    statuses: { 409: claimed },
+  },
   'get /admin/events': {
     id: 'admin_events',
     contentType: 'text/event-stream',

@@ -1,6 +1,6 @@
 // The audit log: each change with its actor, time and address, and the record before and after.
 import { nextId } from './changes.ts';
-import type { Row, Transaction } from './db/database.ts';
+import type { Actor, Row, Transaction } from './db/database.ts';
 
 export interface AuditEntry {
   account_id: number | null;
@@ -11,6 +11,8 @@ export interface AuditEntry {
   /** The record before and after; never a secret. */
   before?: unknown;
   after?: unknown;
+  /** The actor that the log shows, where it is not the one of the transaction. */
+  actor?: Actor;
 }
 
 /** Adds to the audit log, in the same transaction as the change that it tells of. */
@@ -21,13 +23,14 @@ export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
     tx.group.beforeCommit((last) => last.insertMany('audit', waiting));
     return waiting;
   });
+  const { kind, name, address, request_id } = entry.actor ?? tx.actor;
   rows.push({
     id: await nextId(tx, 0, 'audit'),
     at: tx.now,
-    actor_kind: tx.actor.kind,
-    actor: tx.actor.name,
-    address: tx.actor.address,
-    request_id: tx.actor.request_id,
+    actor_kind: kind,
+    actor: name,
+    address,
+    request_id,
     account_id: entry.account_id,
     action: entry.action,
     target: entry.target,

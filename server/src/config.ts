@@ -28,6 +28,8 @@ export interface Config {
   api_tokens: 'viewable' | 'once';
   /** The principals that put servers of the network on a contract: its own admins too, or the operator alone. */
   contract_servers: 'account' | 'operator';
+  /** Whether an address must have asked for its authlist entry itself. */
+  authlist_proof: 'off' | 'prefer' | 'require';
   max_authlist_entries: number;
   max_overrides: number;
   conflicts_per_hour: number;
@@ -176,6 +178,11 @@ export function readConfig(env: Environment): Config {
       'EXITWARD_CONTRACT_SERVERS',
       ['account', 'operator'] as const,
       'account',
+    ),
+    authlist_proof: choice(
+      'EXITWARD_AUTHLIST_PROOF',
+      ['off', 'prefer', 'require'] as const,
+      'prefer',
     ),
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),

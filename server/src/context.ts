@@ -1,5 +1,6 @@
 // The context that every request works with; tests hand in their own clock.
 import type { Logger } from 'pino';
+import type { Callers } from './callers.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -19,6 +20,7 @@ export interface Context {
   geoip: Geoip;
   log: Logger;
   lastUsed: LastUsed;
+  callers: Callers;
   /**
    * Resolves when every live node that serves the account (on that one server, or on all of its
    * servers when null) has applied the revision, when the seconds are over, or when the server stops.

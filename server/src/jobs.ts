@@ -1,7 +1,7 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 import { sweepLimits } from './accounts/accounts.ts';
 import { removeOldAudit } from './audit.ts';
-import { sweepEntries } from './authlist/authlist.ts';
+import { sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { sweepServerLimits } from './contract_servers/contract_servers.ts';
@@ -42,6 +42,12 @@ export const jobs: readonly Job[] = [
   { name: 'limits', every_seconds: 30, purges: false, run: sweepLimits },
   { name: 'server limits', every_seconds: 30, purges: false, run: sweepServerLimits },
   { name: 'expired authlist', every_seconds: 5, purges: true, run: sweepEntries },
+  {
+    name: 'authlist proofs',
+    every_seconds: 60,
+    purges: false,
+    run: (tx, most, { config }) => sweepProofs(tx, most, config.authlist_proof),
+  },
   { name: 'purge overrides', every_seconds: 60, purges: true, run: purgeOverrides },
   { name: 'purge invitations', every_seconds: 3600, purges: true, run: purgeInvites },
   { name: 'end sessions', every_seconds: 60, purges: true, run: sweepSessions },
@@ -147,10 +153,13 @@ async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<nu
 /** Runs every job once; tests drive time with it. */
 export async function runAllJobs(ctx: Context): Promise<void> {
   await ctx.lastUsed.write(ctx);
+  await ctx.callers.look(ctx);
   for (const job of jobs) await runJob(ctx, job);
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
 
+/** How long a proof takes that an address gives by calling. */
+const callers_seconds = 5;
 /** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
 const geo_seconds = 5;
 
@@ -192,6 +201,7 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
+  timers.push(sweeps.every(callers_seconds, () => ctx.callers.look(ctx)));
   // A check of a large network takes seconds, and no sweep is to wait for it.
   const geoChecks = new SerialQueue();
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);

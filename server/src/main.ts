@@ -7,7 +7,8 @@ import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
-import { markEntriesUsed } from './authlist/authlist.ts';
+import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
+import { Callers } from './callers.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, type Environment, type ListenAddress, readConfig } from './config.ts';
 import type { Context } from './context.ts';
@@ -128,6 +129,7 @@ export async function createContext(
       sessions: markSessionsSeen,
       authlist_entries: markEntriesUsed,
     }),
+    callers: new Callers({ canProve, proveEntries }),
     whenApplied: appliedWatch(db, () => clock.steady(), stopping),
   };
 }

@@ -185,6 +185,10 @@ describe('against a running server', () => {
       if (noun === 'authlist') {
         expect(await json(noun, 'find', '192.0.2.1')).toEqual([]);
         expect(await json(noun, 'find', '192.0.2.2')).toMatchObject([{ account: 'acme', id: 2 }]);
+        expect(await json(noun, 'prove', 'acme', '2')).toMatchObject({ id: 2, proof: 'proven' });
+        expect(await json(noun, 'unprove', 'acme', '2')).toMatchObject({ proof: 'unproven' });
+        const added = ['acme', '192.0.2.9', 'carol', '--expiry', '+1y'];
+        expect(await json(noun, 'add', ...added)).toMatchObject({ id: 3, proof: 'proven' });
       }
       expect(await json(noun, 'clear', 'acme', '--yes')).toEqual({ cleared: 'acme' });
       expect(await json(noun, 'list', 'acme')).toEqual([]);

@@ -39,12 +39,12 @@ eachDatabase((database) => {
   const idsOf = async (by: Browser) =>
     (await by.get('/authlist')).body.map(({ id }: { id: number }) => id);
 
-  test('an entry shows as under /v0, and when it was last used', async () => {
+  test('an entry shows as under /v0, with its proof, and when it was last used', async () => {
     const made = await alice.post('/authlist', entry('bob'));
     expect(made.status).toBe(201);
     expect(made.headers.get('location')).toBe(`/console/authlist/${made.body.id}`);
     const [shown] = (await app.as(acme).get('/contract/ip-authlist')).body;
-    expect(made.body).toEqual({ ...shown, last_used_at: null });
+    expect(made.body).toEqual({ ...shown, proof: 'unproven', last_used_at: null });
     expect((await alice.get('/authlist')).body).toEqual([made.body]);
   });
 

@@ -14,6 +14,7 @@ export interface Customer {
   name: string;
   /** Calls as the account; paths are those below `/v0`. */
   api: TestClient;
+  api_token: string;
   /** Lists a new address of its own; the id is the entry's. */
   list(expiry?: number): Promise<{ ip: string; id: number }>;
   /** A proxy access token, as credentials. */
@@ -51,6 +52,10 @@ export class ControlPlaneProcess {
 
   get node_url(): string {
     return this.#server.node_url;
+  }
+
+  get base_url(): string {
+    return this.#server.base_url;
   }
 
   /** Where nodes join: behind the relay. */
@@ -124,6 +129,7 @@ export class ControlPlaneProcess {
     return {
       name,
       api,
+      api_token: created.api_token,
       async list(expiry = inAnHour()) {
         const ip = nextClientIp();
         const listed = await api.post('/contract/ip-authlist', { user: 'alice', ip, expiry });

@@ -57,6 +57,7 @@ const entryChanges = {
   hostname: (value: unknown) => `now for ${text(value)}`,
   server: (value: unknown) => `now on ${text(value)}`,
   user: (value: unknown) => `now for ${text(value)}`,
+  proven: (value: unknown) => (value ? 'now proven' : 'now unproven'),
   expiry: (value: unknown) => `now until ${moment(value)}`,
 };
 const onOff = (what: string) => (value: unknown) =>
@@ -96,6 +97,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'authlist.change': (deed) =>
     `changed the authlist entry ${text(deed.was.ip)} of ${text(deed.was.user)}: ${changes(deed, entryChanges, 'nothing new')}`,
   'authlist.remove': ({ was }) => `removed ${text(was.ip)} of ${text(was.user)} from the authlist`,
+  'authlist.give_way': ({ was }) =>
+    `removed ${text(was.ip)} of ${text(was.user)} from the authlist: the address was unproven, and asked for itself on another account`,
   'authlist.remove_all': ({ was }) => `removed ${entries(was)} from the authlist`,
   'authlist.restore': (deed) => `${restored(deed)} on the authlist`,
 

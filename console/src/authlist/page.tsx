@@ -76,6 +76,23 @@ export function AuthlistPage() {
   );
 }
 
+/** The way from an unproven entry to a proven one, where there is an unproven one. */
+function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
+  const { isOperator, account } = useScope();
+  const first = rows.find(({ proof }) => proof === 'unproven' || proof === 'waits');
+  if (!first) return null;
+  return (
+    <p class="note">
+      {first.proof === 'waits'
+        ? 'An unproven address lets nobody in until it proves itself. '
+        : 'An unproven address goes to another account that proves to call from there. '}
+      {isOperator
+        ? `To prove it by your word: exitward authlist prove ${account} ${first.id}`
+        : 'To prove one, open this page from there, or run “exw authlist add” there; your provider can do so, too.'}
+    </p>
+  );
+}
+
 function Entries({ all, open }: { all: readonly AuthlistEntry[]; open: OpenDialog }) {
   const [part, setPart] = useState('');
   const [user, setUser] = useState('');
@@ -98,6 +115,7 @@ function Entries({ all, open }: { all: readonly AuthlistEntry[]; open: OpenDialo
           />
         )}
       </div>
+      <ProofNote rows={rows} />
       <AuthlistTable rows={rows} all={all.length} filter={`${user} ${wanted}`} open={open} />
     </>
   );

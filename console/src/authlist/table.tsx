@@ -16,9 +16,14 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
     <LongTable
       {...list}
       caption="Listed addresses, the newest entry first"
-      columns={isOperator ? [...columns, idColumn] : columns}
+      columns={[
+        ...columns,
+        // Where no proof is asked for, nothing is to be said of it.
+        ...(list.rows.some(({ proof }) => proof !== null) ? [proofColumn] : []),
+        ...(isOperator ? [idColumn] : []),
+      ]}
       keyOf={({ id }) => id}
-      isFaint={(entry) => !entry.user_active}
+      isFaint={({ user_active, proof }) => !user_active || proof === 'waits'}
       actions={(entry) => (
         <>
           <IconButton
@@ -53,6 +58,13 @@ const columns: Column<AuthlistEntry>[] = [
   { heading: 'Expires', cell: ({ expiry }) => <UntilWithDate at={expiry} /> },
   { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
 ];
+const proofColumn: Column<AuthlistEntry> = {
+  heading: 'Address is',
+  cell: ({ proof }) =>
+    proof === 'proven' ? proof : proof !== null && <Badge tone="warn">{proofWords[proof]}</Badge>,
+};
+const proofWords = { unproven: 'unproven', waits: 'unproven: lets nobody in yet' };
+
 /** Operators find entries of the server's log by it. */
 const idColumn: Column<AuthlistEntry> = { heading: 'Id', numeric: true, cell: ({ id }) => id };
 

@@ -9,19 +9,24 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, notify, notifyError } from '../ui/ui.ts';
 import type { OwnServer } from './rows.ts';
 
-/** Puts it on the contract, or changes its own limit there, which only operators set. Errors: ApiError. */
-export async function putServer(scope: Scope, server: string, limit_bytes: number | null) {
+/**
+ * Puts it on the contract, or changes its own limit there, which only operators set. Undefined: the limit stays,
+ * also the one of before a removal. Errors: ApiError.
+ */
+export async function putServer(scope: Scope, server: string, limit_bytes?: number | null) {
   const { account, isOperator } = scope;
   if (!isOperator) await changeIn(scope, 'add_server', { path: { server } });
-  else
-    await change('admin_set_account_server', { path: { account, server }, body: { limit_bytes } });
+  else {
+    const body = limit_bytes === undefined ? {} : { limit_bytes };
+    await change('admin_set_account_server', { path: { account, server }, body });
+  }
 }
 
 const takeServer = (scope: Scope, server: string) =>
   changeIn(scope, 'remove_server', { path: { server } });
 
 /** Adds it and says so. Errors: ApiError. */
-export async function addServer(scope: Scope, server: string, limit_bytes: number | null = null) {
+export async function addServer(scope: Scope, server: string, limit_bytes?: number | null) {
   await putServer(scope, server, limit_bytes);
   const back = async () => {
     await takeServer(scope, server);
@@ -92,7 +97,7 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
         )}
         {hasOwnLimit && server.usage && (
           <li>
-            {`Its own limit of ${bytes(server.usage.limit)} is given up: added again, the server has the limit of the contract.`}
+            {`Its own limit of ${bytes(server.usage.limit)} stays: added again, the server has it again.`}
           </li>
         )}
         <li>The usage through it stays counted.</li>

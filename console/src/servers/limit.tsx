@@ -8,10 +8,12 @@ interface LimitDialogProps {
   server: string;
   /** In bytes; null: it has none. Undefined: the server is not on the contract yet. */
   limit: number | null | undefined;
+  /** The limit that it had when it was taken off the contract. */
+  kept?: number | null;
   onClose: () => void;
 }
 
-export function LimitDialog({ server, limit, onClose }: LimitDialogProps) {
+export function LimitDialog({ server, limit, kept, onClose }: LimitDialogProps) {
   const scope = useScope();
   const isNew = limit === undefined;
   const save = async (fields: FormData) => {
@@ -29,7 +31,7 @@ export function LimitDialog({ server, limit, onClose }: LimitDialogProps) {
     >
       <LimitField
         label="Own limit"
-        value={limit ?? undefined}
+        value={limit ?? kept ?? undefined}
         none="None: the limit of the whole network."
       />
     </FormDialog>

@@ -25,6 +25,8 @@ export interface Row {
   services: string[];
   ip_count: number;
   can_add: boolean;
+  /** The own limit that it had when it was taken off the contract; null: none. */
+  kept_limit: number | null;
   /** Only of servers on the contract. */
   own: OwnServer | undefined;
 }
@@ -54,6 +56,7 @@ export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServe
     services: server.services,
     ip_count: server.ip_count,
     can_add: server.can_add,
+    kept_limit: server.limit_bytes,
     own: ownByName.get(server.server),
   }));
 }

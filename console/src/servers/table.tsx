@@ -103,10 +103,23 @@ export function ServerStatus({ of }: { of: OwnServer }) {
   return <Badge tone={toneOf[status]}>{text}</Badge>;
 }
 
-function Actions({ row: { own, name, can_add }, open }: { row: Row; open: OpenDialog }) {
+function Actions({
+  row: { own, name, can_add, kept_limit },
+  open,
+}: {
+  row: Row;
+  open: OpenDialog;
+}) {
   const { isOperator, readOnlyReason } = useScope();
   const limit = () =>
-    open((close) => <LimitDialog server={name} limit={own?.limit_bytes} onClose={close} />);
+    open((close) => (
+      <LimitDialog
+        server={name}
+        limit={own?.limit_bytes}
+        {...(own ? {} : { kept: kept_limit })}
+        onClose={close}
+      />
+    ));
   if (own) {
     return (
       <>

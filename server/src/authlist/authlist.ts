@@ -1,7 +1,8 @@
 // The IP authlist: a connection from a listed address needs no password and counts as the named user.
 //
 // An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the account's
-// port scheme: one entry at most in the whole network, whichever account it is of. Verbs: list, require,
+// port scheme: one entry at most in the whole network, whichever account it is of. A claim that its address has
+// not asked for itself is unproven (proofs.ts), and gives way to another account's that is proven. Verbs: list, require,
 // create, change, remove, remove all, restore (undoes a "remove all"), find claims; sweep takes expired ones off.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
@@ -14,10 +15,18 @@ import type { HourlyCap } from '../hourly.ts';
 import type { Use } from '../last_used.ts';
 import { quoted } from '../quoted.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
+import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
 
+export {
+  canProve,
+  type ProofSetting,
+  proofState,
+  proveEntries,
+  sweepProofs,
+} from './proofs.ts';
 export { removeAllEntries, restoreEntries } from './removal.ts';
-export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
+export type { AuthlistEntry, AuthlistRow, Caller, EntrySlice } from './store.ts';
 export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
@@ -25,6 +34,9 @@ export interface NewEntry {
   user: string;
   expiry: number;
 }
+
+/** `proven`: the operator's word on whose the address is. */
+export type EntryChanges = Partial<NewEntry> & { proven?: boolean | undefined };
 
 /** An entry with the revision of the change that made it so. */
 export type ChangedEntry = store.AuthlistEntry & { revision: number };
@@ -35,6 +47,10 @@ export interface AuthlistRules {
   max_authlist_entries: number;
   /** Whether a contract that is suspended or has expired is changed too: for the operator. */
   any_contract?: boolean;
+  /** Whether an entry needs a proof; `prefer` when omitted. */
+  authlist_proof?: ProofSetting;
+  /** Whether the client's word is proof enough: an operator's. */
+  vouches?: boolean;
   /** How often an account may be told that an address is claimed already. */
   conflicts?: {
     count(account_id: number, now: number): void;
@@ -105,7 +121,8 @@ export async function listEntries(
 }
 
 /**
- * Lists an address for a user. Errors: 403 for a contract that takes no changes; 400 for an address
+ * Lists an address for a user, as asked from the address `asked_from`: where it is that very one, or an
+ * operator asks, the entry is proven, and takes an unproven claim of another account. Errors: 403 for a contract that takes no changes; 400 for an address
  * that is none; 409 when the address is listed already (by anyone, on this port scheme), the user is
  * not part of the account, or the account's list is full.
  */
@@ -114,6 +131,7 @@ export async function createEntry(
   account_id: number,
   body: NewEntry,
   rules: AuthlistRules,
+  asked_from?: string,
 ): Promise<ChangedEntry> {
   const ip = parseAddress('ip', body.ip, rules);
   rules.conflicts?.rejectTooMany(account_id, tx.now);
@@ -129,7 +147,8 @@ export async function createEntry(
     }
   }
   const id = await nextId(tx, account_id, 'authlist');
-  const row = { account_id, id, ip, user: body.user, expiry: body.expiry };
+  const proof = newProof(isVouched(ip, rules, asked_from), rules.authlist_proof, tx.now);
+  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof };
   const { any_contract } = rules;
   const placed = (await store.insert(tx, row, any_contract)) ?? (await placeAgain(tx, row, rules));
   await countHeld(tx, account_id, 'authlist', 1);
@@ -137,6 +156,9 @@ export async function createEntry(
   await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
   return entry;
 }
+
+const isVouched = (ip: string, { vouches }: AuthlistRules, asked_from: string | undefined) =>
+  vouches === true || asked_from === ip;
 
 export const expiredAtOnce = 500;
 
@@ -154,7 +176,7 @@ async function placeAgain(
 ): Promise<store.Placed> {
   const account = await requireWritable(tx, row.account_id, rules.any_contract);
   if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user);
-  await freeClaim(tx, account, row.ip, rules);
+  await freeClaim(tx, account, row.ip, rules, row);
   const placed = await store.insert(tx, row, rules.any_contract);
   if (!placed) throw addressTaken(row.ip);
   return placed;
@@ -174,20 +196,40 @@ async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promis
   return { ...entry, revision };
 }
 
-/** Ends the claim of an expired entry on an address. Errors: 409 while the claim holds, whoever's it is. */
+/**
+ * Ends the claim of an expired entry on an address, and an unproven one of another account for a proven one.
+ * Errors: 409 while the claim holds, whoever's it is.
+ */
 async function freeClaim(
   tx: Transaction,
   { id, port_scheme_id }: Account,
   ip: string,
   rules: AuthlistRules,
+  { proven_at }: store.Proof,
 ): Promise<void> {
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
   if (tx.now < holder.expiry) {
-    rules.conflicts?.count(id, tx.now);
-    throw addressTaken(ip);
+    const isWeaker = proven_at !== null && holder.proven_at === null && holder.account_id !== id;
+    if (!isWeaker || rules.authlist_proof === 'off') {
+      rules.conflicts?.count(id, tx.now);
+      throw addressTaken(ip);
+    }
+    await auditLoss(tx, holder);
   }
   await removeRow(tx, holder);
+}
+
+/** Tells the account that lost an address in its audit log; not to whom. */
+async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow): Promise<void> {
+  const { ip, user, expiry } = await requireEntry(tx, account_id, id, tx.now);
+  await audit(tx, {
+    account_id,
+    action: 'authlist.give_way',
+    target: `authlist/${id}`,
+    before: { ip, user, expiry },
+    actor: { kind: 'system', name: 'authlist', address: '', request_id: '' },
+  });
 }
 
 /** One message for an own and a foreign claim: an answer tells nothing about another account. */
@@ -211,14 +253,15 @@ export async function changeEntry(
   tx: Transaction,
   account_id: number,
   id: number | undefined,
-  changes: Partial<NewEntry>,
+  changes: EntryChanges,
   rules: AuthlistRules,
   requireMatch: (before: store.AuthlistEntry) => void,
+  asked_from?: string,
 ): Promise<ChangedEntry> {
   const before = await requireEntry(tx, account_id, id, tx.now);
   const account = await requireWritable(tx, account_id, rules.any_contract);
   requireMatch(before);
-  if (changes.ip === undefined && changes.user === undefined && changes.expiry === undefined) {
+  if (Object.values(changes).every((value) => value === undefined)) {
     throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
   }
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
@@ -226,8 +269,15 @@ export async function changeEntry(
   const name = changes.user ?? before.user;
   const user = await findUserNamed(tx, account_id, name);
   if (!user) throw unknownUser(name);
-  if (ip !== before.ip) await freeClaim(tx, account, ip, rules);
-  const row = { ...toRow(before), ip, user_id: user.id, expiry: changes.expiry ?? before.expiry };
+  const isMoved = ip !== before.ip;
+  const isProven =
+    changes.proven ??
+    (isMoved ? isVouched(ip, rules, asked_from) : before.proven_at !== null || asked_from === ip);
+  const isKept = !isMoved && isProven === (before.proven_at !== null);
+  const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
+  if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at, waits });
+  const expiry = changes.expiry ?? before.expiry;
+  const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits };
   await store.update(tx, row);
   const { active, proxy } = user;
   const entry = await entryChanged(tx, { ...row, user: user.name, active, proxy });
@@ -235,11 +285,15 @@ export async function changeEntry(
     account_id,
     action: 'authlist.change',
     target: `authlist/${before.id}`,
-    before: { ip: before.ip, user: before.user, expiry: before.expiry },
-    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry },
+    before: { ip: before.ip, user: before.user, expiry: before.expiry, ...told(changes, before) },
+    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry, ...told(changes, entry) },
   });
   return entry;
 }
+
+/** Whether an entry is proven, where the operator's word was about that. */
+const told = ({ proven }: EntryChanges, { proven_at }: store.Proof) =>
+  proven === undefined ? {} : { proven: proven_at !== null };
 
 function toRow({
   user: _,

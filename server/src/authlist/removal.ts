@@ -58,9 +58,11 @@ export async function restoreEntries(
   const back: store.AuthlistRow[] = [];
   const outdated: store.AuthlistRow[] = [];
   let kept = 0;
-  for await (const rows of keptEntries<store.AuthlistRow>(tx, account_id, removal, tx.now)) {
+  for await (const rows of keptEntries<store.RemovedRow>(tx, account_id, removal, tx.now)) {
     kept += rows.length;
-    const wanted = rows.filter(({ expiry }) => tx.now < expiry);
+    const wanted = rows
+      .filter(({ expiry }) => tx.now < expiry)
+      .map((row) => ({ proven_at: null, waits: 0, ...row, port_scheme_id }));
     const ips = wanted.map(({ ip }) => ip);
     const claims = ips.length > 0 ? await store.claimsOnAny(tx, port_scheme_id, ips) : [];
     const taken = new Set<string>();
@@ -82,11 +84,7 @@ export async function restoreEntries(
   for (const row of outdated) await removeRow(tx, row);
   await sweepOwnExpired(tx, account_id);
   for (let at = 0; at < back.length; at += slice) {
-    const some = back.slice(at, at + slice);
-    await store.putBack(
-      tx,
-      some.map((row) => ({ ...row, port_scheme_id })),
-    );
+    await store.putBack(tx, back.slice(at, at + slice));
     await setImmediate();
   }
   if (back.length > 0) await recordChange(tx, { kind: 'authlist', account_id });

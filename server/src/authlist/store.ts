@@ -11,7 +11,17 @@ export interface AuthlistRow {
   ip: string;
   user_id: number;
   expiry: number;
+  /** When the address itself, or an operator, said that the entry is right; null while neither did. */
+  proven_at: number | null;
+  /** 1 while it is kept from the nodes until it is proven. */
+  waits: number;
 }
+
+/** An entry's right to its address, as far as it is known. */
+export type Proof = Pick<AuthlistRow, 'proven_at' | 'waits'>;
+
+/** As a removal keeps it; one of before the proofs knows of none. */
+export type RemovedRow = Omit<AuthlistRow, keyof Proof> & Partial<Proof>;
 
 /** An entry with what the answer shows of its user. */
 export interface AuthlistEntry extends AuthlistRow {
@@ -20,6 +30,8 @@ export interface AuthlistEntry extends AuthlistRow {
   proxy: number;
 }
 
+const key = ['account_id', 'id'] as const;
+const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits'] as const;
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
   join users u on u.account_id = a.account_id and u.id = a.user_id`;
 
@@ -87,7 +99,7 @@ export function find(
 }
 
 /** The fields of a new entry; the user by name. */
-export interface NewRow {
+export interface NewRow extends Proof {
   account_id: number;
   id: number;
   ip: string;
@@ -111,12 +123,15 @@ export async function insert(
   const ofUser = (column: string) =>
     `(select u.${column} from users u where u.account_id = authlist.account_id and u.id = authlist.user_id) as ${column}`;
   const rows = await tx.put<Placed>(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry)
-     select a.id, $2, a.port_scheme_id, $3, u.id, $5
+    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits)
+     select a.id, $2, a.port_scheme_id, $3, u.id, $5, $8, $9
      from accounts a join users u on u.account_id = a.id and u.name = $4
      where a.id = $1 and ($7 = 1 or (a.suspended = 0 and a.expiry > $6))
      on conflict do nothing returning port_scheme_id, user_id, ${ofUser('active')}, ${ofUser('proxy')}`,
-    [row.account_id, row.id, row.ip, row.user, row.expiry, tx.now, any_contract ? 1 : 0],
+    [
+      ...[row.account_id, row.id, row.ip, row.user, row.expiry, tx.now, any_contract ? 1 : 0],
+      ...[row.proven_at, row.waits],
+    ],
   );
   return rows[0];
 }
@@ -125,8 +140,8 @@ export async function insert(
 export function putBack(tx: Transaction, rows: readonly AuthlistRow[]): Promise<void> {
   return tx.insertMany(
     'authlist',
-    rows.map(({ account_id, id, port_scheme_id, ip, user_id, expiry }) => ({
-      ...{ account_id, id, port_scheme_id, ip, user_id, expiry },
+    rows.map(({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits }) => ({
+      ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
     })),
   );
 }
@@ -145,7 +160,7 @@ export function claimsOnAny(
 }
 
 export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
-  return updateRow(tx, 'authlist', ['account_id', 'id'], ['ip', 'user_id', 'expiry'], row);
+  return updateRow(tx, 'authlist', key, changeable, row);
 }
 
 /** The entry that claims an address, of whichever account. */
@@ -191,7 +206,7 @@ export function expiredOfAccount(db: Reader, account_id: number, now: number, mo
 }
 
 /** A claim on an address, with the names of its holder. */
-export interface NamedClaim {
+export interface NamedClaim extends Proof {
   port_scheme: string;
   account: string;
   id: number;
@@ -203,7 +218,7 @@ export interface NamedClaim {
 /** The claims on an address at `now`: one claim at most for each port scheme. */
 export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClaim[]> {
   return db.all(
-    `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry
+    `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry, a.proven_at, a.waits
      from port_schemes p join authlist a on a.port_scheme_id = p.id and a.ip = $1
      join accounts c on c.id = a.account_id
      join users u on u.account_id = a.account_id and u.id = a.user_id
@@ -231,6 +246,46 @@ export function findAuthlistRow(db: Reader, account_id: number, id: number) {
     account_id,
     id,
   ]);
+}
+
+/** An account, and the canonical address that it called from. */
+export interface Caller {
+  account_id: number;
+  ip: string;
+}
+
+/** One statement for any number, as below. */
+const callersOfStatement = 50;
+const noCaller: Caller = { account_id: 0, ip: '' };
+const unprovenStatement = `select a.* from (values ${Array.from(
+  { length: callersOfStatement },
+  (_, at) => `(cast($${2 * at + 1} as bigint), $${2 * at + 2})`,
+)}) as v join accounts c on c.id = v.column1
+  join authlist a on a.port_scheme_id = c.port_scheme_id and a.ip = v.column2 and a.account_id = v.column1
+  where a.proven_at is null`;
+
+/** The unproven entries of these accounts for the addresses that they called from; each through the claim's index. */
+export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
+  const found: AuthlistRow[] = [];
+  for (let at = 0; at < callers.length; at += callersOfStatement) {
+    const some = callers.slice(at, at + callersOfStatement);
+    const rows = [...some, ...Array<Caller>(callersOfStatement - some.length).fill(noCaller)];
+    const values = rows.flatMap(({ account_id, ip }) => [account_id, ip]);
+    found.push(...(await db.all<AuthlistRow>(unprovenStatement, values)));
+  }
+  return found;
+}
+
+/** Unproven entries that wait, or that do not. */
+export function unprovenThat(db: Reader, waits: number, most: number): Promise<AuthlistRow[]> {
+  return db.all('select * from authlist where proven_at is null and waits = $1 limit $2', [
+    waits,
+    most,
+  ]);
+}
+
+export function updateProof(tx: Transaction, row: AuthlistRow): Promise<number> {
+  return updateRow(tx, 'authlist', key, ['proven_at', 'waits'], row);
 }
 
 /** When an entry last let a connection in. */

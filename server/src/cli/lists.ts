@@ -1,7 +1,8 @@
 // exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
 import { listAt, removeAt } from './actions.ts';
 import type { Noun, Verb } from './command.ts';
-import { type Column, expiry, lastUsed } from './output.ts';
+import { type Column, expiry, lastUsed, record } from './output.ts';
+import { time } from './values.ts';
 
 /** The verbs of both lists: show all, remove one, remove all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
@@ -32,13 +33,46 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
 const find: Verb = {
   usage: 'find <ip>',
   summary: 'show who holds an address, on each port scheme',
-  run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry]),
+  run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry, 'proof']),
+};
+const authlistColumns: Column[] = ['id', 'ip', 'user', 'user_active', expiry, 'proof', lastUsed];
+
+/** The operator's word on whose an address is. */
+function sayWhether(proven: boolean, verb: string, summary: string): Verb {
+  return {
+    usage: `${verb} <account> <id>`,
+    summary,
+    run: async (given, api) => {
+      const changed = await api.patch(given.path('/accounts/<account>/authlist/<id>'), { proven });
+      return record(changed, authlistColumns);
+    },
+  };
+}
+
+const add: Verb = {
+  usage: 'add <account> <ip> <user>',
+  summary:
+    'list an address for a user by your word: the entry is proven, and takes an unproven one',
+  required: [['--expiry <time>', 'when the entry ends', 'expiry', time]],
+  run: async (given, api) => {
+    const body = { ip: given.word('ip'), user: given.word('user'), ...given.fields };
+    return record(
+      await api.post(given.path('/accounts/<account>/authlist'), body),
+      authlistColumns,
+    );
+  },
 };
 
 export const authlistNoun: Noun = {
   name: 'authlist',
   summary: 'addresses that accounts have listed',
-  verbs: [...verbs('authlist', ['id', 'ip', 'user', 'user_active', expiry, lastUsed]), find],
+  verbs: [
+    ...verbs('authlist', authlistColumns),
+    find,
+    add,
+    sayWhether(true, 'prove', 'say that the address belongs to the account of this entry'),
+    sayWhether(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
+  ],
 };
 
 const overrideColumns: Column[] = ['id', 'server', 'hostname', 'ip', 'status', expiry];

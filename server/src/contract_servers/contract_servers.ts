@@ -16,7 +16,12 @@ import {
 import { last30Days, nextHour, periodAt, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
-export { accountsOfServer, findContractServer, serversOfContract } from './store.ts';
+export {
+  accountsOfServer,
+  findContractServer,
+  keptLimits,
+  serversOfContract,
+} from './store.ts';
 
 /** A server of a contract with its exit IPs, and with the details that were asked for. */
 export interface ContractServer {
@@ -63,20 +68,22 @@ export async function requireContractServer(
 }
 
 /**
- * Adds a server to a contract, or changes its own limit there. `limit_bytes` null: the network limit.
+ * Adds a server to a contract, or changes its own limit there. `limit_bytes` null: the network limit;
+ * undefined: the limit stays, also the one that the server had when it was taken off.
  * Errors: 409 when the server does not listen on the account's port scheme.
  */
 export async function setContractServer(
   tx: Transaction,
   account: Account,
   server: Server,
-  limit_bytes: number | null,
+  limit_bytes: number | null | undefined,
 ): Promise<void> {
   const before = await store.findContractServer(tx, account.id, server.id);
+  const known = before ?? (await store.takeKeptLimit(tx, account.id, server.id));
   const row: store.ContractServerRow = {
     account_id: account.id,
     server_id: server.id,
-    limit_bytes,
+    limit_bytes: limit_bytes === undefined ? (known?.limit_bytes ?? null) : limit_bytes,
     over_limit: 0,
     over_until: 0,
     added_at: before?.added_at ?? tx.now,
@@ -115,7 +122,7 @@ function recordServerChange(
   return recordChange(tx, { kind, account_id, server_id });
 }
 
-/** Takes a server off a contract. Errors: 404. */
+/** Takes a server off a contract. Its own limit there is kept: added again, it has that. Errors: 404. */
 export async function removeContractServer(
   tx: Transaction,
   account: Account,
@@ -124,6 +131,7 @@ export async function removeContractServer(
   const before = await store.findContractServer(tx, account.id, server.id);
   if (!before) throw notFound(`${server.name} is not on the contract of ${account.name}.`);
   await store.remove(tx, account.id, server.id);
+  await store.keepLimit(tx, before);
   await recordServerChange(tx, 'account', account.id, server.id);
   await audit(tx, {
     account_id: account.id,

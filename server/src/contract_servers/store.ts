@@ -73,6 +73,38 @@ export function remove(tx: Transaction, account_id: number, server_id: number): 
   ]);
 }
 
+/** The own limit of a server that is off the contract: a limit is the operator's, whoever took the server off. */
+interface KeptLimit {
+  server_id: number;
+  limit_bytes: number;
+}
+
+/** Keeps the own limit of a server that leaves its contract; a server without one leaves nothing behind. */
+export async function keepLimit(tx: Transaction, row: ContractServerRow): Promise<void> {
+  if (row.limit_bytes === null) return;
+  await insertRow(tx, 'kept_limits', [...key, 'limit_bytes'], row);
+}
+
+/** Takes the kept limit of a server that comes back. */
+export async function takeKeptLimit(
+  tx: Transaction,
+  account_id: number,
+  server_id: number,
+): Promise<KeptLimit | undefined> {
+  const rows = await tx.put<KeptLimit>(
+    'delete from kept_limits where account_id = $1 and server_id = $2 returning server_id, limit_bytes',
+    [account_id, server_id],
+  );
+  return rows[0];
+}
+
+/** The limits that servers off the contract have again once they are added. */
+export function keptLimits(db: Reader, account_id: number): Promise<KeptLimit[]> {
+  return db.all('select server_id, limit_bytes from kept_limits where account_id = $1', [
+    account_id,
+  ]);
+}
+
 /** Contract servers over their own limit in a billing period that has ended. */
 export function overLimit(db: Reader, now: number, most: number): Promise<ContractServerRow[]> {
   return db.all(

@@ -9,6 +9,7 @@ import { authlistUses } from './migrations/0005_authlist_uses.ts';
 import { versions } from './migrations/0006_versions.ts';
 import { histories } from './migrations/0007_histories.ts';
 import { nodeFaults } from './migrations/0008_node_faults.ts';
+import { proofs } from './migrations/0009_proofs.ts';
 import { removalsInSlices } from './migrations/0011_removals_in_slices.ts';
 
 interface Migration {
@@ -27,6 +28,7 @@ const migrations: Migration[] = [
   { id: 6, name: 'versions', statements: versions },
   { id: 7, name: 'histories', statements: histories },
   { id: 8, name: 'node_faults', statements: nodeFaults },
+  { id: 9, name: 'proofs', statements: proofs },
   { id: 11, name: 'removals_in_slices', statements: removalsInSlices },
 ];
 /** Numbers may be left out. */

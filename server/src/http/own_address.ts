@@ -20,6 +20,11 @@ export function addAddressHook(app: FastifyInstance): void {
   });
 }
 
+/** The client's address in canonical form; undefined where only the proxy's is known. */
+export function knownAddress(request: FastifyRequest): string | undefined {
+  return request.unreadable_ip === undefined ? canonicalAddress(request.ip) : undefined;
+}
+
 /** The address to list for "my address". Errors: 400 where only the proxy's is known, which is not the client's. */
 export function ownAddress(request: FastifyRequest): string {
   if (request.unreadable_ip === undefined) return canonicalAddress(request.ip) ?? request.ip;

@@ -84,8 +84,10 @@ function userRecord(user: User): NodeRecord {
   };
 }
 
-function authlistRecord({ account_id, id, ip, user_id, expiry }: AuthlistRow): NodeRecord {
-  return { kind: 'authlist', account: account_id, id, value: { ip, user: user_id, expiry } };
+/** An entry that waits for its proof is none for a node. */
+function authlistRecord({ account_id, id, ip, user_id, expiry, waits }: AuthlistRow): NodeRecord {
+  const value = waits === 1 ? null : { ip, user: user_id, expiry };
+  return { kind: 'authlist', account: account_id, id, value };
 }
 
 function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): NodeRecord {
@@ -100,7 +102,7 @@ export function goneRecord(account_id: number | null): NodeRecord {
 async function* authlistRecords(db: Reader, account_id: number): AsyncGenerator<NodeRecord> {
   for (let after = 0; ; ) {
     const rows = await authlistPage(db, account_id, after, piece);
-    for (const row of rows) yield authlistRecord(row);
+    for (const row of rows) if (row.waits === 0) yield authlistRecord(row);
     const last = rows.at(-1);
     if (!last || rows.length < piece) return;
     after = last.id;

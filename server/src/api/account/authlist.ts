@@ -18,7 +18,7 @@ import { ConflictCap } from '../../authlist/conflicts.ts';
 import type { Reader } from '../../db/database.ts';
 import { HourlyCap } from '../../hourly.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
-import { ownAddress } from '../../http/own_address.ts';
+import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
@@ -141,7 +141,7 @@ function addRoutes(
     handle: async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       checkExpiry(body.expiry, tx.now);
-      const entry = await createEntry(tx, accountOf(request), body, rules);
+      const entry = await createEntry(tx, accountOf(request), body, rules, knownAddress(request));
       return { status: 201, headers: { location: `${path}/${entry.id}` }, ...shown(entry) };
     },
   });
@@ -187,6 +187,7 @@ function addRoutes(
         { ip, user, expiry },
         rules,
         (before) => requireMatch(request, () => presentEntry(before)),
+        knownAddress(request),
       );
       return { status: 200, ...shown(entry) };
     },

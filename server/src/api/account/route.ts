@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { requireValid } from '../../http/errors.ts';
 import { type IdPath, idOf } from '../../http/fields.ts';
+import { knownAddress } from '../../http/own_address.ts';
 import { type Endpoint, type Route, type RouteRequest, schemaOf } from '../../http/route.ts';
 import type { V0Config } from './checks.ts';
 import type { AccountContext } from './context.ts';
@@ -82,10 +83,14 @@ export class Routes {
   ): void {
     this.#app.route({
       ...optionsOf(endpoint, route, [400, 401, 403]),
-      handler: (request, reply) =>
-        change(this.#ctx, request, reply, (tx) =>
+      handler: (request, reply) => {
+        // A GET proves nothing: a machine at an address can be led to fetch a URL that holds another's token.
+        const address = knownAddress(request);
+        if (address !== undefined) this.#ctx.callers.note(accountOf(request), address);
+        return change(this.#ctx, request, reply, (tx) =>
           route.handle(tx, request as RouteRequest<P, B, Q>),
-        ),
+        );
+      },
     });
   }
 }

@@ -10,6 +10,7 @@ import {
   entrySlices,
   lastUses,
   noSuchEntry,
+  proofState,
   removeAllEntries,
   removeEntry,
   requireEntry,
@@ -23,11 +24,12 @@ import {
   IdPath,
   Integer,
   idOf,
+  OneOf,
   Removed,
   Strict,
   Timestamp,
 } from '../../http/fields.ts';
-import { ownAddress } from '../../http/own_address.ts';
+import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
@@ -37,30 +39,40 @@ import type { Mount } from './mount.ts';
 import { Undo } from './removals.ts';
 import { requireSelf, type Scope } from './scope.ts';
 
+export const Proof = Type.Union(
+  [OneOf(['proven', 'unproven', 'waits'], 'How the entry stands.'), Type.Null()],
+  {
+    description:
+      'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
+  },
+);
 const Entry = Strict({
   id: Integer('Id of the entry on this account.', 1),
   ip: Type.String({ description: 'IP address.' }),
   user: Type.String({ description: 'User that its connections are assigned to.' }),
   user_active: Type.Boolean({ description: 'Whether that user is an active proxy user.' }),
   expiry: Timestamp('When the entry expires.'),
+  proof: Proof,
   last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
     description: 'When it last let a connection in, to the minute; null: no node told of any.',
   }),
 });
-const Changes = Strict({
+const changeable = {
   ip: Type.Optional(Ip),
   user: Type.Optional(User),
   expiry: Type.Optional(Expiry),
+};
+const Changes = Strict(changeable);
+const OperatorChanges = Strict({
+  ...changeable,
+  proven: Type.Optional(
+    Type.Boolean({ description: 'Whether the entry is proven, by your word.' }),
+  ),
 });
 const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer('Entries that have expired since, or whose address is taken.'),
 });
-
-function presentEntry(entry: AuthlistEntry, last_used_at: number | null) {
-  const { id, ip, user, expiry } = entry;
-  return { id, ip, user, user_active: userIsActive(entry), expiry, last_used_at };
-}
 
 /** Errors: 404 for an entry of another user, as if it were not there, but for admins and operators. */
 function requireOwn({ only_user }: Scope, entry: AuthlistEntry): void {
@@ -79,13 +91,18 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
     if (audience.lists_own_address) return ownAddress(request);
     throw invalidField('ip', 'is missing from the body.');
   };
+  const present = (entry: AuthlistEntry, last_used_at: number | null) => {
+    const { id, ip, user, expiry } = entry;
+    const proof = proofState(entry, rules.authlist_proof);
+    return { id, ip, user, user_active: userIsActive(entry), expiry, proof, last_used_at };
+  };
   const shown = async (
     db: Reader,
     { entries, ...ids }: Pick<EntrySlice, 'entries' | 'after' | 'to'>,
     account_id: number,
   ) => {
     const uses = await lastUses(db, account_id, ids);
-    return entries.map((entry) => presentEntry(entry, uses.get(entry.id) ?? null));
+    return entries.map((entry) => present(entry, uses.get(entry.id) ?? null));
   };
 
   route('GET /authlist', {
@@ -118,12 +135,13 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
     handle: async (request) => {
       const { ip = addressOf(request) } = request.body;
       const body = { ...request.body, ip };
+      const asked_from = knownAddress(request);
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
         checkExpiry(body.expiry, tx.now);
-        return createEntry(tx, scope.account_id, body, rules);
+        return createEntry(tx, scope.account_id, body, rules, asked_from);
       });
-      return created(`${request.scope.path}/authlist/${entry.id}`, presentEntry(entry, null));
+      return created(`${request.scope.path}/authlist/${entry.id}`, present(entry, null));
     },
   });
 
@@ -159,18 +177,19 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
     find,
     summary: 'Change an entry',
     params: IdPath,
-    body: Changes,
+    body: audience.is_operator ? OperatorChanges : Changes,
     answer: Entry,
     errors: [409, 429],
     handle: async (request) => {
       const { body, params } = request;
       requireChange(body);
+      const asked_from = audience.is_operator ? undefined : knownAddress(request);
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
         if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
-        return changeEntry(tx, scope.account_id, idOf(params.id), body, rules, (before) =>
-          requireOwn(scope, before),
-        );
+        const isOwn = (before: AuthlistEntry) => requireOwn(scope, before);
+        const id = idOf(params.id);
+        return changeEntry(tx, scope.account_id, id, body, rules, isOwn, asked_from);
       });
       const slice = { entries: [entry], after: entry.id - 1, to: entry.id };
       return (await shown(ctx.db, slice, entry.account_id))[0];

@@ -5,6 +5,7 @@ import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';
 import { isSecure, readCookie } from '../../http/cookies.ts';
+import { knownAddress } from '../../http/own_address.ts';
 import { isUnder, methodOf, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
 import {
   confirmPassword,
@@ -77,6 +78,8 @@ async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> 
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
   if (!person) throw sessionEnded();
   ctx.lastUsed.sessions.note(person.account_id, person.session_id, ctx.clock.now());
+  const address = knownAddress(request);
+  if (address !== undefined) ctx.callers.note(person.account_id, address);
   return person;
 }
 

@@ -100,7 +100,7 @@ export function operators(ctx: Context): Audience {
       lists: 'Operator: authlist and custom DNS',
       usage: 'Operator: usage',
     },
-    rules: { ...ctx.config, any_contract: true },
+    rules: { ...ctx.config, any_contract: true, vouches: true },
     chooses_servers: true,
     sets_limits: true,
     keeps_an_admin: false,

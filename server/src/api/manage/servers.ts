@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
 import {
   findContractServer,
+  keptLimits,
   listContractServers,
   removeContractServer,
   serversOfContract,
@@ -70,6 +71,10 @@ const AnyServer = Strict({
   ip_count,
   services,
   location: Location,
+  limit_bytes: Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
+    description:
+      'Own limit that the server had when it was taken off this contract, and has again once it is added; null: none.',
+  }),
   on_contract: Type.Boolean({ description: 'Whether it is on the contract.' }),
   can_add: Type.Boolean({
     description:
@@ -127,16 +132,19 @@ async function ownServers(
 
 async function allServers(db: Reader, account_id: number, chooses_servers: boolean) {
   const { port_scheme_id } = await requireAccount(db, account_id);
-  const [servers, own, onScheme] = await Promise.all([
+  const [servers, own, onScheme, kept] = await Promise.all([
     listServers(db),
     serversOfContract(db, account_id),
     serversOnScheme(db, port_scheme_id),
+    keptLimits(db, account_id),
   ]);
+  const limitOf = new Map(kept.map(({ server_id, limit_bytes }) => [server_id, limit_bytes]));
   const ownIds = new Set(own.map(({ id }) => id));
   const listening = new Set(onScheme.map(({ server_id }) => server_id));
   return servers.map((server) => ({
     server: server.name,
     ...presentNetworkServer(server, everything, 'current'),
+    limit_bytes: limitOf.get(server.id) ?? null,
     on_contract: ownIds.has(server.id),
     can_add: chooses_servers && !ownIds.has(server.id) && listening.has(server.id),
   }));
@@ -188,7 +196,7 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
       ? 'Add a server to the contract, or change its own limit there'
       : 'Add a server of the network to the contract',
     description: sets_limits
-      ? 'Own limits count on contracts with detailed server billing. Left out, the limit stays; a new server has none.'
+      ? 'Own limits count on contracts with detailed server billing. Left out, the limit stays; a server that is added has the one that it had when it was taken off, if any.'
       : 'One that is on it already stays as it is.',
     params: ServerPath,
     ...(sets_limits ? { body: Settings } : {}),
@@ -204,8 +212,9 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
         const server = await requireServer(tx, name);
         const before = await findContractServer(tx, account.id, server.id);
         if (!before) countAddition(account.id, tx.now);
-        const { limit_bytes = before?.limit_bytes ?? null } = settings;
-        if (!before || sets_limits) await setContractServer(tx, account, server, limit_bytes);
+        if (!before || sets_limits) {
+          await setContractServer(tx, account, server, settings.limit_bytes);
+        }
         const [value] = await ownServers(tx, account.id, health_stale_seconds, tx.now, server.name);
         return { isNew: !before, value };
       });

@@ -1,9 +1,10 @@
 // /admin/authlist: who holds an address, in the whole network.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { findClaims } from '../../authlist/authlist.ts';
+import { findClaims, proofState } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Proof } from '../manage/authlist.ts';
 import { operatorRoute } from './route.ts';
 
 const Claim = Strict({
@@ -13,6 +14,7 @@ const Claim = Strict({
   id: Integer('Id of the entry on that account.', 1),
   user: Type.String({ description: 'User that its connections are assigned to.' }),
   expiry: Timestamp('When the entry expires.'),
+  proof: Proof,
 });
 const ClaimQuery = Strict({ ip: Text('One IP address, in any spelling.', 64) });
 
@@ -23,13 +25,9 @@ export function claimRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Type.Array(Claim),
     handle: async ({ query }) => {
       const claims = await findClaims(ctx.db, query.ip, ctx.clock.now());
-      return claims.map(({ ip, port_scheme, account, id, user, expiry }) => ({
-        ip,
-        port_scheme,
-        account,
-        id,
-        user,
-        expiry,
+      return claims.map(({ proven_at, waits, ...claim }) => ({
+        ...claim,
+        proof: proofState({ proven_at, waits }, ctx.config.authlist_proof),
       }));
     },
   });

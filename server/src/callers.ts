@@ -1,0 +1,55 @@
+// Callers: the addresses that each account called from lately, kept in memory until it was asked whether they prove an authlist entry.
+import type { Context } from './context.ts';
+import type { Actor, Reader, Transaction } from './db/database.ts';
+
+interface Caller {
+  account_id: number;
+  ip: string;
+}
+
+/** The verbs of the list that a caller may prove entries of. */
+interface Provable {
+  canProve(db: Reader, callers: readonly Caller[]): Promise<boolean>;
+  proveEntries(tx: Transaction, callers: readonly Caller[]): Promise<void>;
+}
+
+const actor: Actor = { kind: 'system', name: 'authlist', address: '', request_id: '' };
+const batch = 500;
+/** An IPv6 network has addresses without end. Those that find no place call again. */
+const mostAddressesOfAccount = 256;
+
+export class Callers {
+  #addresses = new Map<number, Set<string>>();
+  readonly #provable: Provable;
+
+  constructor(provable: Provable) {
+    this.#provable = provable;
+  }
+
+  /** Notes that the account called from an address, in canonical form. */
+  note(account_id: number, ip: string): void {
+    let ofAccount = this.#addresses.get(account_id);
+    if (!ofAccount) {
+      ofAccount = new Set();
+      this.#addresses.set(account_id, ofAccount);
+    }
+    if (ofAccount.size < mostAddressesOfAccount) ofAccount.add(ip);
+  }
+
+  /** Proves what the callers since the last look prove; writes only then. Where that fails, later calls will. */
+  async look({ db, log }: Pick<Context, 'db' | 'log'>): Promise<void> {
+    const callers = Array.from(this.#addresses).flatMap(([account_id, addresses]) =>
+      Array.from(addresses, (ip) => ({ account_id, ip })),
+    );
+    this.#addresses = new Map();
+    try {
+      for (let at = 0; at < callers.length; at += batch) {
+        const some = callers.slice(at, at + batch);
+        if (!(await this.#provable.canProve(db, some))) continue;
+        await db.write(actor, (tx) => this.#provable.proveEntries(tx, some));
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'authlist entries could not be proven by who called');
+    }
+  }
+}
