@@ -33,6 +33,8 @@ export interface Config {
   max_authlist_entries: number;
   max_overrides: number;
   conflicts_per_hour: number;
+  restored_entries_per_hour: number;
+  server_additions_per_hour: number;
   rate_limit_per_minute: number;
   health_stale_seconds: number;
   node_lost_seconds: number;
@@ -194,6 +196,8 @@ export function readConfig(env: Environment): Config {
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
     conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
+    restored_entries_per_hour: whole('EXITWARD_RESTORED_ENTRIES_PER_HOUR', 500_000, 1),
+    server_additions_per_hour: whole('EXITWARD_SERVER_ADDITIONS_PER_HOUR', 500, 1),
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
     health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
     node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 45, 30),

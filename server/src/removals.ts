@@ -1,4 +1,5 @@
 // Removals: the entries of a list that were removed all at once, kept for seven days so that it can be undone.
+import { setImmediate } from 'node:timers/promises';
 import { audit } from './audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from './changes.ts';
 import type { Reader, Transaction } from './db/database.ts';
@@ -7,6 +8,8 @@ import { conflict } from './errors.ts';
 export type RemovableList = 'authlist' | 'overrides';
 
 const kept_seconds = 7 * 86_400;
+/** Rows of a removal that are read at once; each holds a slice. */
+const keptAtOnce = 1;
 
 /** A removal that can still be undone. */
 export interface Removal {
@@ -43,101 +46,116 @@ const words = {
 } as const;
 
 /**
- * Records that an account's list was emptied of `rows`, and keeps `entries`, those of them that were still
- * shown. Where none of these holds any more, there is nothing to undo.
+ * Records that an account's list is emptied, whose rows `removed` tells a slice at a time as it takes them off. Those
+ * that were still shown are kept. Where none of these holds any more, there is nothing to undo.
  */
-export async function recordRemoval(
+export async function recordRemoval<Row extends { id: number; expiry: number }>(
   tx: Transaction,
   account_id: number,
   list: RemovableList,
-  rows: number,
-  entries: ReadonlyArray<{ id: number; expiry: number }>,
+  removed: AsyncIterable<Row[]>,
+  isShown: (row: Row) => boolean,
 ): Promise<Removed> {
+  let rows = 0;
+  let entries = 0;
+  let canBeUndone = false;
+  let removal_id: number | null = null;
+  for await (const some of removed) {
+    rows += some.length;
+    const shown = some.filter(isShown);
+    const [first] = shown;
+    if (!first) continue;
+    entries += shown.length;
+    canBeUndone ||= shown.some(({ expiry }) => tx.now < expiry);
+    removal_id ??= await nextId(tx, account_id, 'removals');
+    const entry = JSON.stringify(shown);
+    const kept = { account_id, removal_id, list, id: first.id, entry, at: tx.now };
+    await tx.insertMany('removed_entries', [{ ...kept, entries: shown.length }]);
+  }
   if (rows === 0) return { removal_id: null, entries: 0 };
+  if (removal_id !== null && !canBeUndone) {
+    await forget(tx, account_id, removal_id);
+    removal_id = null;
+  }
   await countHeld(tx, account_id, list, -rows);
-  const canBeUndone = entries.some(({ expiry }) => tx.now < expiry);
-  const removal_id = canBeUndone ? await keepEntries(tx, account_id, list, entries) : null;
   const { cleared, entry } = words[list];
   await recordChange(tx, { kind: cleared, account_id });
-  const removed = { entries: entries.length, removal_id };
-  await audit(tx, { account_id, action: `${entry}.remove_all`, target: list, before: removed });
-  return removed;
+  const outcome = { entries, removal_id };
+  await audit(tx, { account_id, action: `${entry}.remove_all`, target: list, before: outcome });
+  return outcome;
 }
 
-async function keepEntries(
-  tx: Transaction,
-  account_id: number,
-  list: RemovableList,
-  entries: ReadonlyArray<{ id: number }>,
-): Promise<number> {
-  const removal_id = await nextId(tx, account_id, 'removals');
-  const rows = entries.map((entry) => ({
+function forget(tx: Transaction, account_id: number, removal_id: number): Promise<number> {
+  return tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [
     account_id,
     removal_id,
-    list,
-    id: entry.id,
-    entry: JSON.stringify(entry),
-    at: tx.now,
-  }));
-  for (let at = 0; at < rows.length; at += 5000) {
-    await tx.insertMany('removed_entries', rows.slice(at, at + 5000));
-  }
-  return removal_id;
+  ]);
 }
 
 /** The removals of an account that can still be undone, newest first. */
 export function listRemovals(db: Reader, account_id: number, now: number): Promise<Removal[]> {
   return db.all(
-    `select removal_id, list, count(*) as entries, max(at) as at from removed_entries
+    `select removal_id, list, cast(sum(entries) as bigint) as entries, max(at) as at from removed_entries
      where account_id = $1 and at > $2 group by removal_id, list order by removal_id desc`,
     [account_id, now - kept_seconds],
   );
 }
 
-/** Takes the entries of a removal out of keeping, to be put back. Errors: 409 when it is not there, undone or too old. */
-export async function takeRemoved<T>(
-  tx: Transaction,
+/** The entries of a removal, a slice at a time. Errors: 409 when it is not there, undone or too old. */
+export async function* keptEntries<T>(
+  db: Reader,
   account_id: number,
-  removal_id: number,
-  list: RemovableList,
-): Promise<T[]> {
-  const rows = await tx.all<{ entry: string }>(
-    'select entry from removed_entries where account_id = $1 and removal_id = $2 and list = $3 and at > $4 order by id',
-    [account_id, removal_id, list, tx.now - kept_seconds],
-  );
-  if (rows.length === 0) {
-    throw conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
-      code: 'removal_gone',
-      field: 'removal_id',
-    });
+  { list, removal_id }: Pick<Removal, 'list' | 'removal_id'>,
+  now: number,
+): AsyncGenerator<T[], void, void> {
+  for (let after = -1; ; ) {
+    const rows = await db.all<{ id: number; entry: string }>(
+      `select id, entry from removed_entries where account_id = $1 and removal_id = $2 and id > $5
+         and list = $3 and at > $4 order by id limit ${keptAtOnce}`,
+      [account_id, removal_id, list, now - kept_seconds, after],
+    );
+    const last = rows.at(-1)?.id;
+    if (last === undefined) {
+      if (after >= 0) return;
+      throw conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
+        code: 'removal_gone',
+        field: 'removal_id',
+      });
+    }
+    yield rows.flatMap(({ entry }) => JSON.parse(entry) as T | T[]) as T[];
+    after = last;
+    await setImmediate();
   }
-  await tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [
-    account_id,
-    removal_id,
-  ]);
-  return rows.map((row) => JSON.parse(row.entry) as T);
 }
 
 /**
- * Records an undo: so many entries are back in the list, `left_out` are not. Errors: 409 when an account
- * may not have that many (`most`); the undo is then taken back whole, so that nothing is lost.
+ * How many of a list an account holds, `expired` of them no more. Errors: 409 when so many that come back are
+ * more than it may have (`most`). Asked before anything is written.
  */
+export async function requireRoom(
+  tx: Transaction,
+  account_id: number,
+  list: RemovableList,
+  restored: number,
+  { expired = 0, most }: { expired?: number; most: number },
+): Promise<void> {
+  const held = (await heldCount(tx, account_id, list)) - expired;
+  if (restored === 0 || held + restored <= most) return;
+  throw conflict(
+    `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
+    { code: 'list_full' },
+  );
+}
+
+/** Records an undo, as one change: so many entries are back in the list, `left_out` are not. */
 export async function recordRestore(
   tx: Transaction,
   account_id: number,
   { list, removal_id }: Pick<Removal, 'list' | 'removal_id'>,
   outcome: Restored,
-  most: number,
 ): Promise<Restored> {
-  const held = await heldCount(tx, account_id, list);
-  const { restored } = outcome;
-  if (restored > 0 && held + restored > most) {
-    throw conflict(
-      `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
-      { code: 'list_full' },
-    );
-  }
-  await countHeld(tx, account_id, list, restored);
+  await forget(tx, account_id, removal_id);
+  await countHeld(tx, account_id, list, outcome.restored);
   await audit(tx, {
     account_id,
     action: `${words[list].entry}.restore`,

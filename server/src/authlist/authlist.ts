@@ -9,16 +9,11 @@ import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import type { Ids } from '../db/slices.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
+import type { HourlyCap } from '../hourly.ts';
 import type { Use } from '../last_used.ts';
 import { quoted } from '../quoted.ts';
-import {
-  type Removed,
-  type Restored,
-  recordRemoval,
-  recordRestore,
-  takeRemoved,
-} from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
@@ -30,7 +25,8 @@ export {
   proveEntries,
   sweepProofs,
 } from './proofs.ts';
-export type { AuthlistEntry, AuthlistRow, Caller } from './store.ts';
+export { removeAllEntries, restoreEntries } from './removal.ts';
+export type { AuthlistEntry, AuthlistRow, Caller, EntrySlice } from './store.ts';
 export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
@@ -61,6 +57,8 @@ export interface AuthlistRules {
     /** Errors: 429 when it was told too often; then a free address gets the same answer as a claimed one. */
     rejectTooMany(account_id: number, now: number): void;
   };
+  /** How many entries an account may bring back. */
+  restored?: HourlyCap;
 }
 
 /** True when connections from the entry's address are taken: its user is an active proxy user. */
@@ -98,19 +96,28 @@ export function noSuchEntry() {
 }
 
 /**
- * The entries that hold, by id. `ip`: a full address matches in any spelling, anything else as a part
+ * The entries that hold, by id, a slice at a time. `ip`: a full address matches in any spelling, anything else as a part
  * of the canonical address. `users`: names of users of the account.
  */
-export async function listEntries(
+export function entrySlices(
   db: Reader,
   account_id: number,
   filter: { ip?: string | undefined; users?: string[] | undefined },
   now: number,
-): Promise<store.AuthlistEntry[]> {
+): AsyncGenerator<store.EntrySlice, void, void> {
   const { ip, users } = filter;
   const full = ip === undefined ? undefined : canonicalAddress(ip);
   const part = full ? undefined : ip?.toLowerCase();
-  return store.all(db, account_id, now, { ip: full, part, users });
+  return store.slices(db, account_id, now, { ip: full, part, users });
+}
+
+/** The same in one go, for who holds up nobody by it. */
+export async function listEntries(
+  ...asked: Parameters<typeof entrySlices>
+): Promise<store.AuthlistEntry[]> {
+  const all: store.AuthlistEntry[] = [];
+  for await (const { entries } of entrySlices(...asked)) all.push(...entries);
+  return all;
 }
 
 /**
@@ -153,10 +160,10 @@ export async function createEntry(
 const isVouched = (ip: string, { vouches }: AuthlistRules, asked_from: string | undefined) =>
   vouches === true || asked_from === ip;
 
-const expiredAtOnce = 500;
+export const expiredAtOnce = 500;
 
 /** Expired entries are off the list, swept or not; only the account's own are looked at. */
-async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
+export async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
   const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
   for (const row of expired) await removeRow(tx, row);
 }
@@ -230,7 +237,10 @@ function addressTaken(ip: string) {
   return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
-async function removeRow(tx: Transaction, { account_id, id }: store.AuthlistRow): Promise<void> {
+export async function removeRow(
+  tx: Transaction,
+  { account_id, id }: store.AuthlistRow,
+): Promise<void> {
   await store.remove(tx, account_id, id);
   await countHeld(tx, account_id, 'authlist', -1);
   await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
@@ -314,46 +324,6 @@ export async function removeEntry(
   });
 }
 
-/** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
-export async function removeAllEntries(
-  tx: Transaction,
-  account_id: number,
-  requireMatch: (before: store.AuthlistEntry[]) => void,
-  any_contract = false,
-): Promise<Removed> {
-  await requireWritable(tx, account_id, any_contract);
-  const entries = await store.all(tx, account_id, tx.now);
-  requireMatch(entries);
-  const rows = await store.removeAll(tx, account_id);
-  return recordRemoval(tx, account_id, 'authlist', rows, entries.map(toRow));
-}
-
-/**
- * Undoes a "remove all": puts back the entries that still hold and whose address is free, under their
- * old ids; the others are left out. Errors: 409 when there is no such removal, and when the list has no
- * room for all that would come back: then none does, and it can be undone once there is.
- */
-export async function restoreEntries(
-  tx: Transaction,
-  account: Account,
-  removal_id: number,
-  rules: Pick<AuthlistRules, 'max_authlist_entries'>,
-): Promise<Restored> {
-  const rows = await takeRemoved<store.RemovedRow>(tx, account.id, removal_id, 'authlist');
-  await sweepOwnExpired(tx, account.id);
-  const { port_scheme_id } = account;
-  let restored = 0;
-  for (const row of rows) {
-    const whole = { proven_at: null, waits: 0, ...row, port_scheme_id };
-    if (row.expiry <= tx.now || !(await store.putBack(tx, whole))) continue;
-    restored += 1;
-    await recordChange(tx, { kind: 'authlist', account_id: account.id, record_id: row.id });
-  }
-  const outcome = { restored, left_out: rows.length - restored };
-  const removal = { list: 'authlist', removal_id } as const;
-  return recordRestore(tx, account.id, removal, outcome, rules.max_authlist_entries);
-}
-
 /**
  * Writes when entries last let a connection in, to the minute. A use of no entry is left out. No change:
  * neither nodes nor responses of /v0 show it.
@@ -365,9 +335,13 @@ export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<
   );
 }
 
-/** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of the account's list. */
-export async function lastUses(db: Reader, account_id: number): Promise<Map<number, number>> {
-  const uses = await store.lastUsedOfAccount(db, account_id);
+/** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of these entries of the account. */
+export async function lastUses(
+  db: Reader,
+  account_id: number,
+  ids: Pick<Ids, 'after' | 'to'> = { after: 0, to: Number.MAX_SAFE_INTEGER },
+): Promise<Map<number, number>> {
+  const uses = await store.lastUsedOfAccount(db, account_id, ids);
   return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 

@@ -1,7 +1,8 @@
 // The SQL of the IP authlist.
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
-import { insertRow, updateRow } from '../db/rows.ts';
+import { updateRow } from '../db/rows.ts';
+import { type Ids, idSlices } from '../db/slices.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -41,16 +42,38 @@ export interface Filter {
   users?: readonly string[] | undefined;
 }
 
-/** The entries of an account that hold at `now`, by id. */
-export function all(
+/** A part of a list, and where it lies in it. */
+export interface EntrySlice extends Ids {
+  entries: AuthlistEntry[];
+}
+
+/** The entries of an account that hold at `now`, by id, a slice at a time. */
+export async function* slices(
   db: Reader,
   account_id: number,
   now: number,
-  { ip, part, users }: Filter = {},
+  filter: Filter = {},
+): AsyncGenerator<EntrySlice, void, void> {
+  if (filter.ip !== undefined) {
+    const whole = { after: 0, to: Number.MAX_SAFE_INTEGER, isLast: true };
+    yield { ...whole, entries: await within(db, account_id, now, filter, whole) };
+    return;
+  }
+  for await (const ids of idSlices(db, 'authlist', account_id)) {
+    yield { ...ids, entries: await within(db, account_id, now, filter, ids) };
+  }
+}
+
+function within(
+  db: Reader,
+  account_id: number,
+  now: number,
+  { ip, part, users }: Filter,
+  { after, to }: Ids,
 ): Promise<AuthlistEntry[]> {
-  const values: Value[] = [account_id, now];
+  const values: Value[] = [account_id, now, after, to];
   const place = (value: Value) => `$${values.push(value)}`;
-  const conditions = ['a.account_id = $1', 'a.expiry > $2'];
+  const conditions = ['a.account_id = $1', 'a.expiry > $2', 'a.id > $3', 'a.id <= $4'];
   if (ip !== undefined) {
     // Through the claim's index: an address is listed once per port scheme.
     conditions.push('a.port_scheme_id = (select port_scheme_id from accounts where id = $1)');
@@ -113,9 +136,27 @@ export async function insert(
   return rows[0];
 }
 
-/** Puts an entry back as it was. False when the address is claimed on this port scheme. */
-export function putBack(tx: Transaction, row: AuthlistRow): Promise<boolean> {
-  return insertRow(tx, 'authlist', [...key, 'port_scheme_id', ...changeable], row);
+/** Puts entries back as they were. Errors: when an address is claimed on its port scheme. */
+export function putBack(tx: Transaction, rows: readonly AuthlistRow[]): Promise<void> {
+  return tx.insertMany(
+    'authlist',
+    rows.map(({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits }) => ({
+      ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
+    })),
+  );
+}
+
+/** The entries that claim any of these addresses, of whichever account. */
+export function claimsOnAny(
+  db: Reader,
+  port_scheme_id: number,
+  ips: readonly string[],
+): Promise<AuthlistRow[]> {
+  const places = paddedTexts(ips).map((_, at) => `$${at + 2}`);
+  return db.all(`select * from authlist where port_scheme_id = $1 and ip in (${places})`, [
+    port_scheme_id,
+    ...paddedTexts(ips),
+  ]);
 }
 
 export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
@@ -144,12 +185,12 @@ export async function remove(tx: Transaction, account_id: number, id: number): P
 }
 
 /** Also forgets when they were used. */
-export async function removeAll(tx: Transaction, account_id: number): Promise<number> {
-  const [removed] = await Promise.all([
-    tx.run('delete from authlist where account_id = $1', [account_id]),
-    tx.run('delete from authlist_uses where account_id = $1', [account_id]),
+export async function removeUpTo(tx: Transaction, account_id: number, id: number): Promise<void> {
+  const values = [account_id, id];
+  await Promise.all([
+    tx.run('delete from authlist where account_id = $1 and id <= $2', values),
+    tx.run('delete from authlist_uses where account_id = $1 and entry_id <= $2', values),
   ]);
-  return removed;
 }
 
 export function expired(db: Reader, now: number, most: number): Promise<AuthlistRow[]> {
@@ -281,6 +322,11 @@ export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[])
 export function lastUsedOfAccount(
   db: Reader,
   account_id: number,
+  { after, to }: Pick<Ids, 'after' | 'to'>,
 ): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
-  return db.all('select entry_id, used_at from authlist_uses where account_id = $1', [account_id]);
+  return db.all(
+    `select entry_id, used_at from authlist_uses
+     where account_id = $1 and entry_id > $2 and entry_id <= $3`,
+    [account_id, after, to],
+  );
 }

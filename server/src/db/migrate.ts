@@ -10,6 +10,7 @@ import { versions } from './migrations/0006_versions.ts';
 import { histories } from './migrations/0007_histories.ts';
 import { nodeFaults } from './migrations/0008_node_faults.ts';
 import { proofs } from './migrations/0009_proofs.ts';
+import { removalsInSlices } from './migrations/0011_removals_in_slices.ts';
 
 interface Migration {
   id: number;
@@ -28,7 +29,10 @@ const migrations: Migration[] = [
   { id: 7, name: 'histories', statements: histories },
   { id: 8, name: 'node_faults', statements: nodeFaults },
   { id: 9, name: 'proofs', statements: proofs },
+  { id: 11, name: 'removals_in_slices', statements: removalsInSlices },
 ];
+/** Numbers may be left out. */
+const newest = migrations.at(-1)?.id ?? 0;
 
 /**
  * Runs the migrations that are missing, each in a transaction of its own, and returns their names.
@@ -41,9 +45,9 @@ export async function migrate(db: Database): Promise<string[]> {
   const ran: string[] = [];
   for (const migration of migrations) {
     const version = await schemaVersion(db);
-    if (version > migrations.length) {
+    if (version > newest) {
       throw new Error(
-        `The database has schema ${version}; this program knows ${migrations.length}. Start the newer Exitward.`,
+        `The database has schema ${version}; this program knows ${newest}. Start the newer Exitward.`,
       );
     }
     if (version >= migration.id) continue;
@@ -73,7 +77,7 @@ export async function schemaVersion(db: Database): Promise<number> {
 /** True when every migration of this program has run. */
 export async function schemaIsCurrent(db: Database): Promise<boolean> {
   try {
-    return (await schemaVersion(db)) === migrations.length;
+    return (await schemaVersion(db)) === newest;
   } catch {
     return false;
   }

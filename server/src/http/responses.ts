@@ -4,9 +4,9 @@ import { badRequest } from '../errors.ts';
 
 export const jsonType = 'application/json; charset=UTF-8';
 
-/** Sends 200 with `value` as JSON. */
+/** Sends 200 with `value` as JSON; bytes are JSON already. */
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
-  return reply.type(jsonType).send(JSON.stringify(value));
+  return reply.type(jsonType).send(Buffer.isBuffer(value) ? value : JSON.stringify(value));
 }
 
 /** Sends 201 with `value` as JSON and where it is from now on. */

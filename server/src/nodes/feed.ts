@@ -3,10 +3,18 @@ import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { LoggedChange } from '../changes.ts';
 import type { Context } from '../context.ts';
-import { mostStalled_seconds, untilRead } from './backpressure.ts';
+import { mostStalled_seconds } from './backpressure.ts';
 import * as log from './log_store.ts';
+import { NodeStream } from './node_stream.ts';
 import type { Node } from './nodes.ts';
-import { type NodeRecord, recordsOfChange } from './records.ts';
+import {
+  goneRecord,
+  isLong,
+  mayRevoke,
+  type NodeRecord,
+  piecesOfChange,
+  recordsOfChange,
+} from './records.ts';
 import { currentNodes } from './store.ts';
 
 const page = 500;
@@ -16,82 +24,6 @@ const heartbeat_seconds = 15;
 /** A node with more of the log to read than this takes a snapshot: that is less. */
 const mostChangesBehind = 50_000;
 const retry_seconds = 1;
-/** A stream that would hold more than this unread is sent the rest at the pace of its node. */
-const mostUnreadBytes = 1024 * 1024;
-const pieceBytes = 64 * 1024;
-
-/** One node's open stream. */
-class NodeStream {
-  readonly node: Node;
-  readonly #response: Writable;
-  readonly epoch: string;
-  readonly #stalled_seconds: number;
-  /** The last revision sent. */
-  sent: number;
-  /** Reading the log by itself; `missed` says that a live change passed meanwhile. */
-  catchingUp = true;
-  missed = false;
-  /** Since when (epoch seconds) it has been told all there is, and so has to acknowledge it. */
-  told_since = Number.POSITIVE_INFINITY;
-
-  constructor(
-    node: Node,
-    response: Writable,
-    { epoch, revision }: log.Position,
-    stalled_seconds: number,
-  ) {
-    this.node = node;
-    this.#response = response;
-    this.epoch = epoch;
-    this.#stalled_seconds = stalled_seconds;
-    this.sent = revision;
-  }
-  get open(): boolean {
-    return !this.#response.destroyed && !this.#response.writableEnded;
-  }
-  /** Sends the records of one revision as it is made; false, and nothing is sent, where the node reads too little. */
-  sendLive(revision: number, records: NodeRecord[]): boolean {
-    if (revision <= this.sent || !this.open) return true;
-    const event = this.#eventOf(revision, records);
-    if (this.#response.writableLength + event.length > mostUnreadBytes) return false;
-    this.sent = revision;
-    this.#response.write(event);
-    return true;
-  }
-  /** The same as fast as the node reads, however long it is. Errors: when it reads nothing. */
-  async sendPaced(revision: number, records: NodeRecord[]): Promise<void> {
-    if (revision <= this.sent) return;
-    const event = this.#eventOf(revision, records);
-    for (let at = 0; at < event.length && this.open; at += pieceBytes) {
-      await this.untilRead();
-      if (this.open) this.#response.write(event.subarray(at, at + pieceBytes));
-    }
-    this.sent = revision;
-  }
-  async untilRead(): Promise<void> {
-    if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalled_seconds);
-  }
-  /** One event for all records of a revision, so that they are applied together. */
-  #eventOf(revision: number, records: NodeRecord[]): Buffer {
-    return Buffer.from(
-      `id: ${this.epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
-    );
-  }
-  /** Tells how far the log is; an idle node acknowledges that too, and is live by it. */
-  position(revision: number): void {
-    if (revision > this.sent) this.sent = revision;
-    const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
-    if (this.open) this.#response.write(event);
-  }
-  /** Ends it after the events under way. */
-  close(): void {
-    this.#response.end();
-  }
-  /** Ends it now: one that does not read would never see the end of the events under way. */
-  cut(): void {
-    this.#response.destroy();
-  }
-}
 
 /** A server that needs a change of an account. */
 interface Concerned {
@@ -186,6 +118,7 @@ export class Feed {
   }
 
   async #catchUp(stream: NodeStream): Promise<void> {
+    const { db, secrets } = this.#ctx;
     const { server_id } = stream.node;
     let from = stream.sent;
     for (;;) {
@@ -198,9 +131,18 @@ export class Feed {
       const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
       // Looked at behind the page: changes that it lacks were pruned before. The node connects again, and hears 409.
       if (to > from && !(await this.#tellsAll(from, revision))) return stream.close();
+      const lastWhole = new Map<number, number>();
+      for (const { kind, account_id, revision } of changes) {
+        if (kind === 'account' && account_id !== null) lastWhole.set(account_id, revision);
+      }
+      stream.noteLong(changes.some(isLong));
       for (const change of changes) {
         if (!stream.open) return;
-        await stream.sendPaced(change.revision, await this.#records(change, server_id));
+        // Whatever an account was told before it comes onto the server anew is told again then.
+        const whole = change.account_id === null ? 0 : (lastWhole.get(change.account_id) ?? 0);
+        if (change.revision < whole) continue;
+        await stream.untilRead();
+        await stream.sendPaced(change, piecesOfChange(db, change, server_id, secrets));
       }
       from = changes.length === page ? (changes.at(-1)?.revision ?? to) : to;
       if (changes.length > 0 || to < revision || stream.missed) {
@@ -309,15 +251,23 @@ export class Feed {
     for (const { server_id, has_left } of servers) {
       const streams = this.#streams.get(server_id);
       if (!streams) continue;
+      // A long change is for each stream to read: the others are not held up by it.
+      const isApart = isLong(change) && !has_left;
       // Any change of an account that is about to leave is its leaving.
-      const records = has_left
-        ? await this.#records({ ...change, kind: 'account' }, server_id)
-        : (shared ?? (await this.#records(change, server_id)));
+      const records = isApart
+        ? []
+        : has_left
+          ? [goneRecord(change.account_id)]
+          : (shared ?? (await this.#records(change, server_id)));
       // That it has left meanwhile is for that server alone.
       if (same && records[0]?.kind === change.kind) shared = records;
       for (const stream of streams) {
-        if (stream.catchingUp) stream.missed = true;
-        else if (!stream.sendLive(change.revision, records)) this.#startCatchingUp(stream);
+        if (stream.catchingUp) {
+          stream.missed = true;
+          if (mayRevoke(records)) stream.sendAhead(change, records);
+        } else if (isApart || !stream.sendLive(change.revision, records)) {
+          this.#startCatchingUp(stream);
+        }
       }
     }
   }

@@ -82,7 +82,8 @@ export function changesOfServer(
 export function accountsChanged(db: Reader, server_id: number, from: number, to: number) {
   return db.all<{ account_id: number }>(
     `select distinct account_id from changes
-     where server_id = $1 and revision > $2 and revision <= $3 and account_id is not null`,
+     where (server_id = $1 or (server_id is null and kind = 'override'))
+       and revision > $2 and revision <= $3 and account_id is not null`,
     [server_id, from, to],
   );
 }

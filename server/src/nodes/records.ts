@@ -19,7 +19,8 @@ export interface NodeRecord {
   value: unknown;
 }
 
-const page = 1000;
+/** As many records as an event holds at most. */
+const piece = 500;
 
 /** The server itself: where it listens, and from which addresses it leaves. */
 export async function serverRecord(db: Reader, server_id: number): Promise<NodeRecord> {
@@ -93,6 +94,33 @@ function overrideRecord({ account_id, id, hostname, ip, expiry }: OverrideRow): 
   return { kind: 'override', account: account_id, id, value: { hostname, ip, expiry } };
 }
 
+/** An account that is not on the server, or not yet. */
+export function goneRecord(account_id: number | null): NodeRecord {
+  return { kind: 'account', account: account_id ?? undefined, value: null } as NodeRecord;
+}
+
+async function* authlistRecords(db: Reader, account_id: number): AsyncGenerator<NodeRecord> {
+  for (let after = 0; ; ) {
+    const rows = await authlistPage(db, account_id, after, piece);
+    for (const row of rows) if (row.waits === 0) yield authlistRecord(row);
+    const last = rows.at(-1);
+    if (!last || rows.length < piece) return;
+    after = last.id;
+    // A list may be long, and others are to be served meanwhile.
+    await setImmediate();
+  }
+}
+
+async function* overrideRecords(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+): AsyncGenerator<NodeRecord> {
+  for await (const rows of overridesOfAccount(db, account_id, server_id)) {
+    for (const row of rows) yield overrideRecord(row);
+  }
+}
+
 /**
  * Everything of one account that a server needs, the contract first. Entries that have expired too, until
  * they are swept: a node honours expiries itself, and our clock may have jumped ahead for a moment.
@@ -104,14 +132,8 @@ export async function* accountRecords(
 ): AsyncGenerator<NodeRecord> {
   yield await contractRecord(db, account_id, server_id);
   for (const user of await listUsers(db, account_id)) yield userRecord(user);
-  for (let after = 0; ; ) {
-    const rows = await authlistPage(db, account_id, after, page);
-    for (const row of rows) if (row.waits === 0) yield authlistRecord(row);
-    const last = rows.at(-1);
-    if (!last || rows.length < page) break;
-    after = last.id;
-  }
-  for (const row of await overridesOfAccount(db, account_id, server_id)) yield overrideRecord(row);
+  yield* authlistRecords(db, account_id);
+  yield* overrideRecords(db, account_id, server_id);
 }
 
 /**
@@ -134,21 +156,13 @@ export async function recordsOfChange(
     return [{ kind: question?.claims === undefined ? kind : 'explain_token', id, value: question }];
   }
   if (account === null) return [];
-  const gone: NodeRecord = { kind: 'account', account, value: null };
-  if (!(await findContractServer(db, account, server_id))) return [gone];
+  if (!(await findContractServer(db, account, server_id))) return [goneRecord(account)];
   if (kind === 'contract') return [await contractRecord(db, account, server_id)];
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
   }
-  if (kind === 'account') {
-    const records = [gone];
-    for await (const record of accountRecords(db, account, server_id)) {
-      records.push(record);
-      // An account may be large, and others are to be served meanwhile.
-      if (records.length % page === 0) await setImmediate();
-    }
-    return records;
-  }
+  // It came back this very moment: the change that says so tells all.
+  if (isLong(change)) return [];
   if (id === null) return [];
   const none: NodeRecord = { kind, account, id, value: null };
   if (kind === 'user') {
@@ -162,4 +176,50 @@ export async function recordsOfChange(
   const row = await findOverrideRow(db, account, id);
   const wanted = row && row.server_id === server_id && row.removed_revision === null;
   return [wanted ? overrideRecord(row) : none];
+}
+
+/** Whether a change may stand for any number of records: an account that comes onto a server, or a whole list. */
+export function isLong({ kind, record_id }: LoggedChange): boolean {
+  return kind === 'account' || (record_id === null && (kind === 'authlist' || kind === 'override'));
+}
+
+/** The same for any change, in pieces of bounded length. */
+export async function* piecesOfChange(
+  db: Reader,
+  change: LoggedChange,
+  server_id: number,
+  secrets: Secrets,
+): AsyncGenerator<NodeRecord[], void, void> {
+  const { kind, account_id } = change;
+  if (!isLong(change) || account_id === null) {
+    yield await recordsOfChange(db, change, server_id, secrets);
+    return;
+  }
+  if (!(await findContractServer(db, account_id, server_id))) {
+    yield [goneRecord(account_id)];
+    return;
+  }
+  let records: NodeRecord[] = [];
+  if (kind === 'account') records.push(goneRecord(account_id));
+  const all =
+    kind === 'account'
+      ? accountRecords(db, account_id, server_id)
+      : kind === 'authlist'
+        ? authlistRecords(db, account_id)
+        : overrideRecords(db, account_id, server_id);
+  for await (const record of all) {
+    if (records.length === piece) {
+      yield records;
+      records = [];
+    }
+    records.push(record);
+  }
+  yield records;
+}
+
+/** Whether records may take something away from those who use the network: such go ahead of a stream's long changes. */
+export function mayRevoke(records: readonly NodeRecord[]): boolean {
+  return records.some(
+    ({ kind, value }) => value === null || kind === 'user' || kind === 'contract',
+  );
 }

@@ -4,7 +4,7 @@
 // from the expiry and from what the server's nodes have applied. One wanted entry at most holds a hostname on a
 // server. Verbs: list, require, create, change, remove, remove all, restore (undoes a "remove all"); sweep tells
 // the nodes of expired ones, purge forgets them 30 days later.
-import { type Account, requireWritable } from '../accounts/accounts.ts';
+import { requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
@@ -12,16 +12,11 @@ import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
-import {
-  type Removed,
-  type Restored,
-  recordRemoval,
-  recordRestore,
-  takeRemoved,
-} from '../removals.ts';
+import type { HourlyCap } from '../hourly.ts';
 import * as store from './store.ts';
 
-export type { Override, OverrideRow, ServerNode } from './store.ts';
+export { removeAllOverrides, restoreOverrides } from './removal.ts';
+export type { Override, OverrideRow, OverrideSlice, ServerNode } from './store.ts';
 export {
   findOverrideRow,
   nodesOfOverride,
@@ -47,6 +42,8 @@ export interface OverrideRules {
   max_overrides: number;
   /** Whether a contract that is suspended or has expired is changed too: for the operator. */
   any_contract?: boolean;
+  /** How many entries an account may bring back. */
+  restored?: HourlyCap;
 }
 
 /**
@@ -99,13 +96,13 @@ export async function requireOverride(
   return override;
 }
 
-/** All entries, expiring and expired ones too, by id; of an address or of servers where asked. Errors: 400. */
-export async function listOverrides(
+/** All entries, expiring and expired ones too, by id, a slice at a time; of an address or of servers where asked. Errors: 400. */
+export function overrideSlices(
   db: Reader,
   account_id: number,
   filter: { ip?: string | undefined; servers?: string[] | undefined },
   now: number,
-): Promise<store.Override[]> {
+): AsyncGenerator<store.OverrideSlice, void, void> {
   const ip = filter.ip === undefined ? undefined : canonicalAddress(filter.ip);
   if (filter.ip !== undefined && ip === undefined) {
     throw invalidField(
@@ -113,7 +110,16 @@ export async function listOverrides(
       `${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`,
     );
   }
-  return store.all(db, account_id, now - retention_seconds, { ip, servers: filter.servers });
+  return store.slices(db, account_id, now - retention_seconds, { ip, servers: filter.servers });
+}
+
+/** The same in one go, for who holds up nobody by it. */
+export async function listOverrides(
+  ...asked: Parameters<typeof overrideSlices>
+): Promise<store.Override[]> {
+  const all: store.Override[] = [];
+  for await (const { entries } of overrideSlices(...asked)) all.push(...entries);
+  return all;
 }
 
 /**
@@ -288,50 +294,6 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
   await store.remove(tx, row.account_id, row.id);
   await countHeld(tx, row.account_id, 'overrides', -1);
   await overrideChanged(tx, row);
-}
-
-/** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
-export async function removeAllOverrides(
-  tx: Transaction,
-  account_id: number,
-  requireMatch: (before: store.Override[]) => void,
-  any_contract = false,
-): Promise<Removed> {
-  await requireWritable(tx, account_id, any_contract);
-  const overrides = await store.all(tx, account_id, tx.now - retention_seconds);
-  requireMatch(overrides);
-  const rows = await store.removeAll(tx, account_id);
-  return recordRemoval(tx, account_id, 'overrides', rows, overrides.map(toRow));
-}
-
-/**
- * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted, whose server
- * is there and whose hostname is free; the others are left out. Errors: 409 when there is no such
- * removal, and when the list has no room for all that would come back: then none does, and it can be
- * undone once there is.
- */
-export async function restoreOverrides(
-  tx: Transaction,
-  account: Account,
-  removal_id: number,
-  rules: Pick<OverrideRules, 'max_overrides'>,
-): Promise<Restored> {
-  const rows = await takeRemoved<store.OverrideRow>(tx, account.id, removal_id, 'overrides');
-  const servers = await store.serverIds(tx);
-  let restored = 0;
-  for (const row of rows) {
-    // A server may have been removed since, and its entries with it.
-    if (!servers.has(row.server_id)) continue;
-    const taken = await store.holder(tx, account.id, row.server_id, row.hostname);
-    if (row.expiry <= tx.now || taken) continue;
-    const revived = { ...row, removed_revision: null };
-    revived.revision = await overrideChanged(tx, revived);
-    await store.insert(tx, revived);
-    restored += 1;
-  }
-  const outcome = { restored, left_out: rows.length - restored };
-  const removal = { list: 'overrides', removal_id } as const;
-  return recordRestore(tx, account.id, removal, outcome, rules.max_overrides);
 }
 
 /** Tells the nodes of entries whose expiry has passed, a batch at a time. Answers how many. */

@@ -2,6 +2,7 @@
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
+import { type Ids, idSlices } from '../db/slices.ts';
 
 export interface OverrideRow {
   account_id: number;
@@ -35,16 +36,33 @@ export interface Filter {
   servers?: readonly string[] | undefined;
 }
 
-/** The entries of an account that expire after `since`, by id. */
-export function all(
+/** A part of a list, and where it lies in it. */
+export interface OverrideSlice extends Ids {
+  entries: Override[];
+}
+
+/** The entries of an account that expire after `since`, by id, a slice at a time. */
+export async function* slices(
   db: Reader,
   account_id: number,
   since: number,
-  { ip, servers }: Filter = {},
+  filter: Filter = {},
+): AsyncGenerator<OverrideSlice, void, void> {
+  for await (const ids of idSlices(db, 'overrides', account_id)) {
+    yield { ...ids, entries: await within(db, account_id, since, filter, ids) };
+  }
+}
+
+function within(
+  db: Reader,
+  account_id: number,
+  since: number,
+  { ip, servers }: Filter,
+  { after, to }: Ids,
 ): Promise<Override[]> {
-  const values: Value[] = [account_id, since];
+  const values: Value[] = [account_id, since, after, to];
   const place = (value: Value) => `$${values.push(value)}`;
-  const conditions = ['o.account_id = $1', 'o.expiry > $2'];
+  const conditions = ['o.account_id = $1', 'o.expiry > $2', 'o.id > $3', 'o.id <= $4'];
   if (ip !== undefined) conditions.push(`o.ip = ${place(ip)}`);
   if (servers) conditions.push(`s.name in (${paddedTexts(servers).map(place)})`);
   return db.all(`${select} where ${conditions.join(' and ')} order by o.id`, values);
@@ -134,8 +152,35 @@ export function remove(tx: Transaction, account_id: number, id: number): Promise
   return tx.run('delete from overrides where account_id = $1 and id = $2', [account_id, id]);
 }
 
-export function removeAll(tx: Transaction, account_id: number): Promise<number> {
-  return tx.run('delete from overrides where account_id = $1', [account_id]);
+export function removeUpTo(tx: Transaction, account_id: number, id: number): Promise<number> {
+  return tx.run('delete from overrides where account_id = $1 and id <= $2', [account_id, id]);
+}
+
+/** Entries of an account as they are stored, in the order of their ids. */
+export function rows(db: Reader, account_id: number, most: number): Promise<OverrideRow[]> {
+  return db.all('select * from overrides where account_id = $1 order by id limit $2', [
+    account_id,
+    most,
+  ]);
+}
+
+/** Puts entries back. Errors: when a hostname is overridden by another. */
+export function putBack(tx: Transaction, entries: readonly OverrideRow[]): Promise<void> {
+  return tx.insertMany('overrides', entries as never);
+}
+
+/** The hostnames that an account's entries hold, each with its server: a slice at a time. */
+export async function* held(
+  db: Reader,
+  account_id: number,
+): AsyncGenerator<Array<Pick<OverrideRow, 'server_id' | 'hostname'>>, void, void> {
+  for await (const { after, to } of idSlices(db, 'overrides', account_id)) {
+    yield await db.all(
+      `select server_id, hostname from overrides
+       where account_id = $1 and id > $2 and id <= $3 and removed_revision is null`,
+      [account_id, after, to],
+    );
+  }
 }
 
 /** Entries whose expiry has passed and whose nodes have not been told. */
@@ -154,11 +199,17 @@ export function toPurge(db: Reader, until: number, most: number): Promise<Overri
   );
 }
 
-/** The entries of one account on one server whose end its nodes have not been told. */
-export function overridesOfAccount(db: Reader, account_id: number, server_id: number) {
-  return db.all<OverrideRow>(
-    `select * from overrides where account_id = $1 and server_id = $2 and removed_revision is null
-     order by id`,
-    [account_id, server_id],
-  );
+/** The entries of one account on one server whose end its nodes have not been told, a slice at a time. */
+export async function* overridesOfAccount(
+  db: Reader,
+  account_id: number,
+  server_id: number,
+): AsyncGenerator<OverrideRow[], void, void> {
+  for await (const { after, to } of idSlices(db, 'overrides', account_id)) {
+    yield await db.all<OverrideRow>(
+      `select * from overrides where account_id = $1 and server_id = $2 and id > $3 and id <= $4
+         and removed_revision is null order by id`,
+      [account_id, server_id, after, to],
+    );
+  }
 }

@@ -7,19 +7,23 @@ import {
   type ChangedEntry,
   changeEntry,
   createEntry,
-  listEntries,
+  type EntrySlice,
+  entrySlices,
   removeAllEntries,
   removeEntry,
   requireEntry,
   userIsActive,
 } from '../../authlist/authlist.ts';
 import { ConflictCap } from '../../authlist/conflicts.ts';
+import type { Reader } from '../../db/database.ts';
+import { HourlyCap } from '../../hourly.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
+import type { Part } from '../lists.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
-import { requireMatch } from './responses.ts';
+import { listed, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
 const Entry = Strict({
@@ -60,9 +64,20 @@ function presentEntry(entry: AuthlistEntry) {
   return { id, ip, user, user_active: userIsActive(entry), expiry };
 }
 
+async function* presented(slices: AsyncIterable<EntrySlice>): AsyncGenerator<Part, void, void> {
+  for await (const { entries, isLast } of slices) {
+    const valid_until = earliest(entries.map(({ expiry }) => expiry));
+    yield { values: entries.map(presentEntry), isLast, valid_until };
+  }
+}
+
 /** The settings of this list, with one count of conflicts for every way to it. */
 export function authlistRules({ config }: Pick<AccountContext, 'config'>): AuthlistRules {
-  return { ...config, conflicts: new ConflictCap(config.conflicts_per_hour) };
+  return {
+    ...config,
+    conflicts: new ConflictCap(config.conflicts_per_hour),
+    restored: new HourlyCap(config.restored_entries_per_hour),
+  };
 }
 
 /** The same routes under each variant's own path. */
@@ -114,11 +129,10 @@ function addRoutes(
     handle: async (request) => {
       const { ip, user } = request.query;
       const filter = { ip, users: words('user', user) };
-      const entries = await listEntries(ctx.db, accountOf(request), filter, ctx.clock.now());
-      return {
-        value: entries.map(presentEntry),
-        valid_until: earliest(entries.map(({ expiry }) => expiry)),
-      };
+      const account_id = accountOf(request);
+      const read = (db: Reader) => presented(entrySlices(db, account_id, filter, ctx.clock.now()));
+      const name = request.raw.url ?? '';
+      return listed(await ctx.lists.make(account_id, name, request.session.versions, read));
     },
   });
 
@@ -142,7 +156,7 @@ function addRoutes(
     errors: [404, 412],
     handle: async (tx, request) => {
       await removeAllEntries(tx, accountOf(request), (all) =>
-        requireMatch(request, () => all.map(presentEntry)),
+        requireListMatch(request, () => presented(all())),
       );
       return { status: 204 };
     },

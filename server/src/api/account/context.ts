@@ -1,12 +1,14 @@
-// The context of a request under /v0: that of every request, the response cache, large responses and the rate limit.
+// The context of a request under /v0: that of every request, the response cache, whole lists, large responses and the rate limit.
 import type { Context } from '../../context.ts';
 import { LargeBodies } from '../../http/large_bodies.ts';
+import { Lists } from '../lists.ts';
 import { RateLimiter } from './rate_limit.ts';
 import { ResponseCache } from './response_cache.ts';
 
 export interface AccountContext extends Context {
   cache: ResponseCache;
   bodies: LargeBodies;
+  lists: Lists;
   /** Undefined where the operator sets no limit. */
   limiter: RateLimiter | undefined;
 }
@@ -16,5 +18,6 @@ export function accountContext(ctx: Context): AccountContext {
   const bodies = new LargeBodies(unread_bytes);
   const limiter =
     rate_limit_per_minute > 0 ? new RateLimiter(ctx.clock, rate_limit_per_minute) : undefined;
-  return { ...ctx, limiter, bodies, cache: new ResponseCache(ctx, bodies, limiter) };
+  const cache = new ResponseCache(ctx, bodies, limiter);
+  return { ...ctx, limiter, bodies, cache, lists: new Lists(ctx) };
 }

@@ -1,22 +1,25 @@
 // /v0/contract/overrides: custom DNS entries, the same in both variants.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Reader } from '../../db/database.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import {
   changeOverride,
   createOverride,
   findOverride,
-  listOverrides,
   nextChangeAt,
   type Override,
+  type OverrideSlice,
+  overrideSlices,
   removeAllOverrides,
   removeOverride,
   requireOverride,
   statusOf,
 } from '../../overrides/overrides.ts';
+import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
-import { requireMatch } from './responses.ts';
+import { listed, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
 const Entry = Strict({
@@ -57,6 +60,15 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     const { id, server, hostname, ip, expiry } = override;
     return { id, server, hostname, ip, expiry, status: statusOf(override, ctx.clock.now()) };
   };
+  async function* presented(
+    slices: AsyncIterable<OverrideSlice>,
+    now: number,
+  ): AsyncGenerator<Part, void, void> {
+    for await (const { entries, isLast } of slices) {
+      const valid_until = earliest(entries.map((one) => nextChangeAt(one, now)));
+      yield { values: entries.map(present), isLast, valid_until };
+    }
+  }
   const ofEntry = {
     tags,
     params: IdPath,
@@ -86,11 +98,10 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     handle: async (request) => {
       const now = ctx.clock.now();
       const filter = { ip: request.query.ip, servers: words('server', request.query.server) };
-      const overrides = await listOverrides(ctx.db, accountOf(request), filter, now);
-      return {
-        value: overrides.map(present),
-        valid_until: earliest(overrides.map((one) => nextChangeAt(one, now))),
-      };
+      const account_id = accountOf(request);
+      const read = (db: Reader) => presented(overrideSlices(db, account_id, filter, now), now);
+      const name = request.raw.url ?? '';
+      return listed(await ctx.lists.make(account_id, name, request.session.versions, read));
     },
   });
 
@@ -113,7 +124,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     errors: [412],
     handle: async (tx, request) => {
       await removeAllOverrides(tx, accountOf(request), (all) =>
-        requireMatch(request, () => all.map(present)),
+        requireListMatch(request, () => presented(all(), tx.now)),
       );
       return { status: 204 };
     },

@@ -21,7 +21,8 @@ export interface Freshness {
 
 /** A 200 response to a GET, as ready bytes. */
 interface CachedResponse extends Required<Freshness> {
-  body: Buffer;
+  /** Undefined for one that is too large: then only that it has not changed is told from here. */
+  body: Buffer | undefined;
   etag: string;
   /** Ready for `writeHead`; the last one is the request id. */
   headers: string[];
@@ -101,9 +102,10 @@ export class ResponseCache {
     { valid_until = never, network = false, usage = false }: Freshness,
   ): void {
     const session = this.#sessions.get(authorization);
-    if (!session || response.body.length > this.#ctx.config.cache_bytes / 8) return;
+    if (!session) return;
     // The bytes of a large one are those that its response is sent from.
-    const body = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
+    const whole = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
+    const body = whole.length > this.#ctx.config.cache_bytes / 8 ? undefined : whole;
     const headersUnchanged = [
       ...['etag', response.etag],
       ...['cache-control', 'private, no-cache'],
@@ -111,8 +113,8 @@ export class ResponseCache {
       ...['x-content-type-options', 'nosniff'],
       ...['x-request-id', ''],
     ];
-    const length = ['content-length', String(body.length)];
-    const bytes = body.length + url.length * 2 + responseBytes;
+    const length = ['content-length', String(whole.length)];
+    const bytes = (body?.length ?? 0) + url.length * 2 + responseBytes;
     const added = bytes - (session.responses.get(url)?.bytes ?? 0);
     session.responses.set(url, {
       body,
@@ -156,7 +158,13 @@ export class ResponseCache {
     const session =
       request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
     const cached = session?.responses.get(request.url as string);
-    if (!session || !cached || !hasPlainCondition(request, cached.etag)) {
+    const isUnchanged = request.headers['if-none-match'] === cached?.etag;
+    if (
+      !session ||
+      !cached ||
+      !hasPlainCondition(request, cached.etag) ||
+      !(cached.body || isUnchanged)
+    ) {
       miss();
       return;
     }
@@ -207,9 +215,9 @@ export class ResponseCache {
     lastUsed.api_tokens.note(account_id, token_id, clock.now());
     metrics.noteHit(cached.route, status);
     response.writeHead(status, headers);
-    if (isUnchanged) response.end();
-    else if (cached.body.length < largeBytes) response.end(cached.body);
-    else this.#bodies.read(cached.body, response).pipe(response);
+    const body = isUnchanged ? undefined : cached.body;
+    if (!body || body.length < largeBytes) response.end(body);
+    else this.#bodies.read(body, response).pipe(response);
     if (config.log_requests !== 'all') return;
     response.once('close', () =>
       logRequest(this.#ctx, {

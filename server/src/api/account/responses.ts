@@ -6,6 +6,7 @@ import { etagMatches, etagOf } from '../../http/conditions.ts';
 import { largeBytes } from '../../http/large_bodies.ts';
 import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
+import { jsonOf, ListJson, type Part } from '../lists.ts';
 import { isRevocation } from '../revocations.ts';
 import { requireTokenNow, type Session } from './authentication.ts';
 import type { AccountContext } from './context.ts';
@@ -26,9 +27,10 @@ export function respond(
   value: unknown,
   freshness: Freshness = {},
 ): FastifyReply {
-  const text = JSON.stringify(value);
-  const etag = etagOf(text);
-  const body = text.length < largeBytes ? text : ctx.bodies.share(text, etag);
+  const list = value instanceof ListJson ? value : undefined;
+  const content = list?.body ?? JSON.stringify(value);
+  const etag = list?.etag ?? etagOf(content as string);
+  const body = content.length < largeBytes ? content : ctx.bodies.share(content, etag);
   if (request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
     const url = request.raw.url as string;
@@ -41,6 +43,11 @@ export function respond(
   }
   if (etagMatches(ifNoneMatch, etag, 'weak')) return reply.code(304).send();
   return reply.code(200).type(jsonType).send(body);
+}
+
+/** A list as a handler returns it. */
+export function listed(value: ListJson): Freshness & { value: ListJson } {
+  return { value, valid_until: value.valid_until };
 }
 
 /** The outcome of a change, sent once it is durable. */
@@ -120,10 +127,25 @@ function preferredWait(request: FastifyRequest): number {
   return 0;
 }
 
+function hasChanged() {
+  return preconditionFailed('If-Match: the record has changed since that version; read it again.');
+}
+
 /** `If-Match` on a change: `current` is the record as a GET would show it now. Errors: 412. */
 export function requireMatch(request: FastifyRequest, current: () => unknown): void {
   const header = request.headers['if-match'];
   if (header !== undefined && !etagMatches(header, etagOf(JSON.stringify(current())), 'strong')) {
-    throw preconditionFailed('If-Match: the record has changed since that version; read it again.');
+    throw hasChanged();
   }
+}
+
+/** The same for a list, which is read for it alone where the header is there. Errors: 412. */
+export async function requireListMatch(
+  request: FastifyRequest,
+  current: () => AsyncIterable<Part>,
+): Promise<void> {
+  const header = request.headers['if-match'];
+  if (header === undefined) return;
+  const { etag } = await jsonOf(current());
+  if (!etagMatches(header, etag, 'strong')) throw hasChanged();
 }

@@ -6,8 +6,9 @@ import {
   type AuthlistEntry,
   changeEntry,
   createEntry,
+  type EntrySlice,
+  entrySlices,
   lastUses,
-  listEntries,
   noSuchEntry,
   proofState,
   removeAllEntries,
@@ -16,6 +17,7 @@ import {
   restoreEntries,
   userIsActive,
 } from '../../authlist/authlist.ts';
+import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import {
   checkExpiry,
@@ -31,6 +33,8 @@ import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
+import { earliest } from '../account/response_cache.ts';
+import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { Undo } from './removals.ts';
 import { requireSelf, type Scope } from './scope.ts';
@@ -75,7 +79,7 @@ function requireOwn({ only_user }: Scope, entry: AuthlistEntry): void {
   if (only_user && entry.user_id !== only_user.id) throw noSuchEntry();
 }
 
-export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void {
+export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
   const route = routesOf('lists');
   const { rules } = audience;
   const own = ['admin', 'proxy'] as const;
@@ -92,8 +96,12 @@ export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void 
     const proof = proofState(entry, rules.authlist_proof);
     return { id, ip, user, user_active: userIsActive(entry), expiry, proof, last_used_at };
   };
-  const shown = async (entries: AuthlistEntry[], account_id: number) => {
-    const uses = await lastUses(ctx.db, account_id);
+  const shown = async (
+    db: Reader,
+    { entries, ...ids }: Pick<EntrySlice, 'entries' | 'after' | 'to'>,
+    account_id: number,
+  ) => {
+    const uses = await lastUses(db, account_id, ids);
     return entries.map((entry) => present(entry, uses.get(entry.id) ?? null));
   };
 
@@ -104,8 +112,16 @@ export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void 
     answer: Type.Array(Entry),
     handle: async ({ scope: { account_id, only_user } }) => {
       const filter = only_user ? { users: [only_user.name] } : {};
-      const entries = await listEntries(ctx.db, account_id, filter, ctx.clock.now());
-      return shown(entries, account_id);
+      async function* read(db: Reader): AsyncGenerator<Part, void, void> {
+        const slices = entrySlices(db, account_id, filter, ctx.clock.now());
+        for await (const { isLast, ...slice } of slices) {
+          const values = await shown(db, slice, account_id);
+          const valid_until = earliest(slice.entries.map(({ expiry }) => expiry));
+          yield { values, isLast, valid_until };
+        }
+      }
+      const name = `authlist of ${only_user?.name ?? 'all'}`;
+      return listOf(account_id, name, read);
     },
   });
 
@@ -147,7 +163,7 @@ export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void 
     description: 'All or nothing where the list has no room for all that would come back.',
     body: Undo,
     answer: Restored,
-    errors: [409],
+    errors: [409, 429],
     handle: (request) =>
       write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);
@@ -175,7 +191,8 @@ export function authlistRoutes({ ctx, audience, routesOf, write }: Mount): void 
         const id = idOf(params.id);
         return changeEntry(tx, scope.account_id, id, body, rules, isOwn, asked_from);
       });
-      return (await shown([entry], entry.account_id))[0];
+      const slice = { entries: [entry], after: entry.id - 1, to: entry.id };
+      return (await shown(ctx.db, slice, entry.account_id))[0];
     },
   });
 

@@ -2,7 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
+import type { Reader } from '../../db/database.ts';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
+import { Lists, type Part } from '../lists.ts';
 import { AccountPath } from '../operator/checks.ts';
 import type { Flag } from './checks.ts';
 import type { Audience, Noun, Scope } from './scope.ts';
@@ -39,6 +41,12 @@ export interface Mount {
   ctx: Context;
   audience: Audience;
   write: Audience['write'];
+  /** The bytes of a list of an account; `name` tells it from others. */
+  listOf(
+    account_id: number,
+    name: string,
+    read: (db: Reader) => AsyncIterable<Part>,
+  ): Promise<Buffer>;
   /** Answers a function that adds a route under this noun. */
   routesOf(noun: Noun): AddManageRoute;
 }
@@ -46,6 +54,7 @@ export interface Mount {
 export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience): Mount {
   if (!app.hasRequestDecorator('scope')) app.decorateRequest('scope', null as never);
   const { prefix, is_operator, tags } = audience;
+  const lists = new Lists(ctx);
 
   const routesOf = (noun: Noun): AddManageRoute => {
     return (endpoint, route) => {
@@ -67,7 +76,11 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
       addRoute(app, whole, usual, is_operator ? forOperators(route) : route);
     };
   };
-  return { ctx, audience, routesOf, write: audience.write };
+  const listOf: Mount['listOf'] = async (account_id, name, read) => {
+    const versions = await ctx.versions.current(account_id);
+    return (await lists.make(account_id, `${prefix} ${name}`, versions, read)).body;
+  };
+  return { ctx, audience, listOf, routesOf, write: audience.write };
 }
 
 /** The path of an operator names the account, too; and the contract may be suspended or over. */

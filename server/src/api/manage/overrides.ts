@@ -1,6 +1,7 @@
 // …/overrides: the custom DNS entries of an account, and which nodes have applied them.
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
+import type { Reader } from '../../db/database.ts';
 import {
   checkExpiry,
   IdPath,
@@ -18,11 +19,12 @@ import {
   changeOverride,
   createOverride,
   lastChangeOf,
-  listOverrides,
+  nextChangeAt,
   nodesOfOverride,
   nodesOfOverrides,
   type Override,
   type OverrideStatus,
+  overrideSlices,
   removeAllOverrides,
   removeOverride,
   requireOverride,
@@ -31,6 +33,8 @@ import {
   statusOf,
 } from '../../overrides/overrides.ts';
 import { NewOverride } from '../account/overrides.ts';
+import { earliest } from '../account/response_cache.ts';
+import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { Undo } from './removals.ts';
 import type { Scope } from './scope.ts';
@@ -110,7 +114,7 @@ function presentListed(entry: Override, nodes: ServerNode[], now: number) {
   });
 }
 
-export function overrideRoutes({ ctx, audience, routesOf, write }: Mount): void {
+export function overrideRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
   const route = routesOf('lists');
   const { rules } = audience;
   const may = ['admin'] as const;
@@ -130,8 +134,16 @@ export function overrideRoutes({ ctx, audience, routesOf, write }: Mount): void 
         await nodesOfOverrides(ctx.db, account_id),
         ({ server_id }) => server_id,
       );
-      const entries = await listOverrides(ctx.db, account_id, {}, now);
-      return entries.map((entry) => presentListed(entry, nodes.get(entry.server_id) ?? [], now));
+      async function* read(db: Reader): AsyncGenerator<Part, void, void> {
+        for await (const { entries, isLast } of overrideSlices(db, account_id, {}, now)) {
+          const values = entries.map((entry) =>
+            presentListed(entry, nodes.get(entry.server_id) ?? [], now),
+          );
+          const valid_until = earliest(entries.map((entry) => nextChangeAt(entry, now)));
+          yield { values, isLast, valid_until };
+        }
+      }
+      return listOf(account_id, 'overrides', read);
     },
   });
 
@@ -169,7 +181,7 @@ export function overrideRoutes({ ctx, audience, routesOf, write }: Mount): void 
     description: 'All or nothing where the list has no room for all that would come back.',
     body: Undo,
     answer: Restored,
-    errors: [409],
+    errors: [409, 429],
     handle: (request) =>
       write(request, async (tx, { account_id }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);

@@ -11,6 +11,7 @@ import {
 } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
 import { forbidden } from '../../errors.ts';
+import { HourlyCap } from '../../hourly.ts';
 import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { nodesOfContract } from '../../nodes/nodes.ts';
@@ -164,6 +165,14 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
     throw forbidden('Which servers are on the contract is set by your provider; ask there.');
   }
 
+  const additions = new HourlyCap(ctx.config.server_additions_per_hour);
+  /** Errors: 429 for people who have added too many servers; each takes all entries to its nodes. */
+  function countAddition(account_id: number, now: number): void {
+    if (audience.is_operator) return;
+    additions.rejectTooMany(account_id, now, 'servers added to the contract');
+    additions.count(account_id, now);
+  }
+
   route('GET /servers', {
     may: readers,
     summary: 'The servers on the contract',
@@ -193,7 +202,7 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
     ...(sets_limits ? { body: Settings } : {}),
     answer: OwnServer,
     created: OwnServer,
-    errors: [409],
+    errors: audience.is_operator ? [409] : [409, 429],
     handle: async (request) => {
       requireChoice();
       const { server: name } = request.params;
@@ -202,6 +211,7 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
         const account = await requireWritable(tx, account_id, any_contract);
         const server = await requireServer(tx, name);
         const before = await findContractServer(tx, account.id, server.id);
+        if (!before) countAddition(account.id, tx.now);
         if (!before || sets_limits) {
           await setContractServer(tx, account, server, settings.limit_bytes);
         }

@@ -1,0 +1,122 @@
+// Whole lists as JSON: a long one is made a slice at a time, of one snapshot, so that others are served meanwhile.
+import { createHash } from 'node:crypto';
+import type { Context } from '../context.ts';
+import type { Reader } from '../db/database.ts';
+import { Turns, type Waiter } from '../db/turns.ts';
+import type { Versions } from '../versions.ts';
+
+/** A part of a list as it is shown. */
+export interface Part {
+  values: unknown[];
+  isLast: boolean;
+  /** Epoch seconds from which time alone changes it. */
+  valid_until: number;
+}
+
+/** A list as bytes, with its strong ETag. */
+export class ListJson {
+  readonly body: Buffer;
+  readonly etag: string;
+  readonly valid_until: number;
+
+  constructor(body: Buffer, etag: string, valid_until: number) {
+    this.body = body;
+    this.etag = etag;
+    this.valid_until = valid_until;
+  }
+}
+
+/** The JSON array of all parts. */
+export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
+  const hash = createHash('sha1');
+  const pieces: Buffer[] = [];
+  let valid_until = Number.MAX_SAFE_INTEGER;
+  const add = (text: string) => {
+    const piece = Buffer.from(text);
+    hash.update(piece);
+    pieces.push(piece);
+  };
+  for await (const part of parts) {
+    valid_until = Math.min(valid_until, part.valid_until);
+    if (part.values.length === 0) continue;
+    add(pieces.length === 0 ? '[' : ',');
+    add(JSON.stringify(part.values).slice(1, -1));
+  }
+  add(pieces.length === 0 ? '[]' : ']');
+  return new ListJson(Buffer.concat(pieces), `"${hash.digest('base64url')}"`, valid_until);
+}
+
+interface WaitingList extends Waiter {
+  begin: () => void;
+}
+
+/** Makes lists: long ones one after another, by turns between accounts; equal requests share one. */
+export class Lists {
+  readonly #ctx: Pick<Context, 'db' | 'clock'>;
+  readonly #making = new Map<string, Promise<ListJson>>();
+  readonly #waiting = new Turns<WaitingList>();
+  #isBusy = false;
+
+  constructor(ctx: Pick<Context, 'db' | 'clock'>) {
+    this.#ctx = ctx;
+  }
+
+  /** `name` and the versions tell the list, as of a state that is read after them, from all others of the account. */
+  async make(
+    account_id: number,
+    name: string,
+    { epoch, account, network }: Versions,
+    read: (reader: Reader) => AsyncIterable<Part>,
+  ): Promise<ListJson> {
+    const key = `${account_id} ${epoch} ${account} ${network} ${name}`;
+    for (;;) {
+      const now = this.#ctx.clock.now();
+      const shared = this.#making.get(key);
+      if (!shared) return this.#share(key, this.#make(account_id, read));
+      const made = await shared;
+      // A list that was begun before an entry expired is not for a request that came after that.
+      if (now < made.valid_until) return made;
+    }
+  }
+
+  async #share(key: string, making: Promise<ListJson>): Promise<ListJson> {
+    this.#making.set(key, making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(key);
+    }
+  }
+
+  async #make(
+    account_id: number,
+    read: (reader: Reader) => AsyncIterable<Part>,
+  ): Promise<ListJson> {
+    for await (const first of read(this.#ctx.db)) {
+      if (first.isLast) return jsonOf(only(first));
+      break;
+    }
+    await new Promise<void>((begin) => {
+      this.#waiting.push({ key: String(account_id), begin });
+      this.#next();
+    });
+    try {
+      return await this.#ctx.db.snapshot((reader) => jsonOf(read(reader)));
+    } finally {
+      this.#isBusy = false;
+      this.#next();
+    }
+  }
+
+  #next(): void {
+    if (this.#isBusy) return;
+    const next = this.#waiting.take();
+    if (!next) return;
+    this.#isBusy = true;
+    next.begin();
+  }
+}
+
+async function* only(part: Part): AsyncGenerator<Part, void, void> {
+  yield part;
+}

@@ -1,0 +1,110 @@
+// The open stream of one node: live as long as it reads fast enough, else at its pace.
+import type { Writable } from 'node:stream';
+import type { LoggedChange } from '../changes.ts';
+import { untilRead } from './backpressure.ts';
+import type * as log from './log_store.ts';
+import type { Node } from './nodes.ts';
+import { isLong, type NodeRecord } from './records.ts';
+
+/** A stream that would hold more than this unread is sent the rest at the pace of its node. */
+const mostUnreadBytes = 1024 * 1024;
+
+/** One node's open stream. */
+export class NodeStream {
+  readonly node: Node;
+  readonly #response: Writable;
+  readonly epoch: string;
+  readonly #stalled_seconds: number;
+  /** The last revision sent. */
+  sent: number;
+  /** The account whose long change is being sent: null between two of them, undefined where there is none. */
+  #sending: number | null | undefined;
+  /** Reading the log by itself; `missed` says that a live change passed meanwhile. */
+  catchingUp = true;
+  missed = false;
+  /** Since when (epoch seconds) it has been told all there is, and so has to acknowledge it. */
+  told_since = Number.POSITIVE_INFINITY;
+
+  constructor(
+    node: Node,
+    response: Writable,
+    { epoch, revision }: log.Position,
+    stalled_seconds: number,
+  ) {
+    this.node = node;
+    this.#response = response;
+    this.epoch = epoch;
+    this.#stalled_seconds = stalled_seconds;
+    this.sent = revision;
+  }
+  get open(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded;
+  }
+  /** Sends the records of one revision as it is made; false, and nothing is sent, where the node reads too little. */
+  sendLive(revision: number, records: NodeRecord[]): boolean {
+    if (revision <= this.sent || !this.open) return true;
+    const event = this.#eventOf(revision, records);
+    if (this.#response.writableLength + event.length > mostUnreadBytes) return false;
+    this.sent = revision;
+    this.#response.write(event);
+    return true;
+  }
+  /**
+   * The same as fast as the node reads, in however many pieces. Each but the last carries the revision before it: the
+   * node applies it, and acknowledges the change with the last. Errors: when it reads nothing.
+   */
+  async sendPaced(change: LoggedChange, pieces: AsyncIterable<NodeRecord[]>): Promise<void> {
+    const { revision } = change;
+    if (revision <= this.sent) return;
+    if (isLong(change)) this.#sending = change.account_id;
+    let next: NodeRecord[] = [];
+    let isFirst = true;
+    for await (const piece of pieces) {
+      if (!isFirst) this.#write(this.sent, next);
+      isFirst = false;
+      next = piece;
+      await this.untilRead();
+    }
+    this.#write(revision, next);
+    this.sent = revision;
+    if (this.#sending !== undefined) this.#sending = null;
+  }
+  /** Says whether there are long changes among those that follow: what is urgent then need not wait for them. */
+  noteLong(isComing: boolean): void {
+    this.#sending = isComing ? null : undefined;
+  }
+  /**
+   * Sends a revocation ahead of long changes, under the revision that was sent last; it is repeated in its order.
+   * Not one of the account whose change is under way: what was read of it before would follow.
+   */
+  sendAhead({ account_id }: LoggedChange, records: NodeRecord[]): void {
+    if (!this.open || this.#sending === undefined || account_id === this.#sending) return;
+    if (this.#response.writableLength < mostUnreadBytes) this.#write(this.sent, records);
+  }
+  #write(revision: number, records: NodeRecord[]): void {
+    if (this.open) this.#response.write(this.#eventOf(revision, records));
+  }
+  async untilRead(): Promise<void> {
+    if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalled_seconds);
+  }
+  /** One event for all records of a revision, so that they are applied together. */
+  #eventOf(revision: number, records: NodeRecord[]): Buffer {
+    return Buffer.from(
+      `id: ${this.epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
+    );
+  }
+  /** Tells how far the log is; an idle node acknowledges that too, and is live by it. */
+  position(revision: number): void {
+    if (revision > this.sent) this.sent = revision;
+    const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
+    if (this.open) this.#response.write(event);
+  }
+  /** Ends it after the events under way. */
+  close(): void {
+    this.#response.end();
+  }
+  /** Ends it now: one that does not read would never see the end of the events under way. */
+  cut(): void {
+    this.#response.destroy();
+  }
+}

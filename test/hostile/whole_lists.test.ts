@@ -1,0 +1,130 @@
+// Whole lists as an attack: reading and removing long ones holds up neither the requests nor the lists of others.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Row } from '../../server/src/db/database.ts';
+import type { BuiltAccount } from '../../server/test/builders.ts';
+import { eachDatabase } from '../../server/test/databases.ts';
+import { startTestApp, type TestApp, type TestClient } from '../../server/test/harness.ts';
+
+const many = 12_000;
+const path = '/contract/ip-authlist';
+/** Slices have 500 entries each, and between two of them others have their turn. */
+const leastTurns = 8;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let attacker: BuiltAccount;
+  let attack: TestClient;
+  let victim: TestClient;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url(), {
+      EXITWARD_CACHE_BYTES: '200000',
+      EXITWARD_CONFLICTS_PER_HOUR: '5',
+    });
+    await t.server('fra1');
+    attacker = await t.account('attacker', { servers: ['fra1'] });
+    attack = t.as(attacker);
+    victim = t.as(await t.account('victim', { servers: ['fra1'] }));
+  });
+  afterAll(() => t.stop());
+
+  /** Gives an account so many entries, in the ten networks of `net`. */
+  const fill = ({ account: { id, port_scheme_id } }: BuiltAccount, net: number) =>
+    t.write(async (tx) => {
+      const rows: Row[] = Array.from({ length: many }, (_, at) => ({
+        account_id: id,
+        id: at + 1,
+        port_scheme_id,
+        ip: `10.${net}.${at >> 8}.${at & 255}`,
+        user_id: 1,
+        expiry: tx.now + 10_000,
+      }));
+      for (let at = 0; at < many; at += 1000) {
+        await tx.insertMany('authlist', rows.slice(at, at + 1000));
+      }
+      const held = { account_id: id, list: 'authlist held', last: many };
+      const last = { account_id: id, list: 'authlist', last: many };
+      await tx.insertMany('counters', [held, last]);
+    });
+
+  /** How many requests of the victim are answered, one after another, until `attack` is. */
+  async function answeredDuring(attack: Promise<unknown>): Promise<number> {
+    let isOver = false;
+    const over = attack.finally(() => {
+      isOver = true;
+    });
+    let answered = 0;
+    for (; !isOver; answered += 1) {
+      // No two are the same: none is answered from the cache.
+      const { status } = await victim.get(`${path}?ip=192.0.2.${answered}`);
+      expect(status).toBe(200);
+    }
+    await over;
+    return answered;
+  }
+
+  async function snapshotsDuring(work: () => Promise<unknown>): Promise<number> {
+    const { db } = t.running.ctx;
+    const original = db.snapshot.bind(db);
+    let taken = 0;
+    db.snapshot = (read) => {
+      taken += 1;
+      return original(read);
+    };
+    await work().finally(() => {
+      db.snapshot = original;
+    });
+    return taken;
+  }
+
+  test('while long lists are made and removed, others are answered', async () => {
+    await fill(attacker, 1);
+    await victim.get(path);
+    const entries = attack.get(path);
+    expect(await answeredDuring(entries)).toBeGreaterThanOrEqual(leastTurns);
+    const { body, headers } = await entries;
+    expect(body).toHaveLength(many);
+    expect(body.map(({ id }: { id: number }) => id)).toEqual(
+      Array.from({ length: many }, (_, at) => at + 1),
+    );
+    const wrong = attack.delete(path, { 'if-match': '"another"' });
+    expect(await answeredDuring(wrong)).toBeGreaterThanOrEqual(leastTurns);
+    expect((await wrong).status).toBe(412);
+    const removal = attack.delete(path, { 'if-match': headers.get('etag') ?? '' });
+    expect(await answeredDuring(removal)).toBeGreaterThanOrEqual(leastTurns);
+    expect((await removal).status).toBe(204);
+    const [{ removal_id }] = (await t.operator.get('/accounts/attacker/removals')).body;
+    const undo = t.operator.post('/accounts/attacker/authlist/restore', { removal_id });
+    expect(await answeredDuring(undo)).toBeGreaterThanOrEqual(leastTurns);
+    expect((await undo).body).toEqual({ restored: many, left_out: 0 });
+  });
+
+  test('equal requests share one list; the unchanged one is known without making it', async () => {
+    const bodies: string[] = [];
+    const equal = () =>
+      Promise.all(
+        Array.from({ length: 12 }, async () => void bodies.push((await attack.get(path)).text)),
+      );
+    expect(await snapshotsDuring(equal)).toBeLessThanOrEqual(2);
+    expect(new Set(bodies).size).toBe(1);
+    const etag = (await attack.get(path)).headers.get('etag') ?? '';
+    const unchanged = async () => {
+      expect((await attack.get(path, { 'if-none-match': etag })).status).toBe(304);
+    };
+    expect(await snapshotsDuring(unchanged)).toBe(0);
+    await attack.delete(`${path}/1`);
+    expect((await attack.get(path, { 'if-none-match': etag })).status).toBe(200);
+  });
+
+  test('a list of another account is made next, however many one asks for', async () => {
+    const other = await t.account('other', { servers: ['fra1'] });
+    await fill(other, 2);
+    const order: string[] = [];
+    const ask = (client: TestClient, name: string, query: string) =>
+      client.get(path + query).then(() => order.push(name));
+    const first = ask(attack, 'attacker', '?ip=10.1');
+    const others = Array.from({ length: 6 }, (_, at) => ask(attack, 'attacker', `?ip=10.1.${at}`));
+    await first;
+    await Promise.all([...others, ask(t.as(other), 'other', '')]);
+    expect(order.indexOf('other')).toBeLessThanOrEqual(4);
+  });
+});
