@@ -24,6 +24,7 @@ import * as store from './store.ts';
  * how far it has applied the log of changes. One that was revoked stays as a record.
  */
 export type Node = store.NodeRow;
+export { AppliedWatch } from './applied.ts';
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
