@@ -38,13 +38,16 @@ export interface Config {
   log_level: string;
 }
 
+/** Settings that are wrong: the message has a line for each. */
+export class SettingsFault extends Error {}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
- * Errors: one Error whose message lists every fault, a line each.
+ * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
@@ -126,7 +129,7 @@ export function readConfig(env: Environment): Config {
     idle_seconds: whole('EXITWARD_AGENT_IDLE_SECONDS', 7440, 1, 86_400 * 365),
     log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
   };
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
   return config;
 }
 

@@ -1,5 +1,5 @@
 // Puts the audiences together: one app for each listener, with the parts that it serves.
-import http, { type RequestListener } from 'node:http';
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { addressInNetworks } from './address.ts';
@@ -42,6 +42,9 @@ export interface AppOptions {
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
 
+/** Answers at once, or resolves when it has. */
+type AsyncListener = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
 const bodyLimit = 64 * 1024;
 
 /** Request ids: unique across processes, cheap to make. */
@@ -69,7 +72,7 @@ export async function createApp(
       };
       const handle = parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter;
       const { request_seconds } = ctx.config;
-      const server = listener(inTurn(connections, handle), request_seconds, options);
+      const server = listener(inTurn(connections, ownedBy(ctx, handle)), request_seconds, options);
       connections.guard(server, parts.operators);
       return server;
     },
@@ -84,10 +87,12 @@ export async function createApp(
     frameworkErrors: (error, request, reply) => {
       // A path that cannot be read comes here without passing any hook.
       reply.headers(safetyHeaders(request as FastifyRequest));
-      void rejectBrokenPath(account, request as FastifyRequest).then(
-        () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
-        (earlier) => errorHandler(ctx)(earlier, request as FastifyRequest, reply as never),
-      );
+      void rejectBrokenPath(account, request as FastifyRequest)
+        .then(
+          () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
+          (earlier) => errorHandler(ctx)(earlier, request as FastifyRequest, reply as never),
+        )
+        .catch(failed(ctx, reply.raw));
     },
     clientErrorHandler: clientErrorHandler(ctx, connections, nextRequestId),
     // While the server stops, a request that still arrives on an open connection is answered as always.
@@ -129,15 +134,36 @@ export async function createApp(
   return app;
 }
 
+/** Ends the connection of a request that failed outside the router, and no other. */
+function failed({ log }: Context, response: ServerResponse) {
+  return (error: unknown): void => {
+    log.error({ err: error }, 'a request failed in an unforeseen way');
+    response.destroy();
+  };
+}
+
+/** A listener whose exceptions and rejections end the connection of their request. */
+function ownedBy(ctx: Context, handle: AsyncListener): RequestListener {
+  return (request, response) => {
+    try {
+      handle(request, response)?.catch(failed(ctx, response));
+    } catch (error) {
+      failed(ctx, response)(error);
+    }
+  };
+}
+
 /** Cached responses of /v0 are served ahead of the router. */
 function cachedFirst(
   { cache }: AccountContext,
   nextRequestId: () => string,
   route: RequestListener,
-): RequestListener {
+): AsyncListener {
   return (request, response) => {
-    if (!hasOneHost(request)) route(request, response);
-    else cache.serve(request, response, nextRequestId, () => route(request, response));
+    if (hasOneHost(request)) {
+      return cache.serve(request, response, nextRequestId, () => route(request, response));
+    }
+    route(request, response);
   };
 }
 

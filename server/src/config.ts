@@ -54,13 +54,16 @@ export interface Config {
   test_acknowledge_early: boolean;
 }
 
+/** Settings that are wrong: the message has a line for each. */
+export class SettingsFault extends Error {}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
- * Errors: one Error whose message lists every fault, a line each.
+ * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
@@ -211,13 +214,15 @@ export function readConfig(env: Environment): Config {
     log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),
     test_acknowledge_early,
   };
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
   return config;
 }
 
 /** How the command line reaches a running server. */
 export interface OperatorAccess {
   admin_url: string;
+  /** Send the token over plain http to another machine, too. */
+  admin_insecure: boolean;
   /** Undefined: it is in the file. */
   admin_token: string | undefined;
   admin_token_file: string;
@@ -228,6 +233,7 @@ export function readOperatorAccess(env: Environment): OperatorAccess {
   const data_dir = env.EXITWARD_DATA_DIR || 'data';
   return {
     admin_url: env.EXITWARD_ADMIN_URL || 'http://127.0.0.1:8081',
+    admin_insecure: env.EXITWARD_ADMIN_INSECURE === 'yes',
     admin_token: env.EXITWARD_ADMIN_TOKEN?.trim() || undefined,
     admin_token_file: resolve(env.EXITWARD_ADMIN_TOKEN_FILE || resolve(data_dir, 'admin-token')),
   };

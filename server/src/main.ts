@@ -212,6 +212,8 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     const app = await createApp(ctx, served, { tls, connections });
     apps.push(app);
     urls.set(key, await listenOn(app, at, tls !== undefined));
+    // From here on an error is of one connection that could not be taken.
+    app.server.on('error', (error) => ctx.log.error({ err: error }, 'a connection was not taken'));
   }
   // A port that the system chose is known only now.
   const base_url = urls.get(keys.customers) as string;
@@ -252,7 +254,8 @@ async function listenOn(app: FastifyInstance, at: ListenAddress, tls: boolean): 
 
 function listenPlain(server: Server, at: ListenAddress): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(listenFault(error, at)));
+    // Also behind it: a connection that could not be taken is no reason to end.
+    server.on('error', (error) => reject(listenFault(error, at)));
     server.listen(at.port, at.host, () => resolve(urlOf(server, false)));
   });
 }

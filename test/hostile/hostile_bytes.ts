@@ -76,13 +76,17 @@ const bodies = [
 ];
 
 /** Some requests on one connection, to these targets. */
-export function hostileRequests(random: Random, targets: readonly string[]): Attack {
+export function hostileRequests(
+  random: Random,
+  targets: readonly string[],
+  credentials = 'x: y',
+): Attack {
   const requests = Array.from({ length: random.one([1, 1, 1, 2, 5]) }, () => {
     const version = happens(random, 90)
       ? 'HTTP/1.1'
       : random.one(['HTTP/1.0', 'HTTP/2.0', 'x', '']);
     const line = `${random.one(methods)} ${random.one(targets)} ${version}`;
-    const lines = several(random, 4, () => header(random));
+    const lines = [credentials, ...several(random, 4, () => header(random))];
     return [line, ...lines, '', random.one(bodies)].join(nl);
   });
   return attackOf(random, Buffer.from(requests.join(''), 'latin1'), 2);

@@ -8,6 +8,7 @@ import {
   Tally,
 } from '../connection_caps.ts';
 import type { Authority } from '../policy/decide.ts';
+import type { Own } from './owner.ts';
 
 export class Accepted {
   readonly #caps: ConnectionCaps;
@@ -26,7 +27,7 @@ export class Accepted {
    * Takes a connection, ahead of TLS. One too many of its address is closed; where too many wait, the
    * oldest makes room: those who have a request to make are done before.
    */
-  accept(socket: Socket): void {
+  accept(socket: Socket, own: Own): void {
     const ends = endsOf(socket);
     const network = clientNetwork(socket.remoteAddress ?? '');
     if (ends === undefined || this.#byNetwork.of(network) >= mostAccepted(this.#caps)) {
@@ -36,12 +37,15 @@ export class Accepted {
     this.#byNetwork.add(network, 1);
     this.#open.add(ends);
     this.#waiting.set(ends, socket);
-    socket.once('close', () => {
-      this.#byNetwork.add(network, -1);
-      this.#open.delete(ends);
-      this.#waiting.delete(ends);
-      this.#admitted.close(ends);
-    });
+    socket.once(
+      'close',
+      own(() => {
+        this.#byNetwork.add(network, -1);
+        this.#open.delete(ends);
+        this.#waiting.delete(ends);
+        this.#admitted.close(ends);
+      }),
+    );
     if (this.#waiting.size <= this.#caps.waiting) return;
     const [oldest, longest] = this.#waiting.entries().next().value as [string, Socket];
     this.#waiting.delete(oldest);

@@ -183,7 +183,9 @@ class EmbeddedEngine implements Engine {
   #equip(server: Server, port: number, tls: boolean): void {
     const ctx = this.#ctx;
     const own = (client: Socket, work: () => unknown) => ownedBy(ctx.log, client)(work)();
-    server.on('connection', (client: Socket) => own(client, () => ctx.accepted.accept(client)));
+    server.on('connection', (client: Socket) =>
+      own(client, () => ctx.accepted.accept(client, ownedBy(ctx.log, client))),
+    );
     server.on(tls ? 'secureConnection' : 'connection', (client: Socket) =>
       own(client, () => {
         ctx.connections.add(client, port, ({ name }) => ctx.sessions.close(name));

@@ -36,7 +36,8 @@ export async function tunnel(
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
   // All that the tunnel carries passes here, in either direction.
-  client.setTimeout(ctx.idle_seconds * 1000, () => client.destroy());
+  const end = connection.own(() => client.destroy());
+  client.setTimeout(ctx.idle_seconds * 1000, end);
   relay(connection.own, client, target);
   relay(connection.own, target, client);
 }

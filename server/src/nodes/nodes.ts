@@ -27,7 +27,7 @@ export type Node = store.NodeRow;
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
-export type { Answer } from './questions.ts';
+export type { Answer, Question } from './questions.ts';
 export {
   answer_seconds,
   answerQuestion,

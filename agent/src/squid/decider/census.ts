@@ -4,9 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
 import type { Authority } from '../../policy/decide.ts';
 
-const shortest_rest_milliseconds = 100;
-/** The list takes so small a part of a core. */
+/** Between two lists: so many times as long as the last one took, for it takes a core. */
 const rests_per_list = 10;
+const shortest_rest_milliseconds = 100;
+/** A client that waits for the next list is still there. */
+const longest_rest_milliseconds = 2000;
 /** Requests that wait for a list, of one account and in all: Squid waits for so many responses with patience. */
 const most_of_account = 20;
 const most_waiting = 500;
@@ -88,6 +90,7 @@ export class Census {
       this.#options.onError(error as Error);
     }
     const duration = performance.now() - begin;
-    this.#rest_milliseconds = Math.max(shortest_rest_milliseconds, duration * rests_per_list);
+    const rest = Math.max(shortest_rest_milliseconds, duration * rests_per_list);
+    this.#rest_milliseconds = Math.min(rest, longest_rest_milliseconds);
   }
 }

@@ -81,7 +81,7 @@ function serveSquid(): void {
         let from = 0;
         for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
           const line = text.slice(from, end);
-          responses += evaluator.respond(line, time, (when) => void respondLater(line, when));
+          responses += responseTo(line, time, (when) => void respondLater(line, when));
           from = end + 1;
         }
         rest = text.slice(from);
@@ -96,10 +96,20 @@ function serveSquid(): void {
   squid.resume();
 }
 
+/** A request whose decision fails is rejected by Squid, and no other. */
+function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>): string {
+  try {
+    return evaluator.respond(line, ...others);
+  } catch (error) {
+    logError(error as Error);
+    return `${line.split(' ', 1)[0]} BH\n`;
+  }
+}
+
 /** Never rejects: a list that fails is told by the census. */
 async function respondLater(line: string, when: Promise<void>): Promise<void> {
   await when;
-  writeAll(evaluator.respond(line, now()));
+  writeAll(responseTo(line, now()));
 }
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -242,16 +252,27 @@ function logError(error: Error): void {
   process.stderr.write(`exitward decider: ${error.message}\n`);
 }
 
+/** Repeats work that may fail, as when the machine has no descriptor left: the next time it may not. */
+function every(milliseconds: number, work: () => unknown): void {
+  setInterval(async () => {
+    try {
+      await work();
+    } catch (error) {
+      logError(error as Error);
+    }
+  }, milliseconds);
+}
+
 for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {
   if (waited > 0) await sleep(200);
   await replica.load().catch(logError);
 }
 serveSquid();
 serveAgent();
-setInterval(() => {
+every(1000, () => {
   if (agent) tellRevoked(revoke('all'));
-}, 1000);
-setInterval(() => {
+});
+every(own_addresses_milliseconds, () => {
   evaluator.rules = { ...evaluator.rules, own: ownAddresses(evaluator.rules.own) };
-}, own_addresses_milliseconds);
-setInterval(() => takeOwnList().catch(logError), own_list_milliseconds);
+});
+every(own_list_milliseconds, takeOwnList);

@@ -151,7 +151,7 @@ export class ResponseCache {
     response: ServerResponse,
     nextRequestId: () => string,
     miss: () => void,
-  ): void {
+  ): Promise<void> | void {
     const { authorization } = request.headers;
     const session =
       request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
@@ -166,8 +166,8 @@ export class ResponseCache {
       else this.#send(request, response, session, cached, nextRequestId(), started);
     };
     const versions = this.#ctx.versions.current(session.principal.account_id);
-    if (versions instanceof Promise) versions.then(finish, miss);
-    else finish(versions);
+    if (versions instanceof Promise) return versions.then(finish, miss);
+    finish(versions);
   }
 
   #holds(cached: CachedResponse, versions: Versions): boolean {
