@@ -72,7 +72,11 @@ test('a server stops though handshakes are under way', async () => {
 });
 
 test('one address has its share; past it, its own idle connections give way, and other addresses come in', async () => {
-  const most = { EXITWARD_MAX_CONNECTIONS: '128', EXITWARD_MAX_CONNECTIONS_PER_ADDRESS: '20' };
+  const most = {
+    EXITWARD_MAX_CONNECTIONS: '128',
+    EXITWARD_MAX_CONNECTIONS_PER_ADDRESS: '20',
+    EXITWARD_REQUEST_SECONDS: '600',
+  };
   server = await ServerProcess.start(ServerProcess.settings(most));
   const held = await hold(100, '', '127.0.0.2');
   await until(() => heldByServer(server.base_url, held) <= 20);
@@ -81,7 +85,7 @@ test('one address has its share; past it, its own idle connections give way, and
 });
 
 test('an operator on loopback gets in beside a listener whose connections are all in work', async () => {
-  const most = { EXITWARD_MAX_CONNECTIONS: '64' };
+  const most = { EXITWARD_MAX_CONNECTIONS: '64', EXITWARD_REQUEST_SECONDS: '600' };
   server = await ServerProcess.start(ServerProcess.settings(most));
   const authorization = await newAccount(server, 'busy');
   // Bodies that are on their way keep a request in work.
