@@ -3,16 +3,16 @@
 // npm runs it before both with whatever Node it has, also an old one: the Node that the project
 // needs is itself one of the packages. What npm runs next finds it in node_modules/.bin.
 import { spawnSync } from 'node:child_process';
-import { existsSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { env, execPath, exit, platform, stderr, versions } from 'node:process';
+import { arch, env, execPath, exit, platform, stderr, versions } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { differencesIn, faultIn, linkNode, noted } from './installed.mjs';
 import { isVendorStale } from './vendor.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const lock = join(root, 'package-lock.json');
-const installed = join(root, 'node_modules', '.package-lock.json');
-const ownNode = join(root, 'node_modules', '.bin', platform === 'win32' ? 'node.cmd' : 'node');
+const installed = noted(root);
 const neededMajor = 24;
 
 /** Ends with what went wrong and what to do about it. */
@@ -21,13 +21,15 @@ function fail(sentence) {
   exit(1);
 }
 
-function isStale() {
-  return !existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs;
+/** The reason to install, if there is one. */
+function staleness() {
+  if (!existsSync(installed)) return 'missing';
+  if (statSync(installed).mtimeMs < statSync(lock).mtimeMs) return 'older than package-lock.json';
+  return differencesIn(root).length > 0 ? 'not as package-lock.json says' : undefined;
 }
 
 /** `npm ci` by the npm and the Node that run us, not by the ones that it is about to replace. */
-function install() {
-  const reason = existsSync(installed) ? 'older than package-lock.json' : 'missing';
+function install(reason) {
   stderr.write(`exitward: node_modules is ${reason}; running npm ci (about half a minute)\n`);
   const options = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
   const isNpm = /npm-cli\.js$/.test(env.npm_execpath ?? '');
@@ -48,17 +50,25 @@ function install() {
     stderr.write(`${run.stdout ?? ''}${run.stderr ?? ''}`);
     fail(`npm ci failed (${run.error?.message ?? `exit ${run.status ?? run.signal}`}), see above.`);
   }
+  const fault = faultIn(root);
+  if (fault) {
+    // It must not pass for installed when this is called again.
+    rmSync(installed);
+    fail(fault);
+  }
   // npm writes the two files in either order.
   utimesSync(installed, new Date(), new Date());
 }
 
-if (isStale()) install();
+const reason = staleness();
+if (reason) install(reason);
 
-const node = existsSync(ownNode) ? ownNode : execPath;
-if (node === execPath && Number.parseInt(versions.node, 10) < neededMajor) {
+const node = linkNode(root) ?? execPath;
+// What runs this may be the Node of node_modules that npm has just removed.
+if (!existsSync(node) || (node === execPath && Number.parseInt(versions.node, 10) < neededMajor)) {
   fail(
-    `Node ${neededMajor} did not arrive in node_modules and this is Node ${versions.node}. If npm is set to run ` +
-      `no install scripts, run "npm rebuild --ignore-scripts=false", or install Node ${neededMajor}.`,
+    `Node ${neededMajor} did not arrive in node_modules as package-lock.json promises it. For ${platform} on ${arch} ` +
+      `there may be no package of it: then install Node ${neededMajor} (this is ${versions.node}).`,
   );
 }
 

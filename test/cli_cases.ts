@@ -42,7 +42,18 @@ export const records: Array<{ record: Record<string, string>; people: string; pi
     people: 'text  a\\x1b[2J\\x09b\\x0ac\\x9b\n',
     pipe: 'text\ta\\x1b[2J\\x09b\\x0ac\\x9b\n',
   },
+  {
+    record: { text: 'paid\u202e1\u2066\u2069\u200e\u200f\u061c\u2028x\u200b' },
+    people: 'text  paid\\u202e1\\u2066\\u2069\\u200e\\u200f\\u061c\\u2028x\u200b\n',
+    pipe: 'text\tpaid\\u202e1\\u2066\\u2069\\u200e\\u200f\\u061c\\u2028x\u200b\n',
+  },
 ];
+
+/** Text of others that would clear the screen, turn the direction of what follows, or pass for a second line. */
+export const hostileText = 'no\x1b[2J\x7f\x9b2J\u202e\u2067\nexitward: done';
+export const hostileTextShown = 'no\\x1b[2J\\x7f\\x9b2J\\u202e\\u2067\\x0aexitward: done';
+/** The characters that no terminal may be sent, but for the ends of lines. */
+export const steering = /[^\P{Cc}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 export const moment = Date.UTC(2028, 0, 31, 12) / 1000;
 

@@ -1,6 +1,9 @@
 // exitward, exitward-agent and exw share no code: the same table of cases holds them to the same behaviour.
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +20,15 @@ import {
   addresses,
   bytesInWords,
   faultOf,
+  hostileText,
+  hostileTextShown,
   misunderstood,
   moment,
   networks,
   type Program,
   programs,
   records,
+  steering,
   times,
   timesInWords,
   wrongAddresses,
@@ -87,13 +93,28 @@ describe.each([
         return true;
       });
     }
-    // Text of others does not steer the terminal here, either; several faults are several lines.
-    print({ value: { a: [1] }, parts: [], lines: [], sentence: 'Done \x1b[2J\n- so.' }, true);
+    // Text of others does not steer the terminal here, either, nor pass for another line; a list has lines.
+    const value = { a: [1], [hostileText]: hostileText };
+    print({ value, parts: [], lines: [], sentence: `${hostileText}\n- so` }, true);
     vi.restoreAllMocks();
-    expect(said).toEqual({
-      stdout: '{\n  "a": [\n    1\n  ]\n}\n',
-      stderr: 'Done \\x1b[2J\n- so.\n',
+    expect(said.stderr).toBe(`${hostileTextShown}\n- so\n`);
+    expect(said.stdout).toMatch(/^{\n {2}"a": \[\n {4}1\n {2}\],\n {2}".*": ".*"\n}\n$/);
+    expect(said.stdout).not.toMatch(steering);
+    expect(JSON.parse(said.stdout)).toEqual(value);
+  });
+
+  test.each([true, false])('as it is does not steer a terminal (%s)', (isTerminal) => {
+    let said = '';
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      said += text;
+      return true;
     });
+    const before = process.stdout.isTTY;
+    process.stdout.isTTY = isTerminal;
+    const text = `a\tb\n${hostileText}\n`;
+    print({ value: text, parts: [{ text }], text }, false);
+    process.stdout.isTTY = before;
+    expect(said).toBe(isTerminal ? `a\\x09b\n${hostileTextShown.replace('\\x0a', '\n')}\n` : text);
   });
 });
 
@@ -178,7 +199,8 @@ describe.each(programs)('%s as a process', (program) => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-kits-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  const run = (...args: string[]) =>
+  const run = (...args: string[]) => runWith({}, ...args);
+  const runWith = (settings: Record<string, string>, ...args: string[]) =>
     new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
       const env = {
         PATH: process.env.PATH,
@@ -189,6 +211,7 @@ describe.each(programs)('%s as a process', (program) => {
         EXITWARD_ADMIN_TOKEN: 'ewo_x',
         EXW_URL: 'http://127.0.0.1:9',
         EXW_TOKEN: 'ewa_x',
+        ...settings,
       };
       execFile(process.execPath, [bins[program], ...args], { env }, (error, stdout, stderr) => {
         resolve({ code: Number(error?.code ?? 0), stdout, stderr });
@@ -216,6 +239,25 @@ describe.each(programs)('%s as a process', (program) => {
     const { code, stdout, stderr } = await run(program === 'exw' ? 'whoami' : 'status', '--json');
     expect([code, stdout], stderr).toEqual([1, '']);
     expect(stderr).toMatch(new RegExp(`^${program}: [^\n]+\n$`));
+  });
+
+  test('the message of a hostile server is one line, and does not steer the terminal', async () => {
+    const hostile = createServer((_, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ message: hostileText, code: 'forbidden' }));
+    }).listen(0, '127.0.0.1');
+    await once(hostile, 'listening');
+    const url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+    const args = {
+      exitward: ['status'],
+      'exitward-agent': ['join', url, 'code'],
+      exw: ['whoami', '--url', url],
+    };
+    const { code, stdout, stderr } = await runWith(
+      { EXITWARD_ADMIN_URL: url },
+      ...args[program],
+    ).finally(() => hostile.close());
+    expect([code, stdout, stderr]).toEqual([1, '', `${program}: ${hostileTextShown}\n`]);
   });
 
   test('help has the same layout, and is no fault: 0', async () => {

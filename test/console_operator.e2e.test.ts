@@ -222,6 +222,18 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.sees(/added 198\.51\.100\.8 to the authlist for proxy/);
   });
 
+  test('an address that nobody has proven is proven by the operator’s word', async () => {
+    const entry = {
+      ip: '198.51.100.9',
+      user: 'proxy',
+      expiry: Math.floor(Date.now() / 1000) + 900,
+    };
+    await t.api.post('/contract/ip-authlist', entry);
+    await visit.go('/operator/accounts/acme/authlist');
+    await visit.button('Say that 198.51.100.9 is proven').click();
+    await visit.toast('198.51.100.9 is proven').waitFor();
+  });
+
   test('who uses a token that is revoked is signed out without a reload', async () => {
     const { body } = await t.operator.post('/tokens', { name: 'day-shift' });
     const other = await t.visitAtOperators();

@@ -55,6 +55,8 @@ interface Plan {
   server: number;
   hostname: number;
   ip: number;
+  /** Which of the same addresses it comes from; beyond them one that is never listed. */
+  from: number;
   user: string;
   expiry: number;
   fields: number;
@@ -82,6 +84,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   server: fc.constantFrom(0, 0, 0, 1, 1, 2, 3),
   hostname: fc.nat(3),
   ip: fc.nat(4),
+  from: fc.nat(14),
   user: fc.constantFrom(...users, 'alice', 'nobody'),
   expiry: fc.constantFrom(90, hour, hour, day, 10 * day, 40 * day, 40 * day, 0, -1, 11 * 365 * day),
   fields: fc.integer({ min: 0, max: 15 }),
@@ -212,6 +215,7 @@ class History {
         ),
         servers: new Map([[servers[0]?.name as string, 0]]),
         authlist: [],
+        callers: new Set(),
         overrides: [],
         lastId: { authlist: 0, overrides: 0 },
         kept: new Map(),
@@ -275,6 +279,7 @@ class History {
         readOnly: true,
         method: 'GET',
         path,
+        from: '192.0.2.200',
         query: {},
         body: undefined,
         idempotencyKey: undefined,
@@ -357,11 +362,13 @@ class History {
     const base = what === 'authlist' ? `/contract/${own}` : '/contract/overrides';
     const server = this.model.servers[planned.server]?.name ?? 'nowhere';
     const ip = (index: number) => `10.${this.#number >> 8}.${this.#number & 255}.${index + 1}`;
+    const isOwn = planned.from === 4 && method === 'POST';
+    const from = planned.from < 5 ? ip(planned.from) : '192.0.2.200';
     const hostname = `${planned.hostname === 3 ? 'WWW2' : `www${planned.hostname}`}.example.com`;
     const expiry = this.model.now + planned.expiry;
     const all: Record<string, unknown> =
       what === 'authlist'
-        ? { ip: ip(planned.ip), user: planned.user, expiry }
+        ? { ...(isOwn ? {} : { ip: ip(planned.ip) }), user: planned.user, expiry }
         : { server, hostname, ip: ip(planned.ip), expiry };
     const some = Object.fromEntries(
       Object.entries(all).filter((_, index) => planned.fields & (1 << index)),
@@ -377,6 +384,7 @@ class History {
       readOnly,
       method: verb,
       path: to,
+      from,
       query,
       body,
       idempotencyKey: verb === 'POST' ? key : undefined,
@@ -443,12 +451,13 @@ class History {
 
   #send(
     { api_token, reader }: TestClient,
-    { variant, readOnly, method, path: to, query, body, idempotencyKey }: Call,
+    { variant, readOnly, method, path: to, from, query, body, idempotencyKey }: Call,
   ): Promise<Answer> {
     const search = new URLSearchParams(query).toString();
-    const headers: Record<string, string> = idempotencyKey
-      ? { 'idempotency-key': idempotencyKey }
-      : {};
+    const headers: Record<string, string> = {
+      'x-forwarded-for': from,
+      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
+    };
     return this.#t
       .as({ api_token: readOnly ? reader : api_token }, variant)
       .send(method, search ? `${to}?${search}` : to, body, headers);
@@ -463,7 +472,7 @@ eachDatabase((database) => {
     let t: TestApp;
     const transcript: string[] = [];
     beforeAll(async () => {
-      t = await startTestApp(await database.url());
+      t = await startTestApp(await database.url(), { EXITWARD_TRUSTED_PROXIES: '127.0.0.0/8' });
       await t.write((tx) =>
         createPortScheme(tx, { name: 'other', bases: [{ base: 20_000, service: 'proxy' }] }),
       );

@@ -16,6 +16,8 @@ export interface Call {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below /v0. */
   path: string;
+  /** The address that it comes from. */
+  from: string;
   query: Record<string, string>;
   body: Record<string, unknown> | undefined;
   idempotencyKey: string | undefined;
@@ -26,6 +28,8 @@ interface Listed {
   ip: string;
   user: string;
   expiry: number;
+  /** Whether its address asked for it. */
+  proven: boolean;
 }
 
 interface Overridden {
@@ -61,6 +65,8 @@ export interface Account {
   /** Servers on the contract, and the step at which each was added. */
   servers: Map<string, number>;
   authlist: Listed[];
+  /** The addresses that changes came from since the last sweep. */
+  callers: Set<string>;
   overrides: Overridden[];
   lastId: Record<ListName, number>;
   kept: Map<string, { request: string; at: number; answer: Expected }>;
@@ -116,7 +122,7 @@ export class Model {
 
   // ---- What happens beside calls --------------------------------------------------------
 
-  /** The work of the jobs: the nodes are told of ends, lost ones no longer count, old entries go. */
+  /** The work of the jobs: nodes are told of ends, lost ones no longer count, old entries go, callers prove theirs. */
   sweep(): void {
     for (const account of this.accounts) {
       for (const one of account.overrides) {
@@ -124,6 +130,8 @@ export class Model {
       }
       account.overrides = account.overrides.filter((one) => this.now < one.expiry + retention);
       account.authlist = account.authlist.filter((one) => this.now < one.expiry);
+      for (const one of account.authlist) one.proven ||= account.callers.has(one.ip);
+      account.callers.clear();
     }
     for (const server of this.servers) {
       let changed = false;
@@ -221,6 +229,7 @@ export class Model {
   /** 403, then a cached response, then the action; a success is kept under its key. */
   #write(account: Account, call: Call, action: () => Expected): Expected {
     if (call.readOnly || account.suspended || this.now >= account.expiry) return refuse(403);
+    account.callers.add(call.from);
     if (call.idempotencyKey === undefined || call.method !== 'POST') return action();
     const request = JSON.stringify([call.path, call.body]);
     const kept = account.kept.get(call.idempotencyKey);
@@ -311,22 +320,30 @@ export class Model {
     return { id, ip, user, user_active: active && flags.proxy, expiry };
   }
 
-  /** Whether a live claim of anybody on the same port scheme holds the address. */
-  #isClaimed(account: Account, ip: string, but?: Listed): boolean {
-    return this.accounts.some(
-      (other) =>
-        other.scheme === account.scheme &&
-        other.authlist.some((one) => one !== but && one.ip === ip && this.now < one.expiry),
-    );
+  /**
+   * Whether a live claim of anybody on the same port scheme holds the address. For a proven entry an unproven
+   * one of another account is taken off its list.
+   */
+  #isClaimed(account: Account, ip: string, isProven: boolean, but?: Listed): boolean {
+    for (const other of this.accounts) {
+      const holder = other.authlist.find(
+        (one) => one !== but && one.ip === ip && this.now < one.expiry,
+      );
+      if (!holder || other.scheme !== account.scheme) continue;
+      if (other === account || holder.proven || !isProven) return true;
+      other.authlist = other.authlist.filter((one) => one !== holder);
+    }
+    return false;
   }
 
-  #createListed(account: Account, { body = {}, variant }: Call): Expected {
-    const { ip, user, expiry } = body as unknown as Listed;
+  #createListed(account: Account, { body = {}, variant, from }: Call): Expected {
+    const { ip = from, user, expiry } = body as unknown as Listed;
     if (!this.#expiryHolds(expiry)) return refuse(400);
-    if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip))
+    const proven = ip === from;
+    if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip, proven))
       return refuse(409);
     const id = this.#nextId(account, 'authlist');
-    const entry = { id, ip, user, expiry };
+    const entry = { id, ip, user, expiry, proven };
     account.authlist.push(entry);
     const path = variant === 'current' ? 'ip-authlist' : 'whitelist';
     return {
@@ -336,13 +353,15 @@ export class Model {
     };
   }
 
-  #changeListed(account: Account, entry: Listed, { body = {} }: Call): Expected | undefined {
+  #changeListed(account: Account, entry: Listed, { body = {}, from }: Call): Expected | undefined {
     const { ip = entry.ip, user = entry.user, expiry } = body as Partial<Listed>;
     if (Object.keys(body).length === 0) return refuse(400);
     if (expiry !== undefined && !this.#expiryHolds(expiry)) return refuse(400);
-    if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip, entry))
-      return refuse(409);
-    Object.assign(entry, { ip, user, expiry: expiry ?? entry.expiry });
+    const proven = ip === from || (ip === entry.ip && entry.proven);
+    const isMoved = ip !== entry.ip;
+    const isUser = account.users.some((one) => one.name === user);
+    if (!isUser || (isMoved && this.#isClaimed(account, ip, proven, entry))) return refuse(409);
+    Object.assign(entry, { ip, user, expiry: expiry ?? entry.expiry, proven });
     return undefined;
   }
 

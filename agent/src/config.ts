@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { canonicalAddress, type Network, parseNetworks } from './address.ts';
+import type { CapSettings } from './connection_caps.ts';
 import type { PortRange } from './policy/decide.ts';
 
 export interface Config {
@@ -29,10 +30,16 @@ export interface Config {
   echo_url: string | undefined;
   guard: 'off' | 'nftables';
   squid: string;
+  caps: CapSettings;
+  /** A tunnel in which nothing moves is ended after so long. */
+  idle_seconds: number;
   /** Squid ignores those past 128. */
   listeners_per_squid: number;
   log_level: string;
 }
+
+/** Settings that are wrong: the message has a line for each. */
+export class SettingsFault extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,7 +47,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
- * Errors: one Error whose message lists every fault, a line each.
+ * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
@@ -60,6 +67,7 @@ export function readConfig(env: Environment): Config {
     fault(name, `a whole number of ${least} to ${most}`);
     return fallback;
   };
+  const cap = (name: string) => (env[name] ? whole(name, 1, 1, 1_000_000) : undefined);
   const ports = (name: string, fallback: string): PortRange[] => {
     const ranges = text(name, fallback).split(',').map(parsePorts);
     if (ranges.every((range) => range !== undefined)) return ranges;
@@ -111,9 +119,17 @@ export function readConfig(env: Environment): Config {
     guard: choice('EXITWARD_AGENT_GUARD', ['off', 'nftables'] as const, 'off'),
     squid: text('EXITWARD_AGENT_SQUID', '/usr/sbin/squid'),
     listeners_per_squid: whole('EXITWARD_AGENT_LISTENERS_PER_SQUID', 126, 1, 128),
+    caps: {
+      all: cap('EXITWARD_AGENT_MAX_CONNECTIONS'),
+      account: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_ACCOUNT'),
+      user: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER'),
+      address: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS'),
+    },
+    // As long as a NAT keeps an idle connection at least (RFC 5382, 5).
+    idle_seconds: whole('EXITWARD_AGENT_IDLE_SECONDS', 7440, 1, 86_400 * 365),
     log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
   };
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
   return config;
 }
 

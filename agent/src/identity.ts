@@ -1,6 +1,6 @@
 // The identity of this node: joining with a one-time code, and the file that keeps the token.
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { systemClock } from './clock.ts';
 import { makeFolderDurably } from './durable.ts';
 import { joinControl } from './link/control.ts';
 import { ControlError } from './link/control_error.ts';
+import { OpenToOthers, readPrivate } from './private_files.ts';
 import { syncFolder } from './store/generations.ts';
 import { Journal } from './usage/journal.ts';
 import { version } from './version.ts';
@@ -118,8 +119,9 @@ export function readIdentity(state_dir: string): Identity {
   const path = join(state_dir, fileName);
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPrivate(path);
   } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT') throw new Error(`${path} cannot be read (${code}).`);
     throw new Error(

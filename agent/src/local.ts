@@ -60,7 +60,9 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
   }
   const hold = await holdFolder(state_dir);
   if (!hold) throw alreadyRuns(state_dir);
-  const server = createServer((request, response) => void respond(local, request, response));
+  const server = createServer((request, response) => {
+    respond(local, request, response).catch(() => response.destroy());
+  });
   // Under its name from the moment on that it can answer, and is for this user alone.
   const made = join(state_dir, `.${randomBytes(4).toString('hex')}`);
   try {
@@ -125,6 +127,8 @@ function inodeOf(path: string): string | undefined {
 async function listen(server: Listener, path: string): Promise<void> {
   server.listen(path);
   await once(server, 'listening');
+  // From here on an error is of one connection that could not be taken.
+  server.on('error', () => {});
 }
 
 function alreadyRuns(state_dir: string): Error {
@@ -212,7 +216,7 @@ async function ask(
     request.once('timeout', () => {
       request.destroy(new Error(`The agent on ${state_dir} does not answer.`));
     });
-    request.once('error', reject);
+    request.on('error', reject);
     request.once('response', resolve);
     request.end(value === undefined ? undefined : JSON.stringify(value));
   });

@@ -15,17 +15,19 @@ export interface Shown {
   sentence?: string;
 }
 
-/** Tells a person something, beside the data. A message may have several lines. */
-export function notify(message: string): void {
-  process.stderr.write(`${message.split('\n').map(visible).join('\n')}\n`);
+/** Tells a person something, beside the data: a line for each, and for each item of a list in it. */
+export function notify(...sentences: string[]): void {
+  const lines = sentences.flatMap((sentence) => sentence.split(/\n(?=- )/));
+  process.stderr.write(lines.map((line) => `${visible(line)}\n`).join(''));
 }
 
 /** Data on stdout; the sentence for a person on stderr. */
 export function print({ value, lines = [], text, sentence }: Shown, json: boolean): void {
   const { stdout } = process;
   if (sentence) notify(sentence);
-  if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);
-  else stdout.write(text ?? textOf(lines, stdout.isTTY));
+  if (json) stdout.write(`${jsonOf(value)}\n`);
+  else if (text === undefined) stdout.write(textOf(lines, stdout.isTTY));
+  else stdout.write(stdout.isTTY ? text.split('\n').map(visible).join('\n') : text);
 }
 
 /** Lines as a person reads them on a terminal, or as lines for a pipe. */
@@ -53,12 +55,27 @@ function lengthOf(text: string): number {
   return Array.from(text).length;
 }
 
-/** Control characters as escapes: text of others must not steer the terminal, nor break a line. */
+/** Control characters, those that turn the direction of text, and the separators of lines. */
+const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
 function visible(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\x${code.toString(16).padStart(2, '0')}`;
+  return text.replace(steering, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
   });
+}
+
+/** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
+function jsonOf(value: unknown): string {
+  // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
+  return JSON.stringify(value, null, 2).replace(steering, (character) =>
+    character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
+  );
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
 }
 
 /** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */

@@ -29,6 +29,8 @@ const usual: Config = {
   guard: 'off',
   squid: '/usr/sbin/squid',
   listeners_per_squid: 126,
+  caps: {},
+  idle_seconds: 7440,
   log_level: 'info',
 };
 
@@ -77,6 +79,11 @@ test.each<[string, string, Partial<Config>]>([
   ['GUARD', 'nftables', { guard: 'nftables' }],
   ['SQUID', '/opt/squid', { squid: '/opt/squid' }],
   ['LISTENERS_PER_SQUID', '128', { listeners_per_squid: 128 }],
+  ['MAX_CONNECTIONS', '40', { caps: { all: 40 } }],
+  ['MAX_CONNECTIONS_PER_ACCOUNT', '20', { caps: { account: 20 } }],
+  ['MAX_CONNECTIONS_PER_USER', '12', { caps: { user: 12 } }],
+  ['MAX_CONNECTIONS_PER_ADDRESS', '1', { caps: { address: 1 } }],
+  ['IDLE_SECONDS', '60', { idle_seconds: 60 }],
   ['LOG_LEVEL', 'debug', { log_level: 'debug' }],
 ])('EXITWARD_AGENT_%s may be %j', (name, value, expected) => {
   const config = readConfig({ [`EXITWARD_AGENT_${name}`]: value });
@@ -127,6 +134,11 @@ const faulty: Array<[string, string[]]> = [
   ['EXITWARD_AGENT_ECHO_URL', ['echo.example', 'ftp://echo.example', '//echo.example', 'http://']],
   ['EXITWARD_AGENT_GUARD', ['on', 'iptables']],
   ['EXITWARD_AGENT_LISTENERS_PER_SQUID', ['0', '129', '126.0']],
+  ['EXITWARD_AGENT_MAX_CONNECTIONS', ['0', '1000001', 'many']],
+  ['EXITWARD_AGENT_MAX_CONNECTIONS_PER_ACCOUNT', ['0', '-1']],
+  ['EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER', ['0', '1.5']],
+  ['EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS', ['0', 'ten']],
+  ['EXITWARD_AGENT_IDLE_SECONDS', ['0', '31536001', '1h']],
   ['EXITWARD_AGENT_LOG_LEVEL', ['verbose', 'INFO', 'length']],
 ];
 

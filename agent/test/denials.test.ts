@@ -6,13 +6,14 @@ test('credentials are asked for where others may help, and nowhere else', () => 
   const of = (status: number) => allReasons.filter((reason) => statusOf(reason) === status);
   const helps = ['unknown_address', 'bad_token', 'expired_token', 'old_token_version', 'stale'];
   expect(of(407)).toEqual(helps);
+  expect(of(429)).toEqual(['too_many_connections']);
   expect(of(503)).toEqual(['not_ready']);
   expect(of(403)).toEqual([
     ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port'],
     ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],
     'other_family',
   ]);
-  expect(allReasons).toHaveLength(15);
+  expect(allReasons).toHaveLength(16);
 });
 
 test.each(allReasons)('%s is a word for a header, and a sentence of its own', (reason) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
-import { startEmbedded } from '../src/embedded/engine.ts';
+import { type EmbeddedOptions, startEmbedded } from '../src/embedded/engine.ts';
 import { Store } from '../src/store/store.ts';
 import { createCertificate, nameServerIp, now, rules, startNameServer } from './proxy_world.ts';
 import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
@@ -18,7 +18,10 @@ export interface EmbeddedNode extends ProxyNode {
   store: Store;
 }
 
-export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedNode> {
+export async function startEmbeddedNode(
+  options: NodeOptions,
+  own: Partial<EmbeddedOptions> = {},
+): Promise<EmbeddedNode> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-embedded-'));
   const [crt, key] = [join(dir, 'proxy.crt'), join(dir, 'proxy.key')];
   writeFileSync(crt, certificate.cert);
@@ -43,6 +46,7 @@ export async function startEmbeddedNode(options: NodeOptions): Promise<EmbeddedN
     unstored: store.unstored,
     clock: systemClock,
     log: pino({ level: 'silent' }),
+    ...own,
   });
   let revision = 1;
   return {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { Connections } from '../src/embedded/connections.ts';
@@ -180,6 +181,16 @@ describe('the embedded engine', () => {
       ['a status that is none', 'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n'],
       ['a coding that cannot be passed on', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx'],
       ['another protocol', 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
+      ['another protocol, and goes on', 'HTTP/1.1 101 Switching\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'],
+      ['a reason with a control character', 'HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n'],
+      ['no body, and such a reason', 'HTTP/1.1 204 \x01\r\n\r\n'],
+      ['a header with a control character', 'HTTP/1.1 200 OK\r\nX: \x01\r\n\r\n'],
+      ['in another version', 'HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n'],
+      [
+        'hints without end',
+        `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(40)}HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n`,
+      ],
+      ['in no coding, by name', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nx'],
     ])('is answered with 502 when the origin answers %s', async (_, text) => {
       await withOrigin(reply(text), async ({ port }) => {
         const answer = await t.ask(normal, 'GET', `http://${t.originIp}:${port}/`);
@@ -187,6 +198,17 @@ describe('the embedded engine', () => {
         expect(answer.headers['x-exitward-reason']).toBe('broken_answer');
       });
     });
+
+    test.each(['identity', 'identity, chunked', 'chunked, identity', 'chunked, chunked'])(
+      'in the coding %s is refused',
+      async (coding) => {
+        const client = await t.Client.open(normal);
+        const head = `POST ${url} HTTP/1.1\r\nTransfer-Encoding: ${coding}`;
+        const { status } = await client.ask(`${head}\r\n\r\n0\r\n\r\n`);
+        expect(status).toBe(400);
+        await client.ended();
+      },
+    );
 
     test('whose answer breaks off is cut off, too', async () => {
       const text = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this';
@@ -454,7 +476,7 @@ describe('the embedded engine', () => {
     await once(server, 'listening');
     const reader = connect((server.address() as AddressInfo).port);
     const [socket] = (await once(server, 'connection')) as [Socket];
-    const connections = new Connections(systemClock);
+    const connections = new Connections(systemClock, pino({ level: 'silent' }));
     const exchange = await connections.add(socket, 1, () => {}).begin();
     exchange.payer = { account: 1, user: 1 };
     socket.write(Buffer.alloc(100_000_000));

@@ -3,7 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -208,7 +213,7 @@ export interface Origin {
 export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
   const pair = createCertificate('www.example');
   const dialled = new Set<string>();
-  const answer: Parameters<typeof createServer>[1] = async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { localAddress = '', remoteAddress = '' } = request.socket;
     let body_bytes = 0;
     for await (const chunk of request) body_bytes += chunk.length;
@@ -224,7 +229,11 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
     const seen: Seen = { at: localAddress, from: remoteAddress, method, url, headers, body_bytes };
     response.end(JSON.stringify(seen));
   };
-  const servers = [createServer(answer), createTlsServer(pair, answer)];
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    // A request may break off.
+    answer(request, response).catch(() => response.destroy());
+  };
+  const servers = [createServer(handle), createTlsServer(pair, handle)];
   for (const server of servers) {
     server.on('connection', (socket: Socket) => dialled.add(socket.localAddress ?? ''));
     await once(server.listen({ host, port: 0, ipv6Only: true }), 'listening');

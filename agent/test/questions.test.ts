@@ -1,4 +1,5 @@
 // Explanations for an operator: the decision, and the user and the record that it rests on.
+import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { answerOf, requestOf } from '../src/link/questions.ts';
 import { decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
@@ -113,4 +114,27 @@ test('credentials of the question are evaluated like those of a request', () => 
     user: 'alice',
     password: 'ewt_x',
   });
+});
+
+test('a question with what a token says, in place of the token, is decided as with the token', () => {
+  const claims = { kid: 'k1', account: 7, user: 3, token_version: 1, expiry: 1500 };
+  const from = '192.0.2.99';
+  const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }).x as string;
+  const keys: NodeRecord = { kind: 'keys', value: [{ kid: 'k1', public_key: key }] };
+  const question = {
+    from,
+    port: 11_501,
+    method: 'CONNECT',
+    host: 'shop.example',
+    destination_port: 443,
+  };
+  const reasonOf = (value: object, change = [keys]) =>
+    ask(requestOf({ ...question, user: 'alice', ...value }), change).reason;
+  expect(reasonOf({ claims })).toBe('token');
+  expect(reasonOf({ claims }, [])).toBe('bad_token');
+  expect(reasonOf({ claims: null })).toBe('bad_token');
+  expect(reasonOf({ claims, user: 'bob' })).toBe('bad_token');
+  expect(reasonOf({ claims: { ...claims, expiry: 1000 } })).toBe('expired_token');
+  expect(reasonOf({ claims: { ...claims, token_version: 2 } })).toBe('old_token_version');
+  expect(reasonOf({ claims: { ...claims, user: 4 } })).toBe('bad_token');
 });

@@ -38,6 +38,8 @@ const confOf = (change: Partial<ConfOptions['config']> = {}, listeners?: Listene
       tls: { cert_file: '/etc/crt', key_file: '/etc/key' },
       allowed: [],
       dns_servers: [],
+      idle_seconds: 7440,
+      caps: {},
       ...change,
     },
     paths: squidPaths('/var/lib/x/squid/0'),
@@ -129,11 +131,22 @@ test('what Squid cannot read is refused by name', () => {
   );
 });
 
+test('a cap is Squid’s as far as it knows of it, and an idle tunnel has its time', () => {
+  const lines = confOf({ idle_seconds: 60, caps: { address: 100 } });
+  expect(lineOf(lines, 'client_ip_max')).toBe('client_ip_max_connections 116');
+  // Without it the line above would count nothing.
+  expect(lines).toContain('client_db on');
+  expect(lineOf(lines, 'read_timeout')).toBe('read_timeout 60 seconds');
+});
+
 test('there are more places to wait for a helper than connections, and no log of who waits', () => {
   const lines = confOf();
   const [, descriptors] = /(\d+)$/.exec(lineOf(lines, 'max_filedescriptors') ?? '') ?? [];
   const waiting = lines.flatMap((line) => /queue-size=(\d+)/.exec(line)?.[1] ?? []);
-  expect(waiting).toEqual([descriptors, descriptors]);
+  expect(waiting).toHaveLength(2);
+  for (const places of waiting) {
+    expect(Number(places)).toBeGreaterThanOrEqual(Number(descriptors));
+  }
   // Section 82, external ACL helpers: its warnings quote the questions.
   expect(lineOf(lines, 'debug_options')).toBe('debug_options ALL,1 82,0');
 });

@@ -386,7 +386,7 @@ describe('the API token', () => {
     const exw = exwWith();
     mkdirSync(dirname(exw.loginFile));
     for (const damaged of ['{', 'null', '{"url":"https://a.example"}']) {
-      writeFileSync(exw.loginFile, damaged);
+      writeFileSync(exw.loginFile, damaged, { mode: 0o600 });
       const { code, stderr } = await exw.run('whoami');
       expect([code, stderr]).toEqual([1, expect.stringContaining('log in again')]);
     }

@@ -32,6 +32,16 @@ const headers: Document['components']['headers'] = {
     schema: text,
     example: 'wait=10',
   },
+  RateLimit: {
+    description: 'Requests left, and seconds until the limit begins anew.',
+    schema: text,
+    example: '"token";r=0;t=42',
+  },
+  'RateLimit-Policy': {
+    description: 'Requests allowed in so many seconds.',
+    schema: text,
+    example: '"token";q=600;w=60',
+  },
   'RateLimit-Limit': { description: 'Requests allowed in a minute.', schema: { type: 'integer' } },
   'RateLimit-Remaining': { description: 'Requests left in it.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until it ends.', schema: { type: 'integer' } },
@@ -118,7 +128,14 @@ export function components(
   const more: Record<number, string[]> = {
     401: ['WWW-Authenticate'],
     405: ['Allow'],
-    429: ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After'],
+    429: [
+      'RateLimit',
+      'RateLimit-Policy',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+      'Retry-After',
+    ],
     503: ['Retry-After'],
   };
   const responses = Object.fromEntries(

@@ -1,5 +1,5 @@
 // Puts the audiences together: one app for each listener, with the parts that it serves.
-import http, { type RequestListener } from 'node:http';
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { addressInNetworks } from './address.ts';
@@ -13,10 +13,12 @@ import { nodeRoutes } from './api/node/routes.ts';
 import { operatorRoutes } from './api/operator/routes.ts';
 import type { Context } from './context.ts';
 import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
+import { Connections } from './http/connections.ts';
 import { docsRoutes } from './http/docs.ts';
 import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
+import { type LargeBodies, largeBytes } from './http/large_bodies.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
@@ -34,9 +36,14 @@ export interface Parts {
 export interface AppOptions {
   /** Certificate and key; without them plain HTTP. */
   tls?: Certificate | undefined;
+  /** Those of all listeners; without them this app has its own. */
+  connections?: Connections;
   /** Runs before the routes are added; the OpenAPI document is made this way. */
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
+
+/** Answers at once, or resolves when it has. */
+type AsyncListener = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 const bodyLimit = 64 * 1024;
 
@@ -56,16 +63,18 @@ export async function createApp(
   const nextRequestId = requestIds();
   const account = accountContext(ctx);
 
+  const connections = options.connections ?? Connections.within(ctx.config);
   const app = Fastify({
     serverFactory: (route) => {
       const toRouter: RequestListener = (request, response) => {
         foldMethod(request);
         (route as RequestListener)(request, response);
       };
-      return listener(
-        parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter,
-        options,
-      );
+      const handle = parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter;
+      const { request_seconds } = ctx.config;
+      const server = listener(inTurn(connections, ownedBy(ctx, handle)), request_seconds, options);
+      connections.guard(server, parts.operators);
+      return server;
     },
     genReqId: nextRequestId,
     requestIdHeader: false,
@@ -78,12 +87,14 @@ export async function createApp(
     frameworkErrors: (error, request, reply) => {
       // A path that cannot be read comes here without passing any hook.
       reply.headers(safetyHeaders(request as FastifyRequest));
-      void rejectBrokenPath(account, request as FastifyRequest).then(
-        () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
-        (earlier) => errorHandler(ctx)(earlier, request as FastifyRequest, reply as never),
-      );
+      void rejectBrokenPath(account, request as FastifyRequest)
+        .then(
+          () => errorHandler(ctx)(error, request as FastifyRequest, reply as never),
+          (earlier) => errorHandler(ctx)(earlier, request as FastifyRequest, reply as never),
+        )
+        .catch(failed(ctx, reply.raw));
     },
-    clientErrorHandler: clientErrorHandler(ctx, nextRequestId),
+    clientErrorHandler: clientErrorHandler(ctx, connections, nextRequestId),
     // While the server stops, a request that still arrives on an open connection is answered as always.
     return503OnClosing: false,
   });
@@ -97,6 +108,7 @@ export async function createApp(
   app.setSerializerCompiler(() => JSON.stringify);
   addBodyParser(app);
   addSafetyHooks(app, ctx);
+  sendLargeInSlices(app, account.bodies);
   rejectUndocumentedQueries(app);
   await options.prepare?.(app);
 
@@ -117,9 +129,28 @@ export async function createApp(
     consoleFactsRoute(app, { account: parts.customers, operator: parts.operators });
   }
   if (parts.nodes) nodeRoutes(app, ctx);
-  addLastChecks(app);
+  addLastChecks(app, connections);
   add405Routes();
   return app;
+}
+
+/** Ends the connection of a request that failed outside the router, and no other. */
+function failed({ log }: Context, response: ServerResponse) {
+  return (error: unknown): void => {
+    log.error({ err: error }, 'a request failed in an unforeseen way');
+    response.destroy();
+  };
+}
+
+/** A listener whose exceptions and rejections end the connection of their request. */
+function ownedBy(ctx: Context, handle: AsyncListener): RequestListener {
+  return (request, response) => {
+    try {
+      handle(request, response)?.catch(failed(ctx, response));
+    } catch (error) {
+      failed(ctx, response)(error);
+    }
+  };
 }
 
 /** Cached responses of /v0 are served ahead of the router. */
@@ -127,19 +158,47 @@ function cachedFirst(
   { cache }: AccountContext,
   nextRequestId: () => string,
   route: RequestListener,
-): RequestListener {
+): AsyncListener {
   return (request, response) => {
-    if (!hasOneHost(request)) route(request, response);
-    else cache.serve(request, response, nextRequestId, () => route(request, response));
+    if (hasOneHost(request)) {
+      return cache.serve(request, response, nextRequestId, () => route(request, response));
+    }
+    route(request, response);
   };
 }
 
+/** The requests of one connection are worked on one after another. */
+function inTurn(connections: Connections, handle: RequestListener): RequestListener {
+  return (request, response) => {
+    const start = () => handle(request, response);
+    connections.of(request.socket)?.take(request, response, start);
+  };
+}
+
+/** A large body goes out as the client reads it. */
+function sendLargeInSlices(app: FastifyInstance, bodies: LargeBodies): void {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const isBytes = typeof payload === 'string' || Buffer.isBuffer(payload);
+    if (!isBytes || payload.length < largeBytes || request.method === 'HEAD') {
+      done(null, payload);
+      return;
+    }
+    const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload);
+    reply.header('content-length', body.length);
+    done(null, bodies.read(body, reply.raw));
+  });
+}
+
 /** The HTTP(S) server of an app. */
-function listener(handle: RequestListener, { tls }: AppOptions): http.Server {
+function listener(
+  handle: RequestListener,
+  request_seconds: number,
+  { tls }: AppOptions,
+): http.Server {
   const limits = {
-    requestTimeout: 10_000,
-    headersTimeout: 8_000,
-    connectionsCheckingInterval: 2_000,
+    requestTimeout: request_seconds * 1000,
+    headersTimeout: request_seconds * 800,
+    connectionsCheckingInterval: request_seconds * 200,
     maxHeaderSize: 16 * 1024,
     // The app rejects it, in JSON.
     requireHostHeader: false,
@@ -218,8 +277,9 @@ function loggedPrincipal({ session, person }: FastifyRequest) {
 }
 
 /** The last checks before the body is looked at, for every audience alike: 404, 405, 403. */
-function addLastChecks(app: FastifyInstance): void {
+function addLastChecks(app: FastifyInstance, connections: Connections): void {
   app.addHook('onRequest', async (request) => {
+    if (request.node) connections.keepForNode(request.raw.socket);
     if (request.is404) throw nothingThere(request);
     const { allow } = request.routeOptions.config;
     if (allow) throw methodNotAllowed(methodOf(request), allow);

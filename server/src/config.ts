@@ -44,11 +44,20 @@ export interface Config {
   changes_kept_seconds: number;
   audit_kept_seconds: number;
   cache_bytes: number;
+  max_connections: number;
+  /** Undefined: the usual bound, and none for loopback. */
+  max_connections_per_address: number | undefined;
+  request_seconds: number;
+  unread_seconds: number;
+  unread_bytes: number;
   stop_seconds: number;
   log_level: string;
   log_requests: 'all' | 'changes';
   test_acknowledge_early: boolean;
 }
+
+/** Settings that are wrong: the message has a line for each. */
+export class SettingsFault extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -56,7 +65,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
- * Errors: one Error whose message lists every fault, a line each.
+ * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
   const faults: string[] = [];
@@ -197,18 +206,27 @@ export function readConfig(env: Environment): Config {
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
     cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
+    max_connections: whole('EXITWARD_MAX_CONNECTIONS', 4096, 16),
+    max_connections_per_address: env.EXITWARD_MAX_CONNECTIONS_PER_ADDRESS
+      ? whole('EXITWARD_MAX_CONNECTIONS_PER_ADDRESS', 1, 1)
+      : undefined,
+    request_seconds: whole('EXITWARD_REQUEST_SECONDS', 10, 1, 3600),
+    unread_seconds: whole('EXITWARD_UNREAD_SECONDS', 30, 1, 3600),
+    unread_bytes: whole('EXITWARD_UNREAD_BYTES', 64 * 1024 * 1024, 0),
     stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0, 3600),
     log_level: choice('EXITWARD_LOG_LEVEL', logLevels, 'info'),
     log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),
     test_acknowledge_early,
   };
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
   return config;
 }
 
 /** How the command line reaches a running server. */
 export interface OperatorAccess {
   admin_url: string;
+  /** Send the token over plain http to another machine, too. */
+  admin_insecure: boolean;
   /** Undefined: it is in the file. */
   admin_token: string | undefined;
   admin_token_file: string;
@@ -219,6 +237,7 @@ export function readOperatorAccess(env: Environment): OperatorAccess {
   const data_dir = env.EXITWARD_DATA_DIR || 'data';
   return {
     admin_url: env.EXITWARD_ADMIN_URL || 'http://127.0.0.1:8081',
+    admin_insecure: env.EXITWARD_ADMIN_INSECURE === 'yes',
     admin_token: env.EXITWARD_ADMIN_TOKEN?.trim() || undefined,
     admin_token_file: resolve(env.EXITWARD_ADMIN_TOKEN_FILE || resolve(data_dir, 'admin-token')),
   };

@@ -24,11 +24,12 @@ export interface Context {
   /**
    * Resolves when every live node that serves the account (on that one server, or on all of its
    * servers when null) has applied the revision, when the seconds are over, or when the server stops.
+   * False, and at once: too many wait already.
    */
   whenApplied: (
     account_id: number,
     server_id: number | null,
     revision: number,
     wait_seconds: number,
-  ) => Promise<void>;
+  ) => Promise<boolean>;
 }

@@ -23,15 +23,28 @@ const ending = '.unfinished';
  */
 export function createDurably(path: string, text: string): boolean {
   makeFolderDurably(dirname(path));
-  const unfinished = `${path}.${randomBytes(6).toString('hex')}${ending}`;
+  const unfinished = createUnfinished(path);
   try {
-    writeFileSync(unfinished, text, { mode: 0o600, flag: 'wx', flush: true });
-    const isOurs = giveName(unfinished, path);
-    syncPath(dirname(path));
-    return isOurs;
+    writeFileSync(unfinished, text);
+    return nameDurably(unfinished, path);
   } finally {
     rmSync(unfinished, { force: true });
   }
+}
+
+/** Makes an empty file that only its owner reads, to be filled and named `path`: never a link that another user put there. */
+export function createUnfinished(path: string): string {
+  const unfinished = `${path}.${randomBytes(6).toString('hex')}${ending}`;
+  closeSync(openSync(unfinished, 'wx', 0o600));
+  return unfinished;
+}
+
+/** Gives a file that is written its name, once its content is on the disk. False when another has that name: it stays. */
+export function nameDurably(unfinished: string, path: string): boolean {
+  syncPath(unfinished);
+  const isOurs = giveName(unfinished, path);
+  syncPath(dirname(path));
+  return isOurs;
 }
 
 /** Unlike a rename, a link does not replace the file of a process that was faster. */
@@ -39,8 +52,9 @@ function giveName(unfinished: string, path: string): boolean {
   try {
     linkSync(unfinished, path);
   } catch (error) {
-    if (existsSync(path)) return false;
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || existsSync(path)) return false;
+    if (code === 'ENOSPC') throw error;
     // Not every file system has hard links.
     renameSync(unfinished, path);
   }

@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Reader, type Response } from 'maxmind';
 import type { Logger } from 'pino';
+import { SettingsFault } from './config.ts';
 
 /** A file of a provider; a provider may have several, say one for each IP version. */
 export interface GeoipSource {
@@ -200,12 +201,14 @@ export class Geoip {
     this.providers = Array.from(new Set(databases.map(({ source }) => source.provider)));
   }
 
-  /** Errors: an Error with a sentence for each file that cannot be used, a line each. */
+  /** Errors: a SettingsFault with a sentence for each file that cannot be used, a line each. */
   static async open(sources: readonly GeoipSource[], log: Logger): Promise<Geoip> {
     const databases = sources.map((source) => new GeoipDatabase(source));
     await Promise.all(databases.map((database) => database.look(true)));
     const unusable = databases.filter(({ isOpen }) => !isOpen);
-    if (unusable.length > 0) throw new Error(unusable.map((one) => one.faultSentence).join('\n'));
+    if (unusable.length > 0) {
+      throw new SettingsFault(unusable.map((one) => one.faultSentence).join('\n'));
+    }
     return new Geoip(databases, log);
   }
 

@@ -18,12 +18,14 @@ import { openDatabase } from './db/open.ts';
 import { makeFolderDurably } from './durable.ts';
 import { fullDiskFault } from './full_disk.ts';
 import { Geoip } from './geoip.ts';
+import { Connections } from './http/connections.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
 import { Metrics, metricsServer } from './metrics.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
-import { appliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
+import { AppliedWatch } from './nodes/applied.ts';
+import { faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
@@ -114,6 +116,7 @@ export async function createContext(
 ): Promise<Context> {
   const clock = doubles.clock ?? systemClock;
   const log = doubles.log ?? openLog(config);
+  const applied = new AppliedWatch(db, () => clock.steady(), stopping);
   return {
     config,
     clock,
@@ -130,7 +133,7 @@ export async function createContext(
       authlist_entries: markEntriesUsed,
     }),
     callers: new Callers({ canProve, proveEntries }),
-    whenApplied: appliedWatch(db, () => clock.steady(), stopping),
+    whenApplied: (...wait) => applied.wait(...wait),
   };
 }
 
@@ -197,15 +200,20 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   };
   const urls = new Map<string, string>();
   const apps: FastifyInstance[] = [];
+  const { config } = ctx;
+  const connections = Connections.within(config);
   // All at once: none takes new work while another finishes its own.
   closers.push(async () => {
-    await Promise.all(apps.map((app) => closeApp(app, ctx.config.stop_seconds)));
+    await Promise.all(apps.map((app) => closeApp(app, connections, config.stop_seconds)));
+    connections.close();
   });
   const tls = ctx.config.tls && readCertificate(ctx.config.tls);
   for (const [key, { at, ...served }] of parts) {
-    const app = await createApp(ctx, served, { tls });
+    const app = await createApp(ctx, served, { tls, connections });
     apps.push(app);
     urls.set(key, await listenOn(app, at, tls !== undefined));
+    // From here on an error is of one connection that could not be taken.
+    app.server.on('error', (error) => ctx.log.error({ err: error }, 'a connection was not taken'));
   }
   // A port that the system chose is known only now.
   const base_url = urls.get(keys.customers) as string;
@@ -246,7 +254,8 @@ async function listenOn(app: FastifyInstance, at: ListenAddress, tls: boolean): 
 
 function listenPlain(server: Server, at: ListenAddress): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(listenFault(error, at)));
+    // Also behind it: a connection that could not be taken is no reason to end.
+    server.on('error', (error) => reject(listenFault(error, at)));
     server.listen(at.port, at.host, () => resolve(urlOf(server, false)));
   });
 }
@@ -275,8 +284,13 @@ function listenFault(error: unknown, at: ListenAddress): Error {
 const look_for_idle_milliseconds = 50;
 
 /** Lets requests in flight finish; after the grace time their connections are cut. */
-async function closeApp(app: FastifyInstance, stop_seconds: number): Promise<void> {
-  const cut = setTimeout(() => app.server.closeAllConnections(), stop_seconds * 1000);
+async function closeApp(
+  app: FastifyInstance,
+  connections: Connections,
+  stop_seconds: number,
+): Promise<void> {
+  // Also those on which TLS has not begun, which the server does not count as its own.
+  const cut = setTimeout(() => connections.cut(app.server), stop_seconds * 1000);
   // A connection that was busy is kept alive behind its response; no other code would end it.
   const idle = setInterval(() => app.server.closeIdleConnections(), look_for_idle_milliseconds);
   await app.close();

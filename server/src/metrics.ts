@@ -1,5 +1,5 @@
 // Metrics: the counts of the server about itself, in Prometheus' format, on a listener of its own.
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -111,7 +111,7 @@ const refresh_milliseconds = 1000;
 
 /** Serves the metrics at `/metrics`; nothing else. `refresh` runs before each reading. */
 export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): Server {
-  return createServer(async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.url !== '/metrics' || request.method !== 'GET') {
       response.writeHead(404).end();
       return;
@@ -124,5 +124,8 @@ export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): S
     late.abort();
     const text = await metrics.registry.metrics();
     response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
+  };
+  return createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
   });
 }

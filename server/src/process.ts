@@ -1,5 +1,6 @@
 // The server as a process: one clear sentence when it cannot start, a graceful stop on a signal.
-import type { Environment } from './config.ts';
+import { notify } from './cli/output.ts';
+import { type Environment, SettingsFault } from './config.ts';
 import { type Running, serve } from './main.ts';
 
 /**
@@ -39,5 +40,6 @@ export async function runUntilStopped(
 }
 
 function report(error: unknown): void {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  const message = error instanceof Error ? error.message : String(error);
+  notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
 }

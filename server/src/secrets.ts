@@ -10,9 +10,10 @@ import {
   type KeyObject,
   randomBytes,
   sign,
+  verify,
 } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createDurably, removeUnfinished } from './durable.ts';
+import { OpenToOthers, readPrivate } from './private_files.ts';
 
 interface KeysFile {
   seal: string;
@@ -97,6 +98,25 @@ export class Secrets {
     return `ewt_${payload}.${sign(null, Buffer.from(payload), key).toString('base64url')}`;
   }
 
+  /** The claims of a genuine proxy access token; null for any other text. */
+  readProxyToken(token: string): (ProxyTokenClaims & { kid: string }) | null {
+    const [, payload = '', signature = ''] =
+      /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/.exec(token) ?? [];
+    const isSigned = this.#signing.some(({ key }) =>
+      verify(null, Buffer.from(payload), createPublicKey(key), Buffer.from(signature, 'base64url')),
+    );
+    if (!isSigned) return null;
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown[];
+    const [, kid, account_id, user_id, token_version, expiry] = claims as [
+      number,
+      string,
+      ...number[],
+    ];
+    return { kid, account_id, user_id, token_version, expiry } as ProxyTokenClaims & {
+      kid: string;
+    };
+  }
+
   /** The keys with which nodes verify proxy access tokens. */
   publicKeys(): PublicKey[] {
     return this.#signing.map(({ kid, key }) => ({
@@ -134,9 +154,10 @@ export function newKeys(): KeysFile {
 export function loadSecrets(path: string, mustExist: boolean): Secrets {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readPrivate(path);
     removeUnfinished(path);
   } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT') throw new Error(`The keys file ${path} cannot be read (${code}).`);
     if (mustExist) {
@@ -158,7 +179,7 @@ function makeKeysFile(path: string): string {
   try {
     const isOurs = createDurably(path, text);
     removeUnfinished(path);
-    return isOurs ? text : readFileSync(path, 'utf8');
+    return isOurs ? text : readPrivate(path);
   } catch (error) {
     throw new Error(
       `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,

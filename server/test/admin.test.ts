@@ -840,7 +840,7 @@ eachDatabase((database) => {
       const found = await t.operator.get('/authlist?ip=2001:DB8:0::C1A1');
       expect([found.status, found.body]).toEqual([
         200,
-        [{ ...entry, port_scheme: 'default', account: 'claimant', id }],
+        [{ ...entry, port_scheme: 'default', account: 'claimant', id, proof: 'unproven' }],
       ]);
       expect((await t.operator.get('/authlist?ip=2001:db8::c1a')).body).toEqual([]);
       expectRefusal(await t.operator.get('/authlist?ip=2001:db8'), 400, /^ip: /);

@@ -360,6 +360,28 @@ describe('against a running server', () => {
     expectFailure(await run(cli.base_url), /There is nothing at GET \/admin\/status/);
   });
 
+  test('the operator token goes to another machine by https alone, unless told otherwise', async () => {
+    const run = (url: string, insecure = '') =>
+      runNode([bin, 'status'], {
+        ...cli.env,
+        EXITWARD_ADMIN_URL: url,
+        EXITWARD_ADMIN_INSECURE: insecure,
+      });
+    // An address of this machine that it would go out by, in the eyes of the command line.
+    const other = cli.env.EXITWARD_ADMIN_URL?.replace('127.0.0.1', '0.0.0.0') ?? '';
+    for (const insecure of ['', 'no']) {
+      expectFailure(
+        await run(other, insecure),
+        /^exitward: EXITWARD_ADMIN_URL: http:\/\/0\.0\.0\.0:\d+ would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes .*\n$/,
+      );
+    }
+    expect(await run(other, 'yes')).toMatchObject({ code: 0, stderr: '' });
+    for (const url of ['http://127.0.0.1:9', 'http://localhost:9', 'http://[::1]:9']) {
+      expectFailure(await run(url), /No Exitward server answers/);
+    }
+    expectFailure(await run('http://localhost.example:9'), /in the clear/);
+  });
+
   test('help and version are asked for, not faults', async () => {
     expect(await cli.run('--version')).toMatchObject({
       code: 0,

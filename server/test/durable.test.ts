@@ -1,17 +1,21 @@
 // Durable files and restored ids: the leftovers of a power cut do no harm, and no id is given twice.
 import {
   existsSync,
+  lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
 import { idGap } from '../src/db/history.ts';
+import { openDatabase } from '../src/db/open.ts';
 import { restoreSqlite } from '../src/db/restore.ts';
 import { createDurably } from '../src/durable.ts';
 import { fullDiskFault } from '../src/full_disk.ts';
@@ -64,6 +68,24 @@ test('a full disk is told as such, whoever met it, and no other fault is', () =>
   ]) {
     expect(fullDiskFault(fault, [folder])).toBeUndefined();
   }
+});
+
+test('a backup takes the place of nothing: neither of a file that came meanwhile, nor of a link', async () => {
+  const file = join(folder, 'busy.db');
+  const db = await openDatabase(`sqlite:${file}`, { clock: systemClock });
+  const [taken, link, other] = ['taken.db', 'link.db', 'other'].map((name) => join(folder, name));
+  writeFileSync(taken as string, 'mine');
+  symlinkSync(other as string, link as string);
+  for (const target of [taken, link] as string[]) {
+    await expect(db.backup(target)).rejects.toThrow(`${target} is there already.`);
+  }
+  await db.close();
+  expect([readFileSync(taken as string, 'utf8'), existsSync(other as string)]).toEqual([
+    'mine',
+    false,
+  ]);
+  expect(lstatSync(link as string).isSymbolicLink()).toBe(true);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.unfinished'))).toEqual([]);
 });
 
 test('a restore gives no id again that was given since the backup, in any list', async () => {

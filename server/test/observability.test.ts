@@ -301,6 +301,7 @@ eachDatabase((database) => {
     limited.clock.seconds -= limited.clock.seconds % 60;
     limited.clock.advance(10);
     const told = [];
+    const limits = [];
     for (let times = 0; times < 7; times += 1) {
       const { status, headers } = await limited.as({ api_token }).get('/contract');
       told.push([
@@ -310,7 +311,11 @@ eachDatabase((database) => {
         headers.get('ratelimit-reset'),
         headers.get('retry-after'),
       ]);
+      limits.push([headers.get('ratelimit-policy'), headers.get('ratelimit')]);
     }
+    expect(limits).toEqual(
+      [4, 3, 2, 1, 0, 0, 0].map((left) => ['"token";q=5;w=60', `"token";r=${left};t=50`]),
+    );
     expect(told).toEqual([
       [200, '5', '4', '50', null],
       [200, '5', '3', '50', null],

@@ -89,7 +89,7 @@ eachDatabase((database) => {
     const db = await fresh();
     for (const text of ['', 'my diary', newTokenText('ewa_')]) {
       const path = file('diary');
-      writeFileSync(path, text);
+      writeFileSync(path, text, { mode: 0o600 });
       const start = ensureOperatorToken(db, secrets, path, actor);
       await expect(start).rejects.toThrow(/holds no operator token; move it away/);
       await expect(start).rejects.not.toThrow(text || 'undefined');

@@ -20,6 +20,12 @@ export interface Ended {
   stderr: string;
 }
 
+/** What the system lets it have. */
+export interface Bounds {
+  /** How many files and connections may be open; as many as usual when nothing is said. */
+  descriptors?: number;
+}
+
 /** A line of its log. */
 export type LogLine = Record<string, unknown> & { msg: string };
 
@@ -34,11 +40,13 @@ export class ServerProcess {
   node_url = '';
   metrics_url = '';
 
-  private constructor(env: Environment) {
+  private constructor(env: Environment, { descriptors }: Bounds = {}) {
     this.data_dir = env.EXITWARD_DATA_DIR as string;
     // The most generous umask: what is private is so by the server's own doing. And only the settings
     // that the test says, nothing of the machine's own.
-    this.child = spawn('sh', ['-c', 'umask 000; exec "$0" "$@"', process.execPath, program], {
+    const bounds = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `;
+    const command = `umask 000; ${bounds}exec "$0" "$@"`;
+    this.child = spawn('sh', ['-c', command, process.execPath, program], {
       env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -73,8 +81,8 @@ export class ServerProcess {
   }
 
   /** Starts one and resolves when it listens. Errors: when it ends before, with what it said. */
-  static async start(env: Environment): Promise<ServerProcess> {
-    const server = new ServerProcess(env);
+  static async start(env: Environment, bounds?: Bounds): Promise<ServerProcess> {
+    const server = new ServerProcess(env, bounds);
     const line = await Promise.race([
       server.logged((one) => one.msg === 'Exitward is listening', start_milliseconds),
       server.ended.then(({ stderr }) => {

@@ -94,7 +94,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     await server.end();
     const keys = join(server.data_dir, 'elsewhere.json');
     const secret = 'c2VjcmV0LXNlY3JldC1zZWNyZXQ';
-    writeFileSync(keys, `{ "seal": "${secret}" }`);
+    writeFileSync(keys, `{ "seal": "${secret}" }`, { mode: 0o600 });
     const damaged = await refusal({ ...settings, EXITWARD_KEYS_FILE: keys });
     expect(damaged).toContain(`The keys file ${keys} is damaged`);
     expect(damaged).not.toContain(secret);
@@ -103,7 +103,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
       `There is no keys file ${fresh}, and this database was used with one; restore it`,
     );
     expect(existsSync(fresh)).toBe(false);
-    writeFileSync(fresh, JSON.stringify(newKeys()));
+    writeFileSync(fresh, JSON.stringify(newKeys()), { mode: 0o600 });
     expect(await refusal({ ...settings, EXITWARD_KEYS_FILE: fresh })).toContain(
       `The keys file ${fresh} is not the one that this database was used with`,
     );

@@ -1,6 +1,6 @@
 // TLS: a certificate from files, taken anew when they change, without a connection being lost.
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type Agent, Agent as HttpsAgent, request } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -100,6 +100,13 @@ test('a new certificate that is broken leaves the old one in place, until a good
   writeFileSync(files.cert, 'this is no certificate');
   await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
   expect(await shown()).toBe('second');
+  // Not even to be looked at: it leads to itself.
+  lines.length = 0;
+  rmSync(files.cert);
+  symlinkSync(files.cert, files.cert);
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
+  expect(await shown()).toBe('second');
+  rmSync(files.cert);
   install(newCertificate('third'));
   await vi.waitFor(async () => expect(await shown()).toBe('third'), 30_000);
 });

@@ -65,7 +65,9 @@ const verbs: Array<[name: string, weight: number, verb: Verb]> = [
     async (tx, random) => {
       const { id } = await account(tx, random);
       const [ip, user] = [random.one(sources), random.one(users)];
-      return createEntry(tx, id, { ip, user, expiry: expiry(tx, random) }, authlistRules);
+      const entry = { ip, user, expiry: expiry(tx, random) };
+      // One in two asks for itself, and takes the address of an account that did not.
+      return createEntry(tx, id, entry, authlistRules, random.one([ip, undefined]));
     },
   ],
   [

@@ -9,6 +9,7 @@ import type { LastUsedTimes } from '../policy/last_used.ts';
 import type { Sessions } from '../policy/sessions.ts';
 import type { Replica } from '../store/replica.ts';
 
+import type { Accepted } from './accepted.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
@@ -25,6 +26,9 @@ export interface Context {
   sessions: Sessions;
   uses: LastUsedTimes;
   connections: Connections;
+  accepted: Accepted;
+  /** A tunnel in which nothing moves ends after so long. */
+  idle_seconds: number;
 }
 
 /**
@@ -53,13 +57,14 @@ export async function admit(
     now,
   );
   if (verdict.verdict !== 'allow') return verdict.reason;
+  if (!ctx.accepted.admit(connection.socket, verdict.authority)) return 'too_many_connections';
   // From here on it may be revoked, also while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
   ctx.sessions.open(connection.name, authority);
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
   if (typeof addresses === 'string') return addresses;
-  const origin = await dial(addresses, destination.port, exit_ip);
+  const origin = await dial(connection.own, addresses, destination.port, exit_ip);
   // Without an origin nobody pays.
   if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;
   return origin;

@@ -1,8 +1,10 @@
 // The clients' connections, and the bytes that each transfers for each account: every byte once, as the client counts it.
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Finished, Poll, Traffic } from '../engine.ts';
+import { type Own, ownedBy } from './owner.ts';
 
 export interface Payer {
   account: number;
@@ -24,6 +26,8 @@ export class Connection {
   readonly socket: Socket;
   /** By the port scheme. */
   readonly port: number;
+  /** Makes callbacks that work for it alone. */
+  readonly own: Own;
   readonly #onFinished: (traffic: Traffic) => void;
   #current: Exchange | undefined;
   /** Requests that came before the responses to those ahead of them. */
@@ -32,15 +36,25 @@ export class Connection {
   /** Bytes that were transferred before the current exchange. */
   #before = { up: 0, down: 0 };
 
-  constructor(name: string, socket: Socket, port: number, onFinished: (traffic: Traffic) => void) {
+  constructor(
+    name: string,
+    socket: Socket,
+    port: number,
+    own: Own,
+    onFinished: (traffic: Traffic) => void,
+  ) {
     this.name = name;
     this.socket = socket;
     this.port = port;
+    this.own = own;
     this.#onFinished = onFinished;
-    socket.once('close', () => {
-      this.takeNoMore();
-      if (this.#current) this.end(this.#current);
-    });
+    socket.once(
+      'close',
+      own(() => {
+        this.takeNoMore();
+        if (this.#current) this.end(this.#current);
+      }),
+    );
   }
 
   /**
@@ -120,6 +134,7 @@ interface Cursor {
 export class Connections {
   readonly #boot = randomBytes(6).toString('hex');
   readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #byName = new Map<string, Connection>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   #count = 0;
@@ -127,30 +142,40 @@ export class Connections {
   #finished: Finished[] = [];
   #finishedCount = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
+    this.#log = log;
   }
 
   /** `onClosed` hears of its end when it has been counted. */
   add(socket: Socket, port: number, onClosed: (connection: Connection) => void): Connection {
     this.#count += 1;
     const name = `${this.#boot}-${this.#count}`;
-    const connection = new Connection(name, socket, port, (traffic) => {
+    const own = ownedBy(this.#log, socket);
+    const connection = new Connection(name, socket, port, own, (traffic) => {
       this.#finished.push({ ...traffic, at: this.#clock.now() });
       this.#finishedCount += 1;
     });
     this.#byName.set(name, connection);
     this.#bySocket.set(socket, connection);
-    socket.once('close', () => {
-      this.#byName.delete(name);
-      onClosed(connection);
-    });
+    socket.once(
+      'close',
+      own(() => {
+        this.#byName.delete(name);
+        onClosed(connection);
+      }),
+    );
     return connection;
   }
 
   /** The connection of a socket that was added. */
   of(socket: Socket): Connection {
-    return this.#bySocket.get(socket) as Connection;
+    return this.find(socket) as Connection;
+  }
+
+  /** The connection of a socket, if it is one: not before TLS is negotiated. */
+  find(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket);
   }
 
   close(name: string): void {

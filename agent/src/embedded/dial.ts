@@ -1,5 +1,6 @@
 // Opens the connection to a destination: from the exit address and no other, to an address that was checked.
 import { connect, type Socket } from 'node:net';
+import type { Own } from './owner.ts';
 import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */
@@ -9,6 +10,7 @@ export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
 /** Tries one address after another, as they stand. */
 export async function dial(
+  own: Own,
   addresses: string[],
   port: number,
   exit_ip: string,
@@ -17,13 +19,14 @@ export async function dial(
   let outcome: Socket | Failure = 'unreachable';
   for (const [index, address] of addresses.entries()) {
     const patience = (deadline - performance.now()) / (addresses.length - index);
-    outcome = await dialOne(address, port, exit_ip, patience);
+    outcome = await dialOne(own, address, port, exit_ip, patience);
     if (typeof outcome !== 'string') break;
   }
   return outcome;
 }
 
 function dialOne(
+  own: Own,
   host: string,
   port: number,
   localAddress: string,
@@ -33,18 +36,14 @@ function dialOne(
     // Fails if the exit address is not here, or not of the destination's family.
     const socket = connect({ host, port, localAddress, allowHalfOpen: true, ...keepAlive });
     socket.setNoDelay();
-    const timer = setTimeout(() => {
-      resolve('timed_out');
-      socket.destroy();
-    }, patience_ms);
-    socket.once('connect', () => {
+    const settle = own((outcome: Socket | Failure) => {
       clearTimeout(timer);
-      resolve(socket);
+      resolve(outcome);
+      if (outcome !== socket) socket.destroy();
     });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
-      resolve(failureOf(error));
-    });
+    const timer = setTimeout(settle, patience_ms, 'timed_out');
+    socket.once('connect', () => settle(socket));
+    socket.once('error', (error) => settle(failureOf(error)));
   });
 }
 

@@ -5,9 +5,10 @@ import type { Logger } from 'pino';
 import { ownAddresses } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import { decide, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { decideWithin, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
@@ -15,10 +16,12 @@ import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
+import { Accepted } from './accepted.ts';
 import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
 import { Listeners } from './listeners.ts';
+import { ownedBy } from './owner.ts';
 import { type Failure, rejectRaw } from './rejections.ts';
 import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
@@ -32,7 +35,11 @@ export interface EmbeddedOptions {
   unstored?: Unstored;
   clock: Clock;
   log: Logger;
+  /** How long a client may take to negotiate TLS; tests are less patient. */
+  handshake_ms?: number;
 }
+
+const longest_handshake_ms = 20_000;
 
 /**
  * How often connections are evaluated by the clock; and how often ports are tried that could not be
@@ -68,7 +75,9 @@ class EmbeddedEngine implements Engine {
   readonly #stopping = new AbortController();
   readonly #queue = new SerialQueue();
 
-  constructor({ config, rules, dir, unstored, clock, log }: EmbeddedOptions) {
+  constructor(options: EmbeddedOptions) {
+    const { config, rules, dir, unstored, clock, log } = options;
+    const { handshake_ms = longest_handshake_ms } = options;
     this.#ctx = {
       replica: new Replica(dir, unstored),
       rules: { ...rules, own: ownAddresses() },
@@ -77,11 +86,13 @@ class EmbeddedEngine implements Engine {
       resolver: new Resolver(config.dns_servers, clock),
       sessions: new Sessions(),
       uses: new LastUsedTimes(),
-      connections: new Connections(clock),
+      connections: new Connections(clock, log),
+      accepted: new Accepted(connectionCaps(config.caps)),
+      idle_seconds: config.idle_seconds,
     };
     this.#on_revoke = config.on_revoke;
     this.#listeners = new Listeners(
-      config,
+      { ...config, handshake_ms },
       (server, port, tls) => this.#equip(server, port, tls),
       clock,
       log,
@@ -90,18 +101,23 @@ class EmbeddedEngine implements Engine {
 
   /** Expiries pass and ports become free without a message. */
   run(): void {
-    const { clock } = this.#ctx;
+    const { clock, log } = this.#ctx;
     const { signal } = this.#stopping;
     const every = async (seconds: number, work: () => unknown) => {
       for (;;) {
         await clock.sleep(seconds, signal);
         if (signal.aborted) return;
-        await work();
+        try {
+          await work();
+        } catch (error) {
+          // Of the machine, as when it has no descriptor left: the next time may do better.
+          log.error({ err: error }, 'the engine could not look after its connections and ports');
+        }
       }
     };
     void every(evaluate_seconds, () => this.#closeRevoked());
     void every(retry_seconds, () => {
-      this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses() };
+      this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
       return this.#listen();
     });
   }
@@ -124,10 +140,12 @@ class EmbeddedEngine implements Engine {
 
   /** Errors: without a policy. */
   async explain(request: ProxyRequest): Promise<Explanation> {
-    const { replica, rules, clock } = this.#ctx;
+    const { replica, rules, clock, accepted } = this.#ctx;
     const { policy, position } = replica;
     if (!position) throw new Error('This node has no policy yet.');
-    return { decision: decide(policy, rules, request, clock.now()), position };
+    const isFull = accepted.isFullFor.bind(accepted);
+    const decision = decideWithin(isFull, policy, rules, request, clock.now());
+    return { decision, position };
   }
 
   listeners(): ReadonlyMap<number, Listener> {
@@ -164,32 +182,36 @@ class EmbeddedEngine implements Engine {
 
   #equip(server: Server, port: number, tls: boolean): void {
     const ctx = this.#ctx;
-    server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
-      ctx.connections.add(socket, port, ({ name }) => ctx.sessions.close(name));
-    });
-    const handle = (work: Promise<void>, socket: Socket) => {
-      work.catch((error) => {
-        ctx.log.error({ err: error }, 'a request failed in an unforeseen way');
-        socket.destroy();
-      });
-    };
-    server.on('request', (request, response) =>
-      handle(forward(ctx, request, response), request.socket),
+    const own = (client: Socket, work: () => unknown) => ownedBy(ctx.log, client)(work)();
+    server.on('connection', (client: Socket) =>
+      own(client, () => ctx.accepted.accept(client, ownedBy(ctx.log, client))),
     );
-    for (const event of ['checkContinue', 'checkExpectation']) {
+    server.on(tls ? 'secureConnection' : 'connection', (client: Socket) =>
+      own(client, () => {
+        ctx.connections.add(client, port, ({ name }) => ctx.sessions.close(name));
+      }),
+    );
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
       server.on(event, (request, response) =>
-        handle(forward(ctx, request, response), request.socket),
+        own(request.socket, () => forward(ctx, request, response)),
       );
     }
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      // It is rejected, and the bytes that still come are thrown away.
-      if (socket.writableEnded) return;
-      // Into a response that is under way nothing can be said.
-      if (!socket.writable || ctx.connections.of(socket).isBusy) socket.destroy();
-      else rejectRaw(socket, unparsed[error.code ?? ''] ?? 'bad_request');
-    });
-    server.on('connect', (request, socket: Socket, head) =>
-      handle(tunnel(ctx, request, socket, head), socket),
+    server.on('connect', (request, client: Socket, head) =>
+      own(client, () => tunnel(ctx, request, client, head)),
     );
+    server.on('clientError', (error, client: Socket) =>
+      own(client, () => this.#rejectUnread(error, client)),
+    );
+  }
+
+  /** A request that cannot be read is rejected, and the bytes that still come are thrown away. */
+  #rejectUnread({ code = '' }: NodeJS.ErrnoException, client: Socket): void {
+    const connection = this.#ctx.connections.find(client);
+    if (connection && client.writableEnded) return;
+    // That comes behind the head, which `forward` has and rejects for the same reason.
+    if (connection?.isBusy && code === 'HPE_INVALID_TRANSFER_ENCODING') return;
+    // Before TLS is negotiated nothing can be said, nor into a response that is under way.
+    if (!connection || connection.isBusy || !client.writable) client.destroy();
+    else rejectRaw(client, unparsed[code] ?? 'bad_request');
   }
 }

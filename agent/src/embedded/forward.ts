@@ -3,6 +3,7 @@ import {
   type ClientRequest,
   request as createRequest,
   type IncomingMessage,
+  type InformationEvent,
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,10 +11,13 @@ import { pipeline } from 'node:stream';
 import { admit, type Context } from './admit.ts';
 import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
+import { ignore, type Own } from './owner.ts';
 import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
 /** A destination that says nothing for so long. */
 const silence_ms = 15 * 60_000;
+/** Interim responses, such as `103 Early Hints`, which are not passed on and for which nobody pays. */
+const mostInterim = 32;
 
 export async function forward(
   ctx: Context,
@@ -23,7 +27,16 @@ export async function forward(
   const connection = ctx.connections.of(request.socket);
   const exchange = await connection.begin();
   if (response.destroyed) return;
-  endWith(request, response, () => connection.end(exchange));
+  response.on('error', ignore);
+  // The exchange is over when the request has come and the response has gone.
+  const end = connection.own(() => connection.end(exchange));
+  response.once(
+    'finish',
+    connection.own(() => {
+      if (request.complete) end();
+      else request.once('close', end);
+    }),
+  );
 
   const destination = readDestination(request.method ?? '', request.url ?? '');
   let target: Socket | Rejection = 'bad_request';
@@ -38,14 +51,6 @@ export async function forward(
   } else {
     send(connection, exchange, request, response, target, destination as Destination);
   }
-}
-
-/** The exchange is over when the request has come and the response has gone. */
-function endWith(request: IncomingMessage, response: ServerResponse, end: () => void): void {
-  response.once('finish', () => {
-    if (request.complete) end();
-    else request.once('close', end);
-  });
 }
 
 /** A body is framed anew: in which other coding it may come, its next reader would not be told. */
@@ -89,6 +94,7 @@ function send(
     if (response.headersSent) response.destroy();
     else rejectInstead(connection, request, response, failure);
   };
+  const { own } = connection;
   let outgoing: ClientRequest;
   try {
     outgoing = createRequest({
@@ -104,29 +110,51 @@ function send(
     fail('bad_request');
     return;
   }
-  outgoing.setTimeout(silence_ms, () => {
-    fail('timed_out');
-    outgoing.destroy();
-  });
-  outgoing.once('response', (incoming) => {
-    if (!copyHead(incoming, response)) outgoing.destroy();
-    else pipeline(incoming, response, () => undefined);
-  });
+  outgoing.setTimeout(
+    silence_ms,
+    own(() => {
+      fail('timed_out');
+      outgoing.destroy();
+    }),
+  );
+  let interim = 0;
+  outgoing.on(
+    'information',
+    own(({ statusCode }: InformationEvent) => {
+      interim += 1;
+      // Nothing but what is sent on could ask for another protocol, and `Upgrade` never is.
+      if (statusCode === 101 || interim > mostInterim) outgoing.destroy();
+    }),
+  );
+  outgoing.once(
+    'response',
+    own((incoming: IncomingMessage) => {
+      const isWanted = !outgoing.destroyed && isClean(incoming) && isReadable(incoming);
+      if (isWanted) passOn(incoming, response);
+      else outgoing.destroy();
+    }),
+  );
   // A fault in the middle of a response breaks the client's, too; this is one before it.
-  outgoing.on('error', () => undefined);
-  outgoing.once('close', () => {
-    if (!response.headersSent && !response.destroyed) fail('broken_answer');
-  });
-  response.once('close', () => {
-    // The rest of a body that is not wanted any more is thrown away.
-    request.unpipe(outgoing).resume();
-    outgoing.destroy();
-  });
+  outgoing.on('error', ignore);
+  outgoing.once(
+    'close',
+    own(() => {
+      if (!response.headersSent && !response.destroyed) fail('broken_answer');
+    }),
+  );
+  response.once(
+    'close',
+    own(() => {
+      // The rest of a body that is not wanted any more is thrown away.
+      request.unpipe(outgoing).resume();
+      outgoing.destroy();
+    }),
+  );
   if (request.headers.expect !== undefined) {
     response.writeContinue();
     exchange.free_down = 'HTTP/1.1 100 Continue\r\n\r\n'.length;
   }
-  if (request.headers['transfer-encoding'] !== undefined) countBody(request, exchange);
+  if (request.headers['transfer-encoding'] !== undefined) countBody(own, request, exchange);
   request.pipe(outgoing);
 }
 
@@ -134,27 +162,39 @@ function send(
  * Counts an upload without its framing, as Squid does: its head, as it is usually written, and the bytes
  * of its body.
  */
-function countBody(request: IncomingMessage, exchange: Exchange): void {
+function countBody(own: Own, request: IncomingMessage, exchange: Exchange): void {
   const { method, url, httpVersion, rawHeaders } = request;
   // Each header adds a colon and a space, or the end of its line.
   const headers = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
   exchange.up = `${method} ${url} HTTP/${httpVersion}\r\n\r\n`.length + headers;
-  request.on('data', (chunk: Buffer) => {
-    exchange.up = (exchange.up ?? 0) + chunk.length;
-  });
+  request.on(
+    'data',
+    own((chunk: Buffer) => {
+      exchange.up = (exchange.up ?? 0) + chunk.length;
+    }),
+  );
 }
 
-/** False when it cannot be: not every status and header that is sent is one. */
-function copyHead(incoming: IncomingMessage, response: ServerResponse): boolean {
-  if (!isReadable(incoming)) return false;
-  try {
-    response.sendDate = false;
-    const headers = endToEnd(incoming.rawHeaders);
-    response.writeHead(incoming.statusCode as number, incoming.statusMessage, headers);
-    return true;
-  } catch {
-    return false;
-  }
+const isToken = (text: string) => /^[\w!#$%&'*+.^`|~-]+$/.test(text);
+const isText = (text: string) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+
+/** Whether the head of a response can be sent on: Node reads more than it writes. Asked before anything is written. */
+function isClean(incoming: IncomingMessage): boolean {
+  const { httpVersionMajor, statusCode = 0, statusMessage = '', rawHeaders } = incoming;
+  return (
+    httpVersionMajor === 1 &&
+    statusCode >= 200 &&
+    isText(statusMessage) &&
+    rawHeaders.every((text, index) => (index % 2 === 0 ? isToken(text) : isText(text)))
+  );
+}
+
+/** Sends a response on as it is. */
+function passOn(incoming: IncomingMessage, response: ServerResponse): void {
+  response.sendDate = false;
+  const headers = endToEnd(incoming.rawHeaders);
+  response.writeHead(incoming.statusCode as number, incoming.statusMessage, headers);
+  pipeline(incoming, response, ignore);
 }
 
 /** A proxy states the host of its request line, and frames the body itself. */

@@ -21,7 +21,8 @@ const options = {
   // The request line says where to.
   requireHostHeader: false,
 };
-const handshake_ms = 20_000;
+
+type Settings = Config & { handshake_ms: number };
 
 /** Gives a new server its handlers of requests; `port` is by the port scheme. */
 export type Equip = (server: Server, port: number, tls: boolean) => void;
@@ -33,7 +34,7 @@ interface Running {
 }
 
 export class Listeners {
-  readonly #config: Config;
+  readonly #config: Settings;
   readonly #equip: Equip;
   readonly #log: Logger;
   readonly #certificate: Certificate;
@@ -41,7 +42,7 @@ export class Listeners {
   readonly #running = new Map<number, Running>();
   #faults: Fault[] = [];
 
-  constructor(config: Config, equip: Equip, clock: Clock, log: Logger) {
+  constructor(config: Settings, equip: Equip, clock: Clock, log: Logger) {
     this.#config = config;
     this.#equip = equip;
     this.#log = log;
@@ -115,7 +116,7 @@ export class Listeners {
       ? createTlsServer({
           ...options,
           ...this.#certificate.current,
-          handshakeTimeout: handshake_ms,
+          handshakeTimeout: this.#config.handshake_ms,
           allowHalfOpen: true,
         })
       : createServer(options);

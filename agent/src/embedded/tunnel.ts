@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { admit, type Context } from './admit.ts';
 import { readDestination } from './destination.ts';
+import { ignore, type Own } from './owner.ts';
 import { rejectRaw } from './rejections.ts';
 
 /** `head`: the bytes that the client sent after its request without waiting. */
@@ -14,7 +15,7 @@ export async function tunnel(
   head: Buffer,
 ): Promise<void> {
   // The HTTP server has let go of this socket.
-  client.on('error', () => undefined);
+  client.on('error', ignore);
   const connection = ctx.connections.of(client);
   const exchange = await connection.begin();
   if (client.destroyed) return;
@@ -34,18 +35,24 @@ export async function tunnel(
   }
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
-  relay(client, target);
-  relay(target, client);
+  // All that the tunnel carries passes here, in either direction.
+  const end = connection.own(() => client.destroy());
+  client.setTimeout(ctx.idle_seconds * 1000, end);
+  relay(connection.own, client, target);
+  relay(connection.own, target, client);
 }
 
 /** An end is passed on as an end, and leaves the other direction open; a broken connection breaks the other. */
-function relay(from: Socket, to: Socket): void {
-  from.on('error', () => undefined);
-  from.once('close', () => {
-    if (from.readableEnded && from.writableFinished) return;
-    // An end would say that all has come. TLS has its own way to tell the difference.
-    if (to instanceof TLSSocket) to.destroy();
-    else to.resetAndDestroy();
-  });
+function relay(own: Own, from: Socket, to: Socket): void {
+  from.on('error', ignore);
+  from.once(
+    'close',
+    own(() => {
+      if (from.readableEnded && from.writableFinished) return;
+      // An end would say that all has come. TLS has its own way to tell the difference.
+      if (to instanceof TLSSocket) to.destroy();
+      else to.resetAndDestroy();
+    }),
+  );
   from.pipe(to);
 }

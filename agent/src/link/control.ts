@@ -254,7 +254,7 @@ async function send(sending: Sending): Promise<IncomingMessage> {
         request.destroy(new ControlError(`no answer within ${response_seconds} seconds`));
       }, response_seconds * 1000);
       request.once('close', () => clearTimeout(timer));
-      request.once('error', reject);
+      request.on('error', reject);
       request.once('response', (message) => {
         clearTimeout(timer);
         resolve(message);

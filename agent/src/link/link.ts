@@ -336,7 +336,7 @@ export class Link {
 
   #noteQuestion(record: NodeRecord): void {
     // Without a value it is over.
-    if (record.kind !== 'explain' || !record.value) return;
+    if ((record.kind !== 'explain' && record.kind !== 'explain_token') || !record.value) return;
     this.#questions.push({ id: record.id, value: record.value });
   }
 

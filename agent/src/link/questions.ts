@@ -23,10 +23,15 @@ export interface Answer {
 }
 
 export function requestOf(question: QuestionValue): ProxyRequest {
-  const { from: source, port, method, host, destination_port, user, token } = question;
-  const isAnonymous = user === undefined && token === undefined;
-  const credentials = isAnonymous ? undefined : { user: user ?? '', password: token ?? '' };
-  return { source, port, method, host, destination_port, credentials };
+  const { from: source, port, method, host, destination_port } = question;
+  return { source, port, method, host, destination_port, credentials: credentialsOf(question) };
+}
+
+function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['credentials'] {
+  if (claims === null) return null;
+  if (claims) return { user: user ?? '', password: '', claims };
+  if (user === undefined && token === undefined) return undefined;
+  return { user: user ?? '', password: token ?? '' };
 }
 
 export function answerOf({ decision, position }: Explanation): Answer {

@@ -22,6 +22,8 @@ export interface ProxyRequest {
 export interface Credentials {
   user: string;
   password: string;
+  /** In place of the password in a question of the control plane, which read the token. No client's request has them. */
+  claims?: TokenClaims;
 }
 
 export interface PortRange {
@@ -124,6 +126,19 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
     dial: override?.ip,
     override: override?.id,
   };
+}
+
+/** As `decide`, held against the caps on connections as well; for those who ask what would happen. */
+export function decideWithin(
+  isFullFor: (source: string, authority: Authority) => boolean,
+  ...[policy, rules, request, now]: Parameters<typeof decide>
+): Decision {
+  const decision = decide(policy, rules, request, now);
+  if (decision.verdict !== 'allow' || !isFullFor(request.source, decision.authority))
+    return decision;
+  const { authority, contract, user } = decision;
+  const principal = { authority, contract, user };
+  return { verdict: 'deny', reason: 'too_many_connections', principal };
 }
 
 /** Whether a connection can go from one of these addresses to the other. */
@@ -259,11 +274,16 @@ function identifyByToken(
   credentials: Credentials | null,
   now: number,
 ): Principal | Reason {
-  const claims = credentials ? policy.tokens.read(credentials.password) : undefined;
+  const claims = credentials ? claimsOf(policy, credentials) : undefined;
   if (!credentials || !claims) return 'bad_token';
   const principal = identifyByClaims(policy, claims, now);
   if (typeof principal !== 'string' && principal.user.name !== credentials.user) return 'bad_token';
   return principal;
+}
+
+function claimsOf({ tokens }: Policy, { password, claims }: Credentials): TokenClaims | undefined {
+  if (!claims) return tokens.read(password);
+  return tokens.knows(claims.kid) ? claims : undefined;
 }
 
 function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Principal | Reason {

@@ -1,6 +1,6 @@
 // The reasons for which a connection is denied: a word for machines, a status, and a sentence for the person.
 
-/** Every reason, with its status. 407: other credentials may help. 403: they would not. */
+/** Every reason, with its status. 407: other credentials may help. 403: they would not. 429: fewer connections would. */
 const reasons = {
   unknown_address: [
     407,
@@ -25,17 +25,21 @@ const reasons = {
     403,
     'the exit of this port cannot reach this destination: one has IPv4, the other IPv6; use the port of another exit',
   ],
+  too_many_connections: [
+    429,
+    'too many connections are open, of this address, user or account or on this node; close some or wait',
+  ],
   not_ready: [503, 'this node has no policy yet; try again in a moment'],
-} as const satisfies Record<string, readonly [407 | 403 | 503, string]>;
+} as const satisfies Record<string, readonly [407 | 403 | 429 | 503, string]>;
 
 export type Reason = keyof typeof reasons;
 
 export const allReasons = Object.keys(reasons) as Reason[];
 
-/** Names the reason on every 403, 407 and 503 of ours. */
+/** Names the reason on every 403, 407, 429 and 503 of ours. */
 export const reasonHeader = 'X-Exitward-Reason';
 
-export function statusOf(reason: Reason): 407 | 403 | 503 {
+export function statusOf(reason: Reason): 407 | 403 | 429 | 503 {
   return reasons[reason][0];
 }
 

@@ -1,5 +1,7 @@
 // The records of the node interface, as the control plane sends them (docs/node.md), and whether one can be applied.
+
 import { isIP } from 'node:net';
+import type { TokenClaims } from './tokens.ts';
 
 export interface PortScheme {
   name: string;
@@ -59,7 +61,10 @@ export interface QuestionValue {
   host: string;
   destination_port: number;
   user?: string;
+  /** From this machine, or from a control plane of before. */
   token?: string;
+  /** In place of the token, from the control plane, which read it; null: it is not genuine. */
+  claims?: TokenClaims | null;
 }
 
 /** The whole new state of one record; a null value means that it is gone. */
@@ -75,7 +80,12 @@ export type NodeRecord =
   | { kind: 'overrides_cleared'; account: number; value: null }
   /** Ours alone: by this node's own count the account has no bytes left, until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
-  | { kind: 'explain'; id: number; value: QuestionValue | null };
+  | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null };
+
+/** Whether a record is a question, which is no state to keep. */
+export function isQuestion({ kind }: { kind?: unknown }): boolean {
+  return kind === 'explain' || kind === 'explain_token';
+}
 
 /** A point in one history of changes. */
 export interface Position {
@@ -139,6 +149,15 @@ const ofAccountById = (fields: Record<string, Check>) =>
 
 const scheme = object({ name: text, bases: listOf(object({ base: whole, service: text })) });
 
+const question = { from: text, port: whole, method: text, host: text, destination_port: whole };
+const tokenClaims = object({
+  kid: text,
+  account: whole,
+  user: whole,
+  token_version: whole,
+  expiry: whole,
+});
+
 const checks = new Map<unknown, Check>([
   [
     'server',
@@ -167,15 +186,18 @@ const checks = new Map<unknown, Check>([
   ['overrides_cleared', ofAccount(nothing)],
   ['limit_reached', ofAccount(stateOf({ until: whole }))],
   [
+    'explain_token',
+    object({
+      id: whole,
+      value: stateOf({ ...question, user: text, claims: optional(tokenClaims, null) }),
+    }),
+  ],
+  [
     'explain',
     object({
       id: whole,
       value: stateOf({
-        from: text,
-        port: whole,
-        method: text,
-        host: text,
-        destination_port: whole,
+        ...question,
         user: optional(text, undefined),
         token: optional(text, undefined),
       }),

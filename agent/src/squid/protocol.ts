@@ -1,6 +1,7 @@
 // The lines of JSON between the agent and the deciders of a Squid, over a unix socket. Used by both processes.
 import type { Socket } from 'node:net';
 import type { Config } from '../config.ts';
+import type { ConnectionCaps } from '../connection_caps.ts';
 import type { Authority, Decision, ProxyRequest, Rules } from '../policy/decide.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
@@ -62,6 +63,8 @@ export interface RulesFile {
   /** The address that Squid listens on; undefined: all. */
   listen_host?: string | undefined;
   on_revoke: Config['on_revoke'];
+  /** Of an agent of before there is none. */
+  caps?: ConnectionCaps;
 }
 
 /** The owners of a hundred thousand connections take a tenth of this. */

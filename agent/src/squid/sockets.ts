@@ -36,6 +36,11 @@ export function connectionName(
   return `${canonicalAddress(source) ?? source}:${source_port}>${port}`;
 }
 
+/** The client's address in the name of a connection. */
+export function sourceOf(connection: string): string {
+  return connection.slice(0, connection.lastIndexOf(':'));
+}
+
 /** Lists the client connections of these ports, of one address of this machine if it listens on that alone. */
 export async function listSockets(ports: readonly number[], host?: string): Promise<Socket[]> {
   if (ports.length === 0) return [];

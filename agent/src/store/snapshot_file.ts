@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { BadRecord, checkRecord, type Position } from '../policy/records.ts';
+import { BadRecord, checkRecord, isQuestion, type Position } from '../policy/records.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 import { createFile } from './generations.ts';
 
@@ -98,7 +98,7 @@ export async function writeReceived(
         records += 1;
         checkLine(record, records + 1);
         // Questions are not policy, and may hold tokens.
-        if (record.kind !== 'explain') kept.push(line);
+        if (!isQuestion(record)) kept.push(line);
       }
     }
     if (kept.length > 0) await snapshot.write(`${kept.join('\n')}\n`);

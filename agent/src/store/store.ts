@@ -1,7 +1,7 @@
 // Keeps the policy on disk, for every replica and for the next start. There is one store, in the agent.
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
-import type { NodeRecord, Position } from '../policy/records.ts';
+import { isQuestion, type NodeRecord, type Position } from '../policy/records.ts';
 import { type Change, ChangesWriter, encodeChange, encodeNext, newChange } from './changes_file.ts';
 import { compact } from './compaction.ts';
 import {
@@ -126,7 +126,7 @@ export class Store {
     if (revision < after) {
       throw new RangeError(`revision: ${revision} is before ${after}, which is stored.`);
     }
-    const kept = records.filter(({ kind }) => kind !== 'explain');
+    const kept = records.filter((record) => !isQuestion(record));
     const change = newChange(revision, heard_at, kept);
     if (this.unstored.size === 0) {
       try {

@@ -1,7 +1,7 @@
 // exw authlist …: the addresses that need no password (the whitelist of the earlier variant).
 import type { AuthlistEntry } from '../openapi.ts';
 import { type Command, command, Failure, UsageFault } from './command.ts';
-import { type Column, done, print, record, table } from './output.ts';
+import { type Column, done, jsonOf, print, record, table } from './output.ts';
 import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
 import type { Account } from './session.ts';
 import { stopSignal } from './signals.ts';
@@ -187,7 +187,7 @@ entry expires after five times --every. An address that was listed before is lef
 
 /** A line of JSON for each, since there is no end at which to close a list. */
 function showListed(entry: AuthlistEntry, isJson: boolean): void {
-  if (isJson) process.stdout.write(`${JSON.stringify(entry)}\n`);
+  if (isJson) process.stdout.write(`${jsonOf(entry, 0)}\n`);
   else print(table([entry], columns), false);
 }
 

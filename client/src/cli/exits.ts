@@ -2,7 +2,7 @@
 import type { ContractServer, ExitIp } from '../openapi.ts';
 import { proxyUrl } from '../proxy_url.ts';
 import { command, Failure, type Option, type OptionValues, UsageFault } from './command.ts';
-import { type Column, type Shown, table } from './output.ts';
+import { type Column, jsonOf, type Shown, table } from './output.ts';
 import { type Account, readToken } from './session.ts';
 import { list, port } from './values.ts';
 
@@ -168,7 +168,7 @@ const formats = {
     const lines = rows.map((row) => names.map((name) => quoted(row[name])));
     return [names, ...lines].map((cells) => `${cells.join(',')}\n`).join('');
   },
-  json: (rows: ExitRow[]) => `${JSON.stringify(rows, null, 2)}\n`,
+  json: (rows: ExitRow[]) => `${jsonOf(rows)}\n`,
 };
 
 export const exits = command({

@@ -6,7 +6,6 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -14,6 +13,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { Failure } from './command.ts';
+import { OpenToOthers, readPrivate } from './private_files.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,8 +33,9 @@ export function loginFile({ XDG_CONFIG_HOME = '' }: Environment): string {
 export function readLogin(file: string): StoredLogin | undefined {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readPrivate(file);
   } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new Failure(`${file} cannot be read (${code}).`);

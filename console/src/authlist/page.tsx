@@ -78,7 +78,7 @@ export function AuthlistPage() {
 
 /** The way from an unproven entry to a proven one, where there is an unproven one. */
 function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
-  const { isOperator, account } = useScope();
+  const { isOperator } = useScope();
   const first = rows.find(({ proof }) => proof === 'unproven' || proof === 'waits');
   if (!first) return null;
   return (
@@ -87,7 +87,7 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
         ? 'An unproven address lets nobody in until it proves itself. '
         : 'An unproven address goes to another account that proves to call from there. '}
       {isOperator
-        ? `To prove it by your word: exitward authlist prove ${account} ${first.id}`
+        ? 'Your word proves one, too: press the check mark beside it.'
         : 'To prove one, open this page from there, or run “exw authlist add” there; your provider can do so, too.'}
     </p>
   );

@@ -1,17 +1,26 @@
 // The entries of the IP authlist as a table, and the dialog that removes one.
-import { changeIn } from '../api/reading.ts';
+import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { explain } from '../api/sentences.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Since, UntilWithDate } from '../relative_time.tsx';
 import '../style/lists.css';
-import { Badge, type Column, IconButton, type Listed, LongTable, notify } from '../ui/ui.ts';
+import {
+  Badge,
+  type Column,
+  IconButton,
+  type Listed,
+  LongTable,
+  notify,
+  notifyError,
+} from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm, keysOf } from './form.tsx';
 
 type AuthlistTableProps = Listed<AuthlistEntry> & { open: OpenDialog };
 
 export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
-  const { isOperator, readOnlyReason } = useScope();
+  const { isOperator, account, readOnlyReason } = useScope();
   return (
     <LongTable
       {...list}
@@ -26,6 +35,13 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
       isFaint={({ user_active, proof }) => !user_active || proof === 'waits'}
       actions={(entry) => (
         <>
+          {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
+            <IconButton
+              icon="check"
+              label={`Say that ${entry.ip} is proven`}
+              onClick={() => void prove(account, entry)}
+            />
+          )}
           <IconButton
             icon="edit"
             label={`Change ${entry.ip}`}
@@ -67,6 +83,23 @@ const proofWords = { unproven: 'unproven', waits: 'unproven: lets nobody in yet'
 
 /** Operators find entries of the server's log by it. */
 const idColumn: Column<AuthlistEntry> = { heading: 'Id', numeric: true, cell: ({ id }) => id };
+
+/** The operator's word on whose an address is. */
+async function prove(account: string, entry: AuthlistEntry): Promise<void> {
+  const { id, ip } = entry;
+  const say = (proven: boolean) =>
+    change('admin_change_account_authlist_entry', { path: { account, id }, body: { proven } });
+  const back = async () => {
+    await say(false);
+    return `${ip} is unproven again.`;
+  };
+  try {
+    await say(true);
+    notify(`${ip} is proven.`, undoBy(back, { about: keysOf(entry), until: entry.expiry }));
+  } catch (error) {
+    notifyError(explain(error).sentence);
+  }
+}
 
 function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => void }) {
   const scope = useScope();

@@ -1,11 +1,11 @@
 // Calls the /admin API of a running server; a fault is told in one sentence.
-import { readFileSync } from 'node:fs';
 import {
   type Environment,
   isLoopback,
   type OperatorAccess,
   readOperatorAccess,
 } from '../config.ts';
+import { OpenToOthers, readPrivate } from '../private_files.ts';
 import { Failure } from './command.ts';
 import type { Row } from './output.ts';
 
@@ -111,8 +111,8 @@ function noResponse(base: string, error: Error): string {
   return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
 }
 
-/** Where the server is. Errors: a failure when the setting is no URL. */
-function baseUrl({ admin_url }: OperatorAccess): string {
+/** Where the server is. Errors: a failure when the setting is no URL, or no token may be sent there. */
+function baseUrl({ admin_url, admin_insecure }: OperatorAccess): string {
   const url = URL.canParse(admin_url) ? new URL(admin_url) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
     throw new Failure(
@@ -120,9 +120,9 @@ function baseUrl({ admin_url }: OperatorAccess): string {
     );
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (url.protocol === 'http:' && !isLoopback(host)) {
-    process.stderr.write(
-      `exitward: ${url.origin} is not https: the operator token crosses the network in the clear.\n`,
+  if (url.protocol === 'http:' && !isLoopback(host) && !admin_insecure) {
+    throw new Failure(
+      `EXITWARD_ADMIN_URL: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where nobody else listens.`,
     );
   }
   return url.href.replace(/\/+$/, '').replace(/\/admin$/, '');
@@ -132,8 +132,10 @@ function baseUrl({ admin_url }: OperatorAccess): string {
 function tokenOf({ admin_token, admin_token_file }: OperatorAccess): string {
   if (admin_token) return admin_token;
   try {
-    return readFileSync(admin_token_file, 'utf8').trim();
+    // Root works with the server of another user, and takes nothing from that user but its token.
+    return readPrivate(admin_token_file, { anyOwner: true }).trim();
   } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     throw new Failure(
       `There is no operator token: ${admin_token_file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.`,

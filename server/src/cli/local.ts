@@ -84,7 +84,6 @@ async function makeBackup(env: Environment, file: string, { json }: Options): Pr
   const before = process.umask(0o077);
   try {
     await withDatabase(config, (db) => db.backup(target));
-    chmodSync(target, 0o600);
   } finally {
     process.umask(before);
   }

@@ -1,6 +1,6 @@
 // The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
 import { Command, CommanderError, Option } from 'commander';
-import type { Environment } from '../config.ts';
+import { type Environment, SettingsFault } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
@@ -43,6 +43,7 @@ const hint = 'Add --help for what is expected.';
 const environmentHelp = `
 Commands talk to a running server:
   EXITWARD_ADMIN_URL         where it listens for operators (http://127.0.0.1:8081)
+  EXITWARD_ADMIN_INSECURE    yes: send the token over plain http to another machine, too
   EXITWARD_ADMIN_TOKEN       an operator token; or
   EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
 serve, migrate, backup and restore work on this machine, with the settings of the server.
@@ -57,7 +58,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     .version(version)
     .addHelpText('after', environmentHelp)
     .exitOverride()
-    .configureOutput({ outputError: (text) => notify(faultText(text)) })
+    .configureOutput({ outputError: (text) => notify(...faultText(text).split('\n')) })
     .showHelpAfterError(hint);
   for (const verb of verbs) addVerb(program, verb, env);
   for (const noun of nouns) {
@@ -89,7 +90,8 @@ function faultText(text: string): string {
 function exitCodeOf(error: unknown): number {
   // Commander has printed its own: help and version end well, everything else is a usage fault.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  notify(`exitward: ${error instanceof Error ? error.message : String(error)}`);
+  const message = `exitward: ${error instanceof Error ? error.message : String(error)}`;
+  notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
   if (!(error instanceof UsageFault)) return 1;
   notify(hint);
   return 2;

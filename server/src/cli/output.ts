@@ -17,7 +17,7 @@ export const lastUsed: Column = ['last used', 'last_used_at', 'time'];
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
   | { record: Row; columns: readonly Column[] }
-  /** Printed as it is, to the last byte. */
+  /** Printed as it is, to the last byte; on a terminal it does not steer that. */
   | { text: string };
 
 export interface Shown {
@@ -44,16 +44,17 @@ export function done(sentence: string, value: unknown): Shown {
   return { value, parts: [], sentence };
 }
 
-/** Tells a person something, beside the data. A message may have several lines. */
-export function notify(message: string): void {
-  process.stderr.write(`${message.split('\n').map(visible).join('\n')}\n`);
+/** Tells a person something, beside the data: a line for each, and for each item of a list in it. */
+export function notify(...sentences: string[]): void {
+  const lines = sentences.flatMap((sentence) => sentence.split(/\n(?=- )/));
+  process.stderr.write(lines.map((line) => `${visible(line)}\n`).join(''));
 }
 
 /** Data on stdout; the sentence for a person on stderr. */
 export function print(shown: Shown, json = false): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
-  if (json) stdout.write(`${JSON.stringify(shown.value, null, 2)}\n`);
+  if (json) stdout.write(`${jsonOf(shown.value)}\n`);
   else
     stdout.write(
       shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : ''),
@@ -62,7 +63,9 @@ export function print(shown: Shown, json = false): void {
 
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
 export function textOf(part: Part, forPeople: boolean): string {
-  if ('text' in part) return part.text;
+  if ('text' in part) {
+    return forPeople ? part.text.split(/\r?\n/).map(visible).join('\n') : part.text;
+  }
   const columns = part.columns.map(spelled);
   if ('record' in part) {
     const lines = columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
@@ -124,12 +127,27 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
-/** Control characters as escapes: text of others must not steer the terminal, nor break a line. */
+/** Control characters, those that turn the direction of text, and the separators of lines. */
+const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
 function visible(text: string): string {
-  return text.replace(/\p{Cc}/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\x${code.toString(16).padStart(2, '0')}`;
+  return text.replace(steering, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
   });
+}
+
+/** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
+function jsonOf(value: unknown): string {
+  // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
+  return JSON.stringify(value, null, 2).replace(steering, (character) =>
+    character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
+  );
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
 }
 
 interface FaultCell {

@@ -1,5 +1,5 @@
 // Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
-import { copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../clock.ts';
@@ -30,7 +30,7 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
   removeDatabase(fresh);
   try {
     checkBackup(backup);
-    copyFileSync(backup, fresh);
+    copyFileSync(backup, fresh, constants.COPYFILE_EXCL);
     const prepared = await prepare(fresh, clock);
     return { ...prepared, set_aside: swap(file, fresh, clock.now()) };
   } finally {

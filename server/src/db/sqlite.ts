@@ -1,6 +1,6 @@
 // SQLite, the embedded default: one connection writes in groups, another reads what is on the disk, a thread checkpoints.
 import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
-import { renameDurably } from '../durable.ts';
+import { createUnfinished, nameDurably, removeUnfinished } from '../durable.ts';
 import { Checkpoints } from './checkpoints.ts';
 import type {
   Actor,
@@ -144,17 +144,24 @@ class SqliteDatabase implements Database {
   }
 
   async backup(file: string): Promise<void> {
-    const unfinished = `${file}.unfinished`;
-    rmSync(unfinished, { force: true });
-    ensureFile(unfinished);
+    const unfinished = createUnfinished(file);
+    try {
+      this.#copyTo(unfinished);
+      await this.#wal.sync();
+      if (!nameDurably(unfinished, file)) throw new Error(`${file} is there already.`);
+    } finally {
+      rmSync(unfinished, { force: true });
+    }
+    removeUnfinished(file);
+  }
+
+  #copyTo(file: string): void {
     const source = new Connection(this.#file, 'read');
     try {
-      source.rows('vacuum into $1', [unfinished]);
+      source.rows('vacuum into $1', [file]);
     } finally {
       source.close();
     }
-    await this.#wal.sync();
-    renameDurably(unfinished, file);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import type { Connections } from './connections.ts';
 import { schemaError } from './fields.ts';
 import { jsonType } from './responses.ts';
 import { isUnder } from './routing.ts';
@@ -25,6 +26,11 @@ const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
   FST_ERR_BAD_URL: [400, 'bad_request', 'The path is not valid: a percent escape is broken.'],
   FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this path.'],
 };
+
+/** Whether the client ended the connection before its body was whole: there is nobody to be told. */
+function isCutOff({ raw }: FastifyRequest): boolean {
+  return !raw.complete && raw.destroyed;
+}
 
 /** Any error as an ApiError: 500 with a fixed sentence for an unforeseen one. */
 export function toApiError(error: unknown): ApiError {
@@ -54,6 +60,13 @@ export function requireValid(request: FastifyRequest): void {
 
 export function errorHandler(ctx: Context) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    if (isCutOff(request)) {
+      const { id: request_id, method, routeOptions } = request;
+      const line = { request_id, method, route: routeOptions.url ?? 'none', status: 400 };
+      ctx.log.debug(line, 'the request ended before its body was whole');
+      reply.code(400).send();
+      return;
+    }
     const sent = toApiError(error);
     const { status, code, field, message, headers, cause } = sent;
     if (status === 500) ctx.log.error({ request_id: request.id, err: error }, 'request failed');
@@ -93,12 +106,22 @@ const noHttp: [number, ErrorCode, string, string] = [
 ];
 
 /**
- * For bytes that never become a request: one plain response, then the connection is closed. Its audience
- * is not known, so it has the form of /v0.
+ * For bytes that never become a request: one plain response behind those to the requests before them, then the
+ * connection is closed. Its audience is not known, so it has the form of /v0.
  */
-export function clientErrorHandler(ctx: Context, nextRequestId: () => string) {
+export function clientErrorHandler(
+  ctx: Context,
+  connections: Connections,
+  nextRequestId: () => string,
+) {
   return (error: Error & { code?: string }, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    const connection = connections.of(socket);
+    // TLS that never began, or a client that has gone: there is no way to answer.
+    if (!connection || error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    if (connection.isRefused) return;
     const [status, code, reason, message] = clientErrors[error.code ?? ''] ?? noHttp;
     const request_id = nextRequestId();
     const body = JSON.stringify({ message });
@@ -110,9 +133,11 @@ export function clientErrorHandler(ctx: Context, nextRequestId: () => string) {
       `Exitward-Error: ${code}`,
       'Connection: close',
     ];
-    socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+    connection.refuse(`${head.join('\r\n')}\r\n\r\n${body}`);
     ctx.metrics.requests.inc({ route: 'none', method: 'none', status });
-    ctx.log.info({ request_id, status, code: error.code }, 'request');
+    // A client that ends in the middle of a request is no fault of anybody.
+    const level = error.code === 'HPE_INVALID_EOF_STATE' ? 'debug' : 'info';
+    ctx.log[level]({ request_id, status, code: error.code }, 'request');
   };
 }
 

@@ -67,6 +67,10 @@ export function watchCertificate(
 
 /** Another one whenever a file may have been written or replaced. */
 function stateOf(path: string): string {
-  const { ino, size, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
-  return `${ino} ${size} ${mtimeMs}`;
+  try {
+    const { ino, size, mtimeMs } = statSync(path);
+    return `${ino} ${size} ${mtimeMs}`;
+  } catch (error) {
+    return `${(error as NodeJS.ErrnoException).code}`;
+  }
 }

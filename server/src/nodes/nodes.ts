@@ -8,7 +8,7 @@ import {
   bytesLeft,
   evaluateServerLimit,
 } from '../contract_servers/contract_servers.ts';
-import type { Database, Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
@@ -18,7 +18,6 @@ import { existingUsers, type UserNamed } from '../users/users.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
-import { untilFound } from './waiting.ts';
 
 /**
  * A machine that serves one server with its agent. It is live while it acknowledges; `applied_revision` says
@@ -28,7 +27,7 @@ export type Node = store.NodeRow;
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
-export type { Answer } from './questions.ts';
+export type { Answer, Question } from './questions.ts';
 export {
   answer_seconds,
   answerQuestion,
@@ -378,22 +377,4 @@ export function servedAccounts(
   account_ids: Iterable<number>,
 ): Promise<ReadonlySet<number>> {
   return log.served(db, node.server_id, Array.from(new Set(account_ids)));
-}
-
-/** Waits for nodes; see `Context.whenApplied`. When `stopping` is aborted every wait ends. */
-export function appliedWatch(
-  db: Database,
-  steady: () => number,
-  stopping: AbortSignal,
-): (
-  account_id: number,
-  server_id: number | null,
-  revision: number,
-  wait_seconds: number,
-) => Promise<void> {
-  return async (account_id, server_id, revision, wait_seconds) => {
-    const look = async () =>
-      (await store.isBehind(db, account_id, server_id ?? 0, revision)) ? undefined : true;
-    await untilFound(db, look, { steady, wait_seconds, stopping });
-  };
 }

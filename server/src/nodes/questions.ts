@@ -15,8 +15,18 @@ export interface Question {
   method: string;
   host: string;
   destination_port: number;
+  /** The name that the client presents, and what its token says; null when that is not genuine. Never the token. */
   user?: string;
-  token?: string;
+  claims?: TokenClaims | null;
+}
+
+/** As a node reads them off a genuine token. */
+export interface TokenClaims {
+  kid: string;
+  account: number;
+  user: number;
+  token_version: number;
+  expiry: number;
 }
 
 /** A node's decision on it. */
@@ -42,7 +52,7 @@ const contextOf = (id: number) => `question ${id}`;
 
 /**
  * Asks the nodes of a server, by their stream: after all changes that were made before. Returns the
- * question's id. No audit: nothing is changed, and the question may hold a token. Errors: 503 when none
+ * question's id. No audit: nothing is changed. Errors: 503 when none
  * of the server's nodes is live.
  */
 export async function askNodes(

@@ -27,6 +27,8 @@ export class Snapshots {
     }
     this.#running += 1;
     const lines = new PassThrough();
+    // A fault may come before whoever sends it listens.
+    lines.on('error', () => {});
     void this.#write(server_id, lines)
       .catch((error) => lines.destroy(error))
       .finally(() => {

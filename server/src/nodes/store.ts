@@ -119,20 +119,40 @@ export function lost(db: Reader, not_since: number, most: number): Promise<NodeR
   );
 }
 
-/** True while a live node that serves the account (server 0: any server) has not applied the revision. */
-export async function isBehind(
+/** The nodes of an account's servers; of one server, or of all where that is 0. */
+export interface NodesOf {
+  account_id: number;
+  server_id: number;
+}
+
+/** One statement for any number. */
+const mostAsked = 50;
+const leastAppliedStatement = `select v.column1 as account_id, v.column2 as server_id,
+    (select min(n.applied_revision) from contract_servers c join nodes n on n.server_id = c.server_id
+     where c.account_id = v.column1 and (v.column2 = 0 or c.server_id = v.column2)
+       and n.live = 1 and n.revoked_at is null) as revision
+  from (values ${Array.from(
+    { length: mostAsked },
+    (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
+  )}) as v`;
+
+/** The revision that all of these that are live have applied; null where none is live. */
+export async function leastApplied(
   db: Reader,
-  account_id: number,
-  server_id: number,
-  revision: number,
-): Promise<boolean> {
-  const row = await db.one(
-    `select n.id from contract_servers c join nodes n on n.server_id = c.server_id
-     where c.account_id = $1 and ($2 = 0 or c.server_id = $2) and n.live = 1 and n.revoked_at is null
-       and n.applied_revision < $3 limit 1`,
-    [account_id, server_id, revision],
-  );
-  return row !== undefined;
+  asked: readonly NodesOf[],
+): Promise<Array<NodesOf & { revision: number | null }>> {
+  const found: Array<NodesOf & { revision: number | null }> = [];
+  for (let at = 0; at < asked.length; at += mostAsked) {
+    const some = asked.slice(at, at + mostAsked);
+    const none = Array<NodesOf>(mostAsked - some.length).fill({ account_id: 0, server_id: 0 });
+    const values = [...some, ...none].flatMap(({ account_id, server_id }) => [
+      account_id,
+      server_id,
+    ]);
+    const rows = await db.all<NodesOf & { revision: number | null }>(leastAppliedStatement, values);
+    found.push(...rows.filter(({ account_id }) => account_id > 0));
+  }
+  return found;
 }
 
 export interface NodeCounts {

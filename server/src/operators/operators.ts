@@ -1,11 +1,11 @@
 // Operators: the tokens that they work with, maintenance, the state of the whole network, the audit log.
-import { readFileSync } from 'node:fs';
 import { audit } from '../audit.ts';
 import { bumpVersion, networkVersion, nextId } from '../changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { createDurably, removeUnfinished } from '../durable.ts';
 import { conflict, notFound } from '../errors.ts';
+import { OpenToOthers, readPrivate } from '../private_files.ts';
 import type { Secrets } from '../secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { version } from '../version.ts';
@@ -101,8 +101,9 @@ export async function ensureOperatorToken(
 function readTokenFile(file: string): string | undefined {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8').trim();
+    text = readPrivate(file).trim();
   } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new Error(`The operator token file ${file} cannot be read (${code}).`);

@@ -4,7 +4,7 @@
 // from the expiry and from what the server's nodes have applied. One wanted entry at most holds a hostname on a
 // server. Verbs: list, require, create, change, remove, remove all, restore (undoes a "remove all"); sweep tells
 // the nodes of expired ones, purge forgets them 30 days later.
-import { type Account, requireWritable } from '../accounts/accounts.ts';
+import { requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';

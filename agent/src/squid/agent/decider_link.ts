@@ -72,7 +72,8 @@ export class DeciderLink {
   async listen(group: number | undefined): Promise<void> {
     rmSync(this.path, { force: true });
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
+      // Also behind it: an error is then of one connection that could not be taken.
+      this.#server.on('error', reject);
       this.#server.listen(this.path, resolve);
     });
     chmodSync(this.path, 0o660);

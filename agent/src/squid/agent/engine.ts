@@ -1,7 +1,9 @@
 // The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
 import { createReadStream } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
@@ -66,7 +68,11 @@ class SquidEngine implements Engine {
   constructor(options: SquidOptions) {
     this.#options = options;
     this.#connections = new Connections({
-      listSockets: (ports) => listSockets(ports, options.config.listen_host),
+      listSockets: async (ports) => {
+        const sockets = await listSockets(ports, options.config.listen_host);
+        this.#closeWaiting(sockets);
+        return sockets;
+      },
       closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
     });
     this.#fleet = new Fleet({
@@ -153,7 +159,7 @@ class SquidEngine implements Engine {
     const caughtUp = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
     this.#close(caughtUp.flatMap(({ revoked }) => revoked));
     const told = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
-    if (told) await this.#listen(new Map(told.map((listener) => [listener.port, listener])));
+    if (told) await this.#listen(new Map(told.map((one) => [one.port, soundListener(one)])));
     return lowest(caughtUp.map(({ position }) => position));
   }
 
@@ -238,8 +244,30 @@ class SquidEngine implements Engine {
     this.#kill(connections);
   }
 
+  /** Clients that make no request that may pass keep the others from none of a Squid's descriptors. */
+  #closeWaiting(sockets: readonly Socket[]): void {
+    const caps = connectionCaps(this.#options.config.caps);
+    for (const { squid, waiting } of this.#fleet.active) {
+      const ports = new Set(squid.ports);
+      const own = sockets.filter(({ port }) => ports.has(port)).map(({ connection }) => connection);
+      const isWaiting = (connection: string) => this.#connections.stateOf(connection) === 'unowned';
+      const tooMany = waiting.tooMany(own, isWaiting, caps);
+      if (tooMany.length === 0) continue;
+      this.#options.log.warn(
+        { squid: squid.number, connections: tooMany.length },
+        'too many connections wait without a request that was let in: the oldest are closed',
+      );
+      this.#kill(tooMany);
+    }
+  }
+
   /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
-  #kill(connections: readonly string[]): void {
+  #kill(named: readonly string[]): void {
+    const ports = new Set(this.#fleet.workers.flatMap(({ squid }) => squid.ports));
+    // The names come from deciders, which have no say in other connections of this machine.
+    const connections = named.filter((one) =>
+      ports.has(Number(one.slice(one.lastIndexOf('>') + 1))),
+    );
     if (connections.length === 0) return;
     killSockets(connections, this.#options.config.listen_host).then(
       () => {
@@ -324,6 +352,13 @@ class SquidEngine implements Engine {
       squid.reopenLogs();
     }
   }
+}
+
+/** A listener as a decider told it: it becomes lines of a configuration. Errors: it is none. */
+function soundListener(told: Listener): Listener {
+  const { port, exit_ip, tls } = told;
+  if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return told;
+  throw new Error('A decider told a listener that makes no sense.');
 }
 
 /** The lowest of all; undefined when one has none. */

@@ -16,6 +16,7 @@ import { SerialQueue } from '../../serial_queue.ts';
 import type { Unstored } from '../../store/unstored.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
+import { copyCertificate } from './certificate_copy.ts';
 import type { Connections } from './connections.ts';
 import { findUnreadable, type UnixUser } from './unix_user.ts';
 import { createWorker, type Worker } from './worker.ts';
@@ -257,13 +258,18 @@ export class Fleet {
     // It has a good certificate, and would read the bad one.
     if (this.#keepsCertificate(worker)) return;
     const { current } = this.#certificate;
+    const certificate = current && fingerprint(current);
+    const tls =
+      current && certificate !== undefined && user && listeners.some((one) => one.tls)
+        ? copyCertificate(squid.paths.dir, certificate, current, user.gid)
+        : config.tls;
     const conf = squidConf({
       listeners,
-      config,
+      config: { ...config, tls },
       paths: squid.paths,
       user: user?.name,
       decider: [process.execPath, deciderFile, dir, squid.paths.rules, squid.paths.agent_socket],
-      certificate: current && fingerprint(current),
+      certificate,
       own: ownAddresses(),
     });
     const inForce = listeners.map(({ port, exit_ip, tls }) => ({

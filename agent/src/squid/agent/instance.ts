@@ -1,16 +1,7 @@
 // One Squid: started in a session of its own so that it outlives the agent, adopted by the next one, and kept running.
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import {
-  chownSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
@@ -22,6 +13,9 @@ import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
 import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
+import { boundCacheLog, lastWords } from './cache_log.ts';
+import { removeOldCopies } from './certificate_copy.ts';
+import { commandAs } from './launch.ts';
 import { listListening, socketsOf } from './listening.ts';
 import { noteStart } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
@@ -33,8 +27,6 @@ const listening_milliseconds = 10_000;
 /** After SIGTERM it serves on for its shutdown_lifetime. */
 const stopping_milliseconds = 10_000;
 const response_milliseconds = 5000;
-const most_log_bytes = 16 * 1024 * 1024;
-
 /** Where a Squid is reached by its own machine, to see whether it lives. */
 export interface Reach {
   host: string;
@@ -115,7 +107,6 @@ export class SquidInstance {
 
   /** The process, if it runs: ours is the one that was started with our configuration. */
   findProcess(): number | undefined {
-    // Squid writes the file a moment after it was started.
     return [this.#started, Number(readIfThere(this.paths.pid))].find((pid) =>
       readIfThere(`/proc/${pid}/cmdline`)?.split('\0').includes(this.paths.conf),
     );
@@ -142,7 +133,8 @@ export class SquidInstance {
     // Squid would take any process of that number for itself.
     rmSync(this.paths.pid, { force: true });
     this.#noteStart();
-    const child = spawn(this.#program, ['-N', '-f', this.paths.conf], {
+    const command = [this.#program, '-N', '-f', this.paths.conf] as const;
+    const child = spawn(...commandAs(this.#user, command, this.ports), {
       cwd: this.paths.logs,
       detached: true,
       stdio: 'ignore',
@@ -154,8 +146,18 @@ export class SquidInstance {
     });
     child.unref();
     this.#started = child.pid ?? 0;
+    this.#notePid(this.#started);
     this.#log.info({ squid: this.number, pid: this.#started }, 'Squid is started');
     await this.#awaitPorts(this.#started, listening_milliseconds);
+  }
+
+  /** For the next agent. Squid does not write it: what its user can write is not to name processes to root. */
+  #notePid(pid: number): void {
+    try {
+      this.#place(this.paths.pid, `${pid}\n`);
+    } catch (error) {
+      this.#log.error({ err: error, squid: this.number }, 'the process of Squid is not noted');
+    }
   }
 
   /** Notes in its log that the one before is dead. With the disk full the memory of this agent must do. */
@@ -176,9 +178,12 @@ export class SquidInstance {
     if (pid === undefined) return;
     const before = new Set([...(await listListening()).values()].flat());
     process.kill(pid, 'SIGHUP');
+    this.#started = pid;
     this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
     // It closes its ports and opens them anew, in its own time: those that it has now are about to go.
     await this.#awaitPorts(pid, listening_milliseconds, before);
+    // One that an older agent started wrote its number itself, and does so no more.
+    this.#notePid(pid);
   }
 
   /** Looks again which ports it listens on; opens those that were taken and are free by now. */
@@ -230,11 +235,8 @@ export class SquidInstance {
     if (pid !== undefined) signal(pid, 'SIGUSR1');
   }
 
-  /** Squid says something for every IPv6 destination of an IPv4 exit. It only ever appends. */
   boundLog(): void {
-    const { cache_log } = this.paths;
-    const size = statSync(cache_log, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > most_log_bytes) truncateSync(cache_log);
+    boundCacheLog(this.paths.cache_log);
   }
 
   /** Ends it, at once if it must be. */
@@ -250,6 +252,7 @@ export class SquidInstance {
   /** Ends it for good: the next agent need not look for it. */
   async retire(): Promise<void> {
     await this.stop();
+    rmSync(this.paths.pid, { force: true });
     rmSync(this.paths.conf, { force: true });
     this.listeners = [];
     this.#rejected = undefined;
@@ -266,7 +269,7 @@ export class SquidInstance {
     const proposed = `${this.paths.conf}.proposed`;
     this.write(proposed, conf);
     try {
-      await run(this.#program, ['-k', 'parse', '-f', proposed]);
+      await run(...commandAs(this.#user, [this.#program, '-k', 'parse', '-f', proposed]));
     } catch (error) {
       const { message, stderr } = error as ExecFileException & { stderr?: string };
       const why = /(?:FATAL|ERROR): (.*)/.exec(stderr ?? '')?.[1] ?? message;
@@ -276,6 +279,7 @@ export class SquidInstance {
     }
     this.write(this.paths.listeners, listenersFile(this.paths, conf, listeners));
     renameDurably(proposed, this.paths.conf);
+    removeOldCopies(this.paths.dir, this.paths.conf);
     return true;
   }
 
@@ -322,11 +326,9 @@ export class SquidInstance {
     return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
-  /** That it does not run, with its last words: those of an earlier run say nothing. */
+  /** That it does not run, with its last words. */
   deathFault(): Fault {
-    const log = readIfThere(this.paths.cache_log) ?? '';
-    const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
-    const words = [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1];
+    const words = lastWords(this.paths.cache_log);
     const message = `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
     return { kind: 'engine', subject: `Squid ${this.number}`, message };
   }

@@ -6,17 +6,17 @@ import {
   fchownSync,
   fdatasync as fdatasyncOf,
   fstatSync,
-  openSync,
+  lstatSync,
   readSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { isMissing, syncFolder } from '../../store/generations.ts';
+import { syncFolder } from '../../store/generations.ts';
 import { connectionName } from '../sockets.ts';
+import { NotSquidsFile, openSquidFile } from './squid_file.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const fdatasync = promisify(fdatasyncOf);
@@ -103,14 +103,26 @@ function parseStart(line: string): StartLine | undefined {
 
 /** Notes in a log that a Squid is about to start; makes the log for the user as whom Squid writes it. */
 export function noteStart(path: string, { start, at }: StartLine, user?: UnixUser): void {
-  const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
-  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o640);
+  const file = openLog(path);
   try {
     if (user) fchownSync(file, user.uid, user.gid);
     // The line before may have been cut off with the Squid that wrote it, or with the machine.
     writeSync(file, `\n${start_words} ${start} ${at}\n`);
   } finally {
     closeSync(file);
+  }
+}
+
+/** To append to; one that is not a file of Squid's makes room for it. Errors: those of the disk. */
+function openLog(path: string): number {
+  const { O_WRONLY, O_APPEND, O_CREAT } = constants;
+  const flags = O_WRONLY | O_APPEND | O_CREAT;
+  try {
+    return openSquidFile(path, flags) as number;
+  } catch (error) {
+    if (!(error instanceof NotSquidsFile)) throw error;
+    rmSync(path, { force: true });
+    return openSquidFile(path, flags | constants.O_EXCL) as number;
   }
 }
 
@@ -179,7 +191,7 @@ export class MeterLog {
 
   /** Whether the log is large enough to be begun anew, and all before it is read: `stored` is where. */
   mayRotate(most_bytes: number, stored: LogPosition | undefined): boolean {
-    const file = statSync(this.path, { throwIfNoEntry: false });
+    const file = lstatSync(this.path, { throwIfNoEntry: false });
     return file !== undefined && file.size > most_bytes && stored?.inode === file.ino;
   }
 
@@ -193,13 +205,24 @@ export class MeterLog {
     this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Lines that are newer than all that were counted are counted, no other.`;
   }
 
+  /** A file that Squid did not make is no log, and is no reason not to read the logs of other Squids. */
+  #open(path: string): LogFile | undefined {
+    try {
+      return LogFile.open(path);
+    } catch (error) {
+      if (!(error instanceof NotSquidsFile)) throw error;
+      this.#fault = error.message;
+      return undefined;
+    }
+  }
+
   /** The files of the log, the older one first. */
   async #withFiles<T>(work: (files: LogFile[]) => Promise<T>): Promise<T> {
     // Looked at first: once the new log is there, nothing is written to the old one any more.
-    const current = LogFile.open(this.path);
+    const current = this.#open(this.path);
     const files: LogFile[] = current ? [current] : [];
     try {
-      const rotated = LogFile.open(this.#rotated);
+      const rotated = this.#open(this.#rotated);
       if (rotated) files.unshift(rotated);
       return await work(files);
     } finally {
@@ -221,13 +244,10 @@ class LogFile {
     this.size = size;
   }
 
+  /** Errors: NotSquidsFile. */
   static open(path: string): LogFile | undefined {
-    try {
-      return new LogFile(openSync(path, 'r'));
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+    const fd = openSquidFile(path);
+    return fd === undefined ? undefined : new LogFile(fd);
   }
 
   /** Whether a position is one of this file. */

@@ -1,5 +1,6 @@
 // One Squid with all that is about it: its process, the line to its deciders, its log.
 
+import { connectionCaps } from '../../connection_caps.ts';
 import type { Fault } from '../../faults.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { RulesFile } from '../protocol.ts';
@@ -7,11 +8,13 @@ import { DeciderLink } from './decider_link.ts';
 import type { FleetOptions } from './fleet.ts';
 import { SquidInstance } from './instance.ts';
 import { MeterLog } from './meter_log.ts';
+import { WaitingConnections } from './waiting.ts';
 
 export interface Worker {
   readonly squid: SquidInstance;
   readonly link: DeciderLink;
   readonly meter: MeterLog;
+  readonly waiting: WaitingConnections;
   /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
   listeners: readonly Listener[] | undefined;
   /** Steady seconds. */
@@ -51,6 +54,7 @@ export async function createWorker(
     port_shift: config.port_shift,
     listen_host: config.listen_host,
     on_revoke: config.on_revoke,
+    caps: connectionCaps(config.caps),
   };
   squid.write(squid.paths.rules, JSON.stringify(file));
   if (squid.paths.agent_socket.length > longest_socket_path) {
@@ -68,6 +72,7 @@ export async function createWorker(
     squid,
     link,
     meter: new MeterLog(squid.paths.meter_log),
+    waiting: new WaitingConnections(),
     listeners: undefined,
     started_at: clock.steady(),
     connected_at: clock.steady(),

@@ -2,6 +2,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
+import { connectionCaps, descriptorLimit, mostAccepted } from '../../connection_caps.ts';
 import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { meterFormat } from '../agent/meter_log.ts';
@@ -44,9 +45,12 @@ export function squidPaths(dir: string): SquidPaths {
 
 export interface ConfOptions {
   listeners: readonly Listener[];
-  config: Pick<Config, 'listen_host' | 'port_shift' | 'tls' | 'allowed' | 'dns_servers'>;
+  config: Pick<
+    Config,
+    'listen_host' | 'port_shift' | 'tls' | 'allowed' | 'dns_servers' | 'idle_seconds' | 'caps'
+  >;
   paths: SquidPaths;
-  /** The user that a Squid started by root becomes; undefined: it stays who starts it. */
+  /** The user that Squid runs as; undefined: it stays who starts it. */
   user: string | undefined;
   /** Program and arguments of the decider. */
   decider: readonly string[];
@@ -77,12 +81,14 @@ export function squidConf(options: ConfOptions): string {
     ...(certificate === undefined ? [] : [`# certificate ${certificate}`]),
     ...exits.flatMap(([, group]) => group.map((listener) => portLine(listener, config))),
     ...(user === undefined ? [] : [`cache_effective_user ${user}`]),
-    `pid_filename ${paths.pid}`,
+    // The agent writes it, see instance.ts.
+    'pid_filename none',
     `coredump_dir ${paths.logs}`,
     `cache_log ${paths.cache_log}`,
     `error_directory ${paths.errors}`,
     'visible_hostname exitward',
     ...fixed,
+    ...capLines(config),
 
     // The decider alone decides who may. Its denials bear their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
@@ -157,6 +163,18 @@ export function squidConf(options: ConfOptions): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** The bounds on what clients leave open; those of users and accounts are the decider's. */
+function capLines({ caps, idle_seconds }: ConfOptions['config']): string[] {
+  return [
+    `max_filedescriptors ${descriptorLimit()}`,
+    // By whole addresses, before a request is read; the agent sees to a /64 of IPv6.
+    'client_db on',
+    `client_ip_max_connections ${mostAccepted(connectionCaps(caps))}`,
+    // Of tunnels and of destinations that answer nothing; keep-alive finds the peers that are gone (see portLine).
+    `read_timeout ${idle_seconds} seconds`,
+  ];
+}
+
 /** Denies destinations without an address of the exit's family; those that may not be dialled at all are denied by then. */
 function familyLines(
   exits: ReadonlyArray<readonly [exit_ip: string, Listener[]]>,
@@ -194,24 +212,21 @@ const fixed = [
   'memory_pools_limit 16 MB',
   'cachemgr_passwd disable all',
   'global_internal_static off',
-  'client_db off',
   // The default names the client's host, and has Squid look it up for every connection.
   'store_id_extras "%>a"',
   'pinger_enable off',
   'digest_generation off',
   'hosts_file none',
   'logfile_rotate 0',
-  `max_filedescriptors ${longest_queue}`,
   // Its words there about questions to the decider hold the credentials of clients.
   'debug_options ALL,1 82,0',
   // A connection to an origin serves one request: the next one may be another account's.
   'server_persistent_connections off',
-  // An idle tunnel stays; keep-alive finds the peers that are gone (see portLine).
-  'read_timeout 1 day',
   'client_lifetime 365 days',
   'half_closed_clients off',
   'request_timeout 1 minute',
-  'request_start_timeout 1 minute',
+  'request_start_timeout 20 seconds',
+  'client_idle_pconn_timeout 1 minute',
   'connect_timeout 30 seconds',
   'shutdown_lifetime 1 second',
   // Short, so that names follow their owners; never 0: the address that was checked must still be known when it is dialled.

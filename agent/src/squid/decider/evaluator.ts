@@ -3,6 +3,7 @@ import { decide, type ProxyRequest, type Rules, readCredentials } from '../../po
 import type { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { connectionName } from '../sockets.ts';
+import type { Census } from './census.ts';
 import type { Connections } from './connections.ts';
 
 export interface EvaluatorOptions {
@@ -12,19 +13,23 @@ export interface EvaluatorOptions {
   port_shift: number;
   /** Hears of every connection that is let in. */
   connections: Connections;
+  /** Holds connections against the caps. */
+  census: Pick<Census, 'admit' | 'wait'>;
   uses: LastUsedTimes;
 }
 
 export class Evaluator {
   readonly #policy: () => Policy;
   readonly #connections: Connections;
+  readonly #census: Pick<Census, 'admit' | 'wait'>;
   readonly #uses: LastUsedTimes;
   rules: Rules;
   port_shift: number;
 
-  constructor({ policy, rules, port_shift, connections, uses }: EvaluatorOptions) {
+  constructor({ policy, rules, port_shift, connections, census, uses }: EvaluatorOptions) {
     this.#policy = policy;
     this.#connections = connections;
+    this.#census = census;
     this.#uses = uses;
     this.rules = rules;
     this.port_shift = port_shift;
@@ -33,8 +38,9 @@ export class Evaluator {
   /**
    * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`, HOST and AUTHORIZATION
    * escaped: `ID OK …` with the notes that squid.conf and the meter want, or `ID ERR reason_=…`.
+   * Empty where it is to be asked for again, `later`: the connections that make this one too many may be over.
    */
-  respond(line: string, now: number): string {
+  respond(line: string, now: number, later?: (when: Promise<void>) => void): string {
     const words = line.split(' ');
     const [id, source = '', source_port = '', port, method = '', host = ''] = words;
     const authorization = words[7];
@@ -53,7 +59,16 @@ export class Evaluator {
     if (verdict.verdict !== 'allow') return `${id} ERR reason_=${verdict.reason}\n`;
     const { authority, dial } = verdict;
     if (authority.by === 'probe') return `${id} OK probe_=1\n`;
-    this.#connections.admit(connectionName(source, source_port, port ?? ''), authority);
+    const connection = connectionName(source, source_port, port ?? '');
+    if (!this.#census.admit(connection, source, authority)) {
+      const when = later && this.#census.wait(authority);
+      if (when) {
+        later(when);
+        return '';
+      }
+      return `${id} ERR reason_=too_many_connections\n`;
+    }
+    this.#connections.admit(connection, authority);
     this.#uses.note(authority, now);
     const notes = `account_=${authority.account} user_=${authority.user}`;
     if (dial === undefined) return `${id} OK ${notes}\n`;

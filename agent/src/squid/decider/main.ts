@@ -5,7 +5,7 @@ import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ownAddresses, parseNetworks } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
-import { decide, type Rules } from '../../policy/decide.ts';
+import { decideWithin, type Rules } from '../../policy/decide.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { type Revoked, Sessions } from '../../policy/sessions.ts';
@@ -20,7 +20,8 @@ import {
   type ToDecider,
   writeLine,
 } from '../protocol.ts';
-import { listSockets } from '../sockets.ts';
+import { listSockets, sourceOf } from '../sockets.ts';
+import { Census } from './census.ts';
 import { Connections } from './connections.ts';
 import { Evaluator } from './evaluator.ts';
 
@@ -46,8 +47,16 @@ let toldListeners: ReadonlyMap<number, Listener> | undefined;
 let isLeaving = false;
 let isParted = false;
 
-let { on_revoke, listen_host, ...settings } = readRules();
-const evaluator = new Evaluator({ policy: () => replica.policy, connections, uses, ...settings });
+let { on_revoke, listen_host, caps, ...settings } = readRules();
+const census = new Census({ list: listOpen, onError: logError });
+census.caps = caps;
+const evaluator = new Evaluator({
+  policy: () => replica.policy,
+  connections,
+  census,
+  uses,
+  ...settings,
+});
 
 function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
   const { rules, allowed, ...others } = JSON.parse(readFileSync(rulesFile, 'utf8')) as RulesFile;
@@ -71,7 +80,8 @@ function serveSquid(): void {
         let responses = '';
         let from = 0;
         for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
-          responses += evaluator.respond(text.slice(from, end), time);
+          const line = text.slice(from, end);
+          responses += responseTo(line, time, (when) => void respondLater(line, when));
           from = end + 1;
         }
         rest = text.slice(from);
@@ -84,6 +94,22 @@ function serveSquid(): void {
   squid.on('close', leave);
   squid.on('error', leave);
   squid.resume();
+}
+
+/** A request whose decision fails is rejected by Squid, and no other. */
+function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>): string {
+  try {
+    return evaluator.respond(line, ...others);
+  } catch (error) {
+    logError(error as Error);
+    return `${line.split(' ', 1)[0]} BH\n`;
+  }
+}
+
+/** Never rejects: a list that fails is told by the census. */
+async function respondLater(line: string, when: Promise<void>): Promise<void> {
+  await when;
+  writeAll(responseTo(line, now()));
 }
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -125,7 +151,8 @@ function serveAgent(): void {
   const socket = connect(agentSocket);
   socket.on('connect', () => {
     // The agent wrote them anew when it started.
-    ({ on_revoke, listen_host, ...settings } = readRules());
+    ({ on_revoke, listen_host, caps, ...settings } = readRules());
+    census.caps = caps;
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
@@ -143,8 +170,10 @@ function serveAgent(): void {
 
 function receive(message: ToDecider): void {
   if ('opened' in message) {
-    for (const [connection, authority] of message.opened)
+    for (const [connection, authority] of message.opened) {
       connections.inherit(connection, authority);
+      census.admit(connection, sourceOf(connection), authority);
+    }
   } else if ('unstored' in message) {
     for (const change of message.unstored) unstored.add(change);
     replica.catchUp().then((touched) => tellRevoked(revoke(touched)), logError);
@@ -162,7 +191,13 @@ async function respond({ ask, question }: Asked): Promise<Questions[keyof Questi
   if (ask === 'catch_up') return catchUp();
   if (ask === 'take_list') return connections.take(question);
   if (ask === 'take_uses') return uses.take(question);
-  const verdict = decide(replica.policy, evaluator.rules, question, now());
+  const isFull = census.isFullFor.bind(census);
+  const explain = () => decideWithin(isFull, replica.policy, evaluator.rules, question, now());
+  let verdict = explain();
+  if (verdict.verdict === 'deny' && verdict.reason === 'too_many_connections') {
+    await census.nextList();
+    verdict = explain();
+  }
   const { position } = replica;
   return position ? { verdict, position } : { verdict };
 }
@@ -200,10 +235,15 @@ function tell(message: FromDecider): void {
 /** With the agent away no list comes, and the connections that were let in must not pile up for ever. */
 async function takeOwnList(): Promise<void> {
   if (agent || sessions.size === 0) return;
+  const open = await listOpen();
+  if (!agent) connections.takeWhole(open);
+}
+
+/** The client connections that the kernel lists. */
+async function listOpen(): Promise<string[]> {
   const ports = Array.from(replica.policy.listeners.keys(), (port) => port + evaluator.port_shift);
   const sockets = await listSockets(ports, listen_host);
-  if (agent) return;
-  connections.takeWhole(sockets.map(({ connection }) => connection));
+  return sockets.map(({ connection }) => connection);
 }
 
 // ---- Together -----------------------------------------------------------------------------
@@ -212,16 +252,27 @@ function logError(error: Error): void {
   process.stderr.write(`exitward decider: ${error.message}\n`);
 }
 
+/** Repeats work that may fail, as when the machine has no descriptor left: the next time it may not. */
+function every(milliseconds: number, work: () => unknown): void {
+  setInterval(async () => {
+    try {
+      await work();
+    } catch (error) {
+      logError(error as Error);
+    }
+  }, milliseconds);
+}
+
 for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {
   if (waited > 0) await sleep(200);
   await replica.load().catch(logError);
 }
 serveSquid();
 serveAgent();
-setInterval(() => {
+every(1000, () => {
   if (agent) tellRevoked(revoke('all'));
-}, 1000);
-setInterval(() => {
-  evaluator.rules = { ...evaluator.rules, own: ownAddresses() };
-}, own_addresses_milliseconds);
-setInterval(() => takeOwnList().catch(logError), own_list_milliseconds);
+});
+every(own_addresses_milliseconds, () => {
+  evaluator.rules = { ...evaluator.rules, own: ownAddresses(evaluator.rules.own) };
+});
+every(own_list_milliseconds, takeOwnList);

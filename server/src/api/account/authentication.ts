@@ -28,6 +28,8 @@ export interface Session {
   versions: Versions;
   /** The keyed hash that the token is looked up by. */
   token_hash: string;
+  /** The one spelling of its Authorization header that it is remembered under. */
+  authorization: string;
 }
 
 const advice =
@@ -43,6 +45,11 @@ export function parseBasic(
   const colon = pair.indexOf(':');
   if (colon < 0) return undefined;
   return { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
+}
+
+/** The spelling that clients send, of all that say the same: blanks, case and the alphabet of base64 are free. */
+function spelled({ user, password }: { user: string; password: string }): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
 /**
@@ -74,7 +81,8 @@ export async function authenticate(
       { code: 'other_variant' },
     );
   }
-  const known = ctx.cache.session(header);
+  const authorization = spelled(pair);
+  const known = ctx.cache.session(authorization);
   if (known) {
     const versions = await ctx.versions.current(known.principal.account_id);
     if (
@@ -88,12 +96,12 @@ export async function authenticate(
   const token_hash = known?.token_hash ?? hashOf(ctx, pair.user || pair.password);
   const row = token_hash ? await principalByHash(ctx.db, token_hash) : undefined;
   if (!row || !token_hash) {
-    ctx.cache.forget(header);
+    ctx.cache.forget(authorization);
     throw unknownToken();
   }
   if (!tokenHolds(row, ctx.clock.now())) throw expiredToken();
-  const session = toSession(row, variant, token_hash);
-  ctx.cache.remember(header, session);
+  const session = toSession(row, variant, token_hash, authorization);
+  ctx.cache.remember(session);
   return session;
 }
 
@@ -133,7 +141,12 @@ function hashOf(ctx: AccountContext, token: string): string | undefined {
   return tokenTextIsPlausible(token) ? ctx.secrets.hashToken(token) : undefined;
 }
 
-function toSession(row: PrincipalRow, variant: Variant, token_hash: string): Session {
+function toSession(
+  row: PrincipalRow,
+  variant: Variant,
+  token_hash: string,
+  authorization: string,
+): Session {
   const {
     account_version,
     contract_version,
@@ -156,6 +169,7 @@ function toSession(row: PrincipalRow, variant: Variant, token_hash: string): Ses
       maintenance: maintenance === 1,
     },
     token_hash,
+    authorization,
   };
 }
 

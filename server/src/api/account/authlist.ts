@@ -108,13 +108,17 @@ function addRoutes(
       requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
   /** With `Prefer: wait` the entry is shown again once the nodes have it. */
-  const shown = (entry: ChangedEntry) => ({
-    value: presentEntry(entry),
-    whenApplied: async (wait_seconds: number) => {
-      await ctx.whenApplied(entry.account_id, null, entry.revision, wait_seconds);
-      return presentEntry(entry);
-    },
-  });
+  const shown = (entry: ChangedEntry) => {
+    const value = presentEntry(entry);
+    return {
+      value,
+      whenApplied: async (wait_seconds: number) => {
+        const { account_id, revision } = entry;
+        const hasWaited = await ctx.whenApplied(account_id, null, revision, wait_seconds);
+        return hasWaited ? value : undefined;
+      },
+    };
+  };
 
   routes.read(`GET /v0${path}`, {
     ...ofList,

@@ -82,7 +82,8 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
       value,
       whenApplied: async (wait_seconds: number) => {
         const { account_id, server_id, id, revision } = override;
-        await ctx.whenApplied(account_id, server_id, revision, wait_seconds);
+        const wait = [account_id, server_id, revision, wait_seconds] as const;
+        if (!(await ctx.whenApplied(...wait))) return undefined;
         const reached = await findOverride(ctx.db, account_id, id, ctx.clock.now());
         return reached ? present(reached) : value;
       },

@@ -4,7 +4,14 @@ import type { Principal } from './authentication.ts';
 
 export interface RateDecision {
   allowed: boolean;
-  headers: Record<'ratelimit-limit' | 'ratelimit-remaining' | 'ratelimit-reset', string>;
+  /** Those of the current draft (draft-ietf-httpapi-ratelimit-headers), and the three of the earlier ones. */
+  headers: {
+    'ratelimit-policy': string;
+    ratelimit: string;
+    'ratelimit-limit': string;
+    'ratelimit-remaining': string;
+    'ratelimit-reset': string;
+  };
 }
 
 const window_seconds = 60;
@@ -32,12 +39,16 @@ export class RateLimiter {
     const key = `${account_id} ${token_id}`;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
+    const left = Math.max(0, this.#most - count);
+    const reset_seconds = start + window_seconds - now;
     return {
       allowed: count <= this.#most,
       headers: {
+        'ratelimit-policy': `"token";q=${this.#most};w=${window_seconds}`,
+        ratelimit: `"token";r=${left};t=${reset_seconds}`,
         'ratelimit-limit': String(this.#most),
-        'ratelimit-remaining': String(Math.max(0, this.#most - count)),
-        'ratelimit-reset': String(start + window_seconds - now),
+        'ratelimit-remaining': String(left),
+        'ratelimit-reset': String(reset_seconds),
       },
     };
   }

@@ -1,6 +1,7 @@
 // The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../context.ts';
+import { type LargeBodies, largeBytes } from '../../http/large_bodies.ts';
 import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
@@ -50,7 +51,7 @@ export function earliest(times: readonly number[]): number {
 }
 
 /**
- * Remembers principals by their Authorization header, and under each the responses to its GETs by URL.
+ * Remembers principals by their Authorization header, in one spelling, and under each the responses to its GETs by URL.
  *
  * - A response is served while the versions that show in it are those that were read before its data, in the same
  *   epoch: the account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
@@ -61,12 +62,14 @@ export function earliest(times: readonly number[]): number {
  */
 export class ResponseCache {
   readonly #ctx: Context;
+  readonly #bodies: LargeBodies;
   readonly #limiter: RateLimiter | undefined;
   readonly #sessions = new Map<string, CachedSession>();
   #bytes = 0;
 
-  constructor(ctx: Context, limiter: RateLimiter | undefined) {
+  constructor(ctx: Context, bodies: LargeBodies, limiter: RateLimiter | undefined) {
     this.#ctx = ctx;
+    this.#bodies = bodies;
     this.#limiter = limiter;
   }
 
@@ -75,7 +78,8 @@ export class ResponseCache {
     return this.#sessions.get(authorization);
   }
 
-  remember(authorization: string, session: Session): void {
+  remember(session: Session): void {
+    const { authorization } = session;
     this.forget(authorization);
     const cached = { ...session, responses: new Map(), bytes: sessionBytes, used: true };
     this.#sessions.set(authorization, cached);
@@ -90,16 +94,16 @@ export class ResponseCache {
     this.#bytes -= old.bytes;
   }
 
-  /** Caches the response to a GET. `versions` were read before its data. */
+  /** Caches the response to a GET. The session's versions were read before its data. */
   store(
-    authorization: string,
+    { authorization, versions }: Session,
     url: string,
     response: { body: string | Buffer; etag: string; route: string },
     { valid_until = never, network = false, usage = false }: Freshness,
-    versions: Versions,
   ): void {
     const session = this.#sessions.get(authorization);
     if (!session) return;
+    // The bytes of a large one are those that its response is sent from.
     const whole = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
     const body = whole.length > this.#ctx.config.cache_bytes / 8 ? undefined : whole;
     const headersUnchanged = [
@@ -149,7 +153,7 @@ export class ResponseCache {
     response: ServerResponse,
     nextRequestId: () => string,
     miss: () => void,
-  ): void {
+  ): Promise<void> | void {
     const { authorization } = request.headers;
     const session =
       request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
@@ -170,8 +174,8 @@ export class ResponseCache {
       else this.#send(request, response, session, cached, nextRequestId(), started);
     };
     const versions = this.#ctx.versions.current(session.principal.account_id);
-    if (versions instanceof Promise) versions.then(finish, miss);
-    else finish(versions);
+    if (versions instanceof Promise) return versions.then(finish, miss);
+    finish(versions);
   }
 
   #holds(cached: CachedResponse, versions: Versions): boolean {
@@ -211,8 +215,9 @@ export class ResponseCache {
     lastUsed.api_tokens.note(account_id, token_id, clock.now());
     metrics.noteHit(cached.route, status);
     response.writeHead(status, headers);
-    if (isUnchanged) response.end();
-    else response.end(cached.body);
+    const body = isUnchanged ? undefined : cached.body;
+    if (!body || body.length < largeBytes) response.end(body);
+    else this.#bodies.read(body, response).pipe(response);
     if (config.log_requests !== 'all') return;
     response.once('close', () =>
       logRequest(this.#ctx, {

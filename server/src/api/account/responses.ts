@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Actor, Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
 import { etagMatches, etagOf } from '../../http/conditions.ts';
+import { largeBytes } from '../../http/large_bodies.ts';
 import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
 import { jsonOf, ListJson, type Part } from '../lists.ts';
@@ -26,13 +27,14 @@ export function respond(
   value: unknown,
   freshness: Freshness = {},
 ): FastifyReply {
-  const body = value instanceof ListJson ? value.body : JSON.stringify(value);
-  const etag = value instanceof ListJson ? value.etag : etagOf(body);
-  const { authorization } = request.headers;
-  if (authorization && request.method === 'GET') {
+  const list = value instanceof ListJson ? value : undefined;
+  const content = list?.body ?? JSON.stringify(value);
+  const etag = list?.etag ?? etagOf(content as string);
+  const body = content.length < largeBytes ? content : ctx.bodies.share(content, etag);
+  if (request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
     const url = request.raw.url as string;
-    ctx.cache.store(authorization, url, response, freshness, request.session.versions);
+    ctx.cache.store(request.session, url, response, freshness);
   }
   reply.header('etag', etag);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
@@ -53,7 +55,7 @@ export interface Changed {
   status: 200 | 201 | 204;
   value?: unknown;
   headers?: Record<string, string>;
-  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show. */
+  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show; undefined: too many wait. */
   whenApplied?: (wait_seconds: number) => Promise<unknown>;
 }
 
@@ -102,8 +104,9 @@ export async function change(
     { isUrgent: isRevocation(request) },
   );
 
-  if (wait_seconds > 0 && whenApplied) {
-    outcome.body = JSON.stringify(await whenApplied(wait_seconds));
+  const applied = wait_seconds > 0 ? await whenApplied?.(wait_seconds) : undefined;
+  if (applied !== undefined) {
+    outcome.body = JSON.stringify(applied);
     outcome.headers.etag = etagOf(outcome.body);
     outcome.headers['preference-applied'] = `wait=${wait_seconds}`;
   }

@@ -5,7 +5,14 @@ import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { invalidField, unavailable } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
-import { answer_seconds, askNodes, awaitAnswer, forgetQuestion } from '../../nodes/nodes.ts';
+import {
+  answer_seconds,
+  askNodes,
+  awaitAnswer,
+  forgetQuestion,
+  type Question,
+} from '../../nodes/nodes.ts';
+import type { Secrets } from '../../secrets.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
@@ -46,19 +53,29 @@ const Verdict = Strict({
 
 const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
 
-/** The connection with what was left out. Errors: 400. */
-function questionOf({ from, method = 'CONNECT', ...rest }: Static<typeof Connection>) {
-  if ((rest.user === undefined) !== (rest.token === undefined)) {
+/** The connection with what was left out; a node is told what the token says, and never the token. Errors: 400. */
+function questionOf(
+  { secrets }: Context,
+  { from, method = 'CONNECT', token, ...rest }: Static<typeof Connection>,
+): Question {
+  if ((rest.user === undefined) !== (token === undefined)) {
     const [missing, given] = rest.user === undefined ? ['user', 'token'] : ['token', 'user'];
     throw invalidField(missing, `is missing beside ${given}; a client presents both or neither.`);
   }
   const destination_port = rest.destination_port ?? (method === 'CONNECT' ? 443 : 80);
   return {
     ...rest,
+    ...(token === undefined ? {} : { claims: claimsOf(secrets.readProxyToken(token)) }),
     from: parseAddress('from', from, { addresses: 'any' }),
     method,
     destination_port,
   };
+}
+
+function claimsOf(read: ReturnType<Secrets['readProxyToken']>): Question['claims'] {
+  if (!read) return null;
+  const { kid, account_id: account, user_id: user, token_version, expiry } = read;
+  return { kid, account, user, token_version, expiry };
 }
 
 export function explainRoutes(app: FastifyInstance, ctx: Context): void {
@@ -72,7 +89,7 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
     errors: [503],
     handle: async (request) => {
       const { server } = request.params;
-      const question = questionOf(request.body);
+      const question = questionOf(ctx, request.body);
       const id = await operatorWrite(ctx, request, async (tx) =>
         askNodes(tx, ctx.secrets, await requireServer(tx, server), question),
       );

@@ -1,0 +1,180 @@
+// Caps on clients' connections: chosen from the descriptors that a process may open, and counted per address, user and account.
+import { readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+import { canonicalAddress } from './address.ts';
+import type { Authority } from './policy/decide.ts';
+
+export interface ConnectionCaps {
+  /** Connections that a request was let in on. */
+  all: number;
+  account: number;
+  user: number;
+  /** Of one client address; IPv6 by /64, as one client has as much. */
+  address: number;
+  /** Connections that no request was let in on yet, of all addresses together. */
+  waiting: number;
+}
+
+/** As in the settings; undefined: by the descriptors. */
+export type CapSettings = {
+  [Cap in Exclude<keyof ConnectionCaps, 'waiting'>]?: number | undefined;
+};
+
+/** More would have Squid reserve memory for them, and their connections take gigabytes. */
+const most_descriptors = 65_536;
+/** The system does not tell. */
+const few_descriptors = 1024;
+
+/**
+ * How many descriptors a process of this agent may open. Node raises its soft limit to the hard one when
+ * it starts, Squid inherits that; the hard one is the operator's.
+ */
+export function descriptorLimit(): number {
+  try {
+    const [, hard = ''] =
+      /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+    return hard === 'unlimited'
+      ? most_descriptors
+      : Math.min(Number(hard) || few_descriptors, most_descriptors);
+  } catch {
+    return few_descriptors;
+  }
+}
+
+/**
+ * The caps of a process with so many descriptors. A connection that was let in takes two, its own and
+ * the destination’s. Ports, health checks, control link, journal and name servers have a reserve.
+ */
+export function connectionCaps(
+  settings: CapSettings,
+  descriptors = descriptorLimit(),
+): ConnectionCaps {
+  const kept = Math.min(256 + Math.floor(descriptors / 32), Math.floor(descriptors / 2));
+  const free = descriptors - kept;
+  const eighth = Math.max(1, Math.floor(free / 8));
+  const carried = Math.max(1, Math.floor((free - eighth) / 2));
+  const all = Math.min(settings.all ?? carried, carried);
+  const part = (setting: number | undefined, share: number) =>
+    Math.min(setting ?? Math.max(1, Math.floor(all / share)), all);
+  return {
+    all,
+    account: part(settings.account, 4),
+    user: part(settings.user, 8),
+    address: part(settings.address, 8),
+    waiting: Math.min(eighth, all),
+  };
+}
+
+/**
+ * So many connections of one address are taken at all. Those between are told why they are too many;
+ * whoever goes on beyond is cut off without a word.
+ */
+export function mostAccepted({ address }: Pick<ConnectionCaps, 'address'>): number {
+  return address + Math.max(16, Math.floor(address / 8));
+}
+
+/** The addresses of one client, as one word: an IPv4 address, or the /64 of IPv6. */
+export function clientNetwork(ip: string): string {
+  const canonical = canonicalAddress(ip) ?? ip;
+  if (isIPv4(canonical) || !canonical.includes(':')) return canonical;
+  const [head = '', tail] = canonical.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const behind = tail === '' ? 0 : tail.split(':').length;
+    while (groups.length + behind < 8) groups.push('0');
+  }
+  return groups
+    .concat(tail ? tail.split(':') : [])
+    .slice(0, 4)
+    .join(':');
+}
+
+/** Names counted, and how often each. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0;
+  }
+
+  add(name: string, change: 1 | -1): void {
+    const count = this.of(name) + change;
+    if (count > 0) this.#counts.set(name, count);
+    else this.#counts.delete(name);
+  }
+}
+
+/** The connections that a request was let in on, with the address and the authority of each; they are never more than the caps. */
+export class CappedConnections {
+  caps: ConnectionCaps | undefined;
+  readonly #namesOf = new Map<string, readonly string[]>();
+  readonly #tally = new Tally();
+
+  /** Without caps nothing is too much. */
+  constructor(caps?: ConnectionCaps) {
+    this.caps = caps;
+  }
+
+  get size(): number {
+    return this.#namesOf.size;
+  }
+
+  names(): IterableIterator<string> {
+    return this.#namesOf.keys();
+  }
+
+  /**
+   * Counts a connection, or moves it to its new owner; `refused`, and nothing changes, where that is one too
+   * many; `near` from half of a cap on. The node's own checks always pass.
+   */
+  admit(connection: string, source: string, authority: Authority): 'admitted' | 'near' | 'refused' {
+    if (authority.by === 'probe') return 'admitted';
+    const names = countedNames(source, authority);
+    const before = this.#namesOf.get(connection);
+    if (before?.every((name, index) => name === names[index])) return 'admitted';
+    if (this.#exceeds(names, before)) return 'refused';
+    this.close(connection);
+    this.#namesOf.set(connection, names);
+    for (const name of names) this.#tally.add(name, 1);
+    return this.#isNear(names) ? 'near' : 'admitted';
+  }
+
+  /** Whether one more would be too many. */
+  isFullFor(source: string, authority: Authority): boolean {
+    return authority.by !== 'probe' && this.#exceeds(countedNames(source, authority));
+  }
+
+  close(connection: string): void {
+    const names = this.#namesOf.get(connection);
+    if (!names) return;
+    this.#namesOf.delete(connection);
+    for (const name of names) this.#tally.add(name, -1);
+  }
+
+  #isNear(names: readonly string[]): boolean {
+    const { caps } = this;
+    if (!caps) return false;
+    if (2 * this.size >= caps.all) return true;
+    return names.some((name, index) => 2 * this.#tally.of(name) >= (capOf(caps, index) ?? 0));
+  }
+
+  #exceeds(names: readonly string[], before: readonly string[] = []): boolean {
+    const { caps } = this;
+    if (!caps) return false;
+    if (before.length === 0 && this.size >= caps.all) return true;
+    return names.some(
+      (name, index) => before[index] !== name && this.#tally.of(name) >= (capOf(caps, index) ?? 0),
+    );
+  }
+}
+
+type Owner = Exclude<Authority, { by: 'probe' }>;
+
+function countedNames(source: string, { account, user }: Owner): readonly string[] {
+  return [`${account}`, `${account} ${user}`, `from ${clientNetwork(source)}`];
+}
+
+/** In the order of `countedNames`. */
+function capOf(caps: ConnectionCaps, index: number): number | undefined {
+  return [caps.account, caps.user, caps.address][index];
+}

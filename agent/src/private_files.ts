@@ -1,0 +1,65 @@
+// Private files: a secret is read only from a file that no other user could have read, written or replaced.
+import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** A file or folder that is open to others; the message says the command that mends it. */
+export class OpenToOthers extends Error {}
+
+/**
+ * The text of a file that is its owner's alone: this user's, or root's. Root's may also be read by a group, which is how
+ * service managers hand out secrets.
+ * Errors: OpenToOthers, also for its folder; those of the disk.
+ */
+export function readPrivate(path: string): string {
+  // The file that is checked is the one that is read, whatever happens to its name meanwhile.
+  const handle = openSync(path, 'r');
+  try {
+    const user = process.getuid?.();
+    if (user !== undefined) {
+      const isTrusted = (uid: number) => uid === user || uid === 0;
+      checkFile(path, fstatSync(handle), user, isTrusted);
+      checkFolder(dirname(path), isTrusted);
+    }
+    return readFileSync(handle, 'utf8');
+  } finally {
+    closeSync(handle);
+  }
+}
+
+type Trusted = (uid: number) => boolean;
+
+function checkFile(path: string, { uid, mode }: Stats, user: number, isTrusted: Trusted): void {
+  if (!isTrusted(uid)) {
+    throw new OpenToOthers(
+      `${path} belongs to another user (uid ${uid}), who can read and replace it: run "chown ${user} ${quoted(path)}".`,
+    );
+  }
+  const right = uid === 0 && user !== 0 ? 0o640 : 0o600;
+  if ((mode & 0o077 & ~right) === 0) return;
+  throw new OpenToOthers(
+    `${path} is open to other users (mode ${octal(mode)}): run "chmod ${octal(right)} ${quoted(path)}".`,
+  );
+}
+
+/** A folder in which others can replace files; where it is sticky, as /tmp is, they cannot. */
+function checkFolder(path: string, isTrusted: Trusted): void {
+  const { uid, mode } = statSync(path);
+  if (!isTrusted(uid)) {
+    throw new OpenToOthers(
+      `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${quoted(path)}".`,
+    );
+  }
+  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
+  throw new OpenToOthers(
+    `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${quoted(path)}".`,
+  );
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8);
+}
+
+/** A path as a shell reads it. */
+function quoted(path: string): string {
+  return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}

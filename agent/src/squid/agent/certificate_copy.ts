@@ -1,0 +1,32 @@
+// Copies of the certificate of the TLS ports for Squid's user: the key of the operator may be for root alone.
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KeyPair } from '../../certificate.ts';
+import type { Config } from '../../config.ts';
+import { writeDurably } from '../../durable.ts';
+
+/** Writes them under a name of their own, since the configuration in force needs those that it names. Errors: those of the disk. */
+export function copyCertificate(
+  dir: string,
+  name: string,
+  { cert, key }: KeyPair,
+  group: number,
+): NonNullable<Config['tls']> {
+  const files = { cert_file: join(dir, `tls-${name}.crt`), key_file: join(dir, `tls-${name}.key`) };
+  const copies = [
+    [files.cert_file, cert],
+    [files.key_file, key],
+  ] as const;
+  for (const [path, text] of copies) {
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeDurably(path, text, group);
+  }
+  return files;
+}
+
+/** Removes those that a configuration does not name. */
+export function removeOldCopies(dir: string, conf: string): void {
+  const text = readFileSync(conf, 'utf8');
+  for (const name of readdirSync(dir)) {
+    if (/^tls-\w+\.(?:crt|key)$/.test(name) && !text.includes(name)) rmSync(join(dir, name));
+  }
+}

@@ -1,0 +1,44 @@
+// The command that runs Squid as its own user from its first moment: no root is saved in it or its helpers, and none comes back.
+import { readFileSync } from 'node:fs';
+import type { UnixUser } from './unix_user.ts';
+
+/** The capability by which a process may drop others for good (CAP_SETPCAP). */
+const may_drop = 1n << 8n;
+const low_ports = '+net_bind_service';
+
+/**
+ * The command for a program and its arguments. Of what root may do a Squid keeps, if any of its ports needs it,
+ * to listen on low ports. Without a user it is run as it stands.
+ */
+export function commandAs(
+  user: UnixUser | undefined,
+  [program, ...args]: readonly [string, ...string[]],
+  ports: readonly number[] = [],
+): [string, string[]] {
+  if (!user) return [program, args];
+  const kept = ports.some((port) => port < firstFreePort()) ? [low_ports] : [];
+  const options = [
+    ...['--reuid', String(user.uid), '--regid', String(user.gid), '--init-groups'],
+    '--no-new-privs',
+    // The bounding set can be dropped only where this process has the right to.
+    `--inh-caps=${['-all', ...kept].join(',')}`,
+    ...kept.map((capability) => `--ambient-caps=-all,${capability}`),
+    ...(mayDrop() ? [`--bounding-set=${['-all', ...kept].join(',')}`] : []),
+  ];
+  return ['setpriv', [...options, '--', program, ...args]];
+}
+
+function mayDrop(): boolean {
+  const [, effective = '0'] =
+    /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
+  return (BigInt(`0x${effective}`) & may_drop) !== 0n;
+}
+
+/** The first port that needs no right. */
+function firstFreePort(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'latin1'));
+  } catch {
+    return 1024;
+  }
+}

@@ -1,0 +1,96 @@
+// The census of a decider: the connections that it let in and that may be open, held against the caps. Squid tells no end of
+// a connection, so the kernel's list is asked when a cap comes near, and never before.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
+import type { Authority } from '../../policy/decide.ts';
+
+/** Between two lists: so many times as long as the last one took, for it takes a core. */
+const rests_per_list = 10;
+const shortest_rest_milliseconds = 100;
+/** A client that waits for the next list is still there. */
+const longest_rest_milliseconds = 2000;
+/** Requests that wait for a list, of one account and in all: Squid waits for so many responses with patience. */
+const most_of_account = 20;
+const most_waiting = 500;
+
+export interface CensusOptions {
+  /** The names of the connections that are open. */
+  list: () => Promise<Iterable<string>>;
+  onError: (error: Error) => void;
+}
+
+export class Census {
+  readonly #options: CensusOptions;
+  readonly #counted = new CappedConnections();
+  /** Those that were let in since the last list began: it may not show them. */
+  #recent = new Set<string>();
+  /** The list that is under way, or the last one; and the one that has not begun. */
+  #last: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+  #rest_milliseconds = 0;
+  readonly #waiting = new Map<number, number>();
+  #waiting_count = 0;
+
+  constructor(options: CensusOptions) {
+    this.#options = options;
+  }
+
+  set caps(caps: ConnectionCaps | undefined) {
+    this.#counted.caps = caps;
+  }
+
+  /** False: it would be one too many, by the last list. */
+  admit(connection: string, source: string, authority: Authority): boolean {
+    const outcome = this.#counted.admit(connection, source, authority);
+    if (outcome !== 'refused') this.#recent.add(connection);
+    if (outcome !== 'admitted') void this.nextList();
+    return outcome !== 'refused';
+  }
+
+  isFullFor(source: string, authority: Authority): boolean {
+    return this.#counted.isFullFor(source, authority);
+  }
+
+  /** Resolves with the next list, for one that was refused by the last; undefined: so many wait already. */
+  wait(authority: Authority): Promise<void> | undefined {
+    const account = authority.by === 'probe' ? 0 : authority.account;
+    const count = this.#waiting.get(account) ?? 0;
+    if (count >= most_of_account || this.#waiting_count >= most_waiting) return undefined;
+    this.#waiting.set(account, count + 1);
+    this.#waiting_count += 1;
+    return this.nextList().finally(() => {
+      this.#waiting_count -= 1;
+      const left = (this.#waiting.get(account) ?? 1) - 1;
+      if (left > 0) this.#waiting.set(account, left);
+      else this.#waiting.delete(account);
+    });
+  }
+
+  /** Resolves when a list that begins after this call has told which connections are over. */
+  nextList(): Promise<void> {
+    this.#next ??= this.#last.then(() => sleep(this.#rest_milliseconds)).then(() => this.#begin());
+    return this.#next;
+  }
+
+  #begin(): Promise<void> {
+    this.#next = undefined;
+    this.#last = this.#look();
+    return this.#last;
+  }
+
+  async #look(): Promise<void> {
+    const begin = performance.now();
+    this.#recent = new Set();
+    try {
+      const open = new Set(await this.#options.list());
+      for (const connection of this.#counted.names()) {
+        if (!open.has(connection) && !this.#recent.has(connection)) this.#counted.close(connection);
+      }
+    } catch (error) {
+      this.#options.onError(error as Error);
+    }
+    const duration = performance.now() - begin;
+    const rest = Math.max(shortest_rest_milliseconds, duration * rests_per_list);
+    this.#rest_milliseconds = Math.min(rest, longest_rest_milliseconds);
+  }
+}

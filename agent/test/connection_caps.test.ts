@@ -1,0 +1,165 @@
+// Caps on connections: the numbers that follow from the descriptors, one client's addresses, and what is counted.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  CappedConnections,
+  clientNetwork,
+  connectionCaps,
+  descriptorLimit,
+  mostAccepted,
+} from '../src/connection_caps.ts';
+import type { Authority } from '../src/policy/decide.ts';
+import { WaitingConnections } from '../src/squid/agent/waiting.ts';
+import { Census } from '../src/squid/decider/census.ts';
+import { seed } from './histories.ts';
+import * as t from './proxy_world.ts';
+
+const owner = (account: number, user = 1): Authority => ({
+  ...{ by: 'authlist', entry: 1, ip: '192.0.2.1' },
+  ...{ account, user },
+});
+
+test.each([256, 1024, 4096, 20_000, 65_536])(
+  'of %d descriptors all connections together leave a reserve free, and no one of them takes all',
+  (descriptors) => {
+    const caps = connectionCaps({}, descriptors);
+    const reserve = Math.min(256, descriptors / 4);
+    expect(2 * caps.all + caps.waiting).toBeLessThanOrEqual(descriptors - reserve);
+    expect(2 * caps.all + caps.waiting).toBeGreaterThan(descriptors / 3);
+    for (const part of [caps.account, caps.user, caps.address]) {
+      expect(part).toBeGreaterThan(1);
+      expect(part).toBeLessThanOrEqual(caps.all / 4);
+    }
+    expect(mostAccepted(caps)).toBeGreaterThan(caps.address);
+  },
+);
+
+test('a setting holds as far as the descriptors reach', () => {
+  expect(connectionCaps({ all: 40, account: 30, user: 50 }, 1024)).toEqual({
+    ...{ all: 40, account: 30, user: 40, address: 5 },
+    waiting: 40,
+  });
+  expect(connectionCaps({ all: 1_000_000 }, 1024).all).toBeLessThan(512);
+  expect(descriptorLimit()).toBeGreaterThanOrEqual(256);
+});
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:db8:1:2::1', '2001:db8:1:2'],
+  ['2001:db8::1', '2001:db8:0:0'],
+  ['2001:db8::1:2:3:4:5', '2001:db8:0:1'],
+  ['::1', '0:0:0:0'],
+])('the client of %s is %s', (ip, network) => {
+  expect(clientNetwork(ip)).toBe(network);
+});
+
+test('a connection counts for its last owner, once, until it is closed; the checks of the node never', () => {
+  const counted = new CappedConnections({ all: 9, account: 2, user: 2, address: 3, waiting: 9 });
+  expect(counted.admit('a', '192.0.2.1', owner(1))).toBe('near');
+  expect(counted.admit('a', '192.0.2.1', owner(1))).toBe('admitted');
+  expect(counted.admit('b', '192.0.2.1', owner(1))).toBe('near');
+  expect(counted.admit('c', '192.0.2.1', owner(1))).toBe('refused');
+  expect(counted.admit('c', '192.0.2.1', { by: 'probe' })).toBe('admitted');
+  expect(counted.admit('b', '192.0.2.1', owner(2))).toBe('near');
+  expect(counted.isFullFor('192.0.2.1', owner(1))).toBe(false);
+  expect(counted.admit('c', '192.0.2.1', owner(1))).toBe('near');
+  expect(counted.isFullFor('192.0.2.1', owner(3))).toBe(true);
+  expect(counted.isFullFor('192.0.2.2', owner(3))).toBe(false);
+  for (const name of ['a', 'b', 'c', 'c']) counted.close(name);
+  expect(counted.size).toBe(0);
+  expect(counted.isFullFor('192.0.2.1', owner(1))).toBe(false);
+});
+
+test('whatever connections come, go and change their owners, a cap holds and a place that is free is given', () => {
+  const caps = { all: 12, account: 6, user: 4, address: 5, waiting: 9 };
+  const some = (most: number) => fc.integer({ min: 1, max: most });
+  const step = fc.record({
+    name: some(20),
+    account: some(3),
+    user: some(2),
+    from: some(4),
+    ends: fc.boolean(),
+  });
+  const property = fc.property(fc.array(step, { minLength: 100, maxLength: 100 }), (steps) => {
+    const counted = new CappedConnections(caps);
+    let open: typeof steps = [];
+    for (const one of steps) {
+      const { name, account, user, from, ends } = one;
+      const others = open.filter((other) => other.name !== name);
+      const before = open.find((other) => other.name === name);
+      if (ends) {
+        counted.close(`${name}`);
+        open = others;
+        continue;
+      }
+      // A connection keeps the places that it has.
+      const isFree = (cap: number, isSame: (other: typeof one) => boolean) =>
+        others.filter(isSame).length < cap || (before !== undefined && isSame(before));
+      const expected =
+        isFree(caps.all, () => true) &&
+        isFree(caps.account, (other) => other.account === account) &&
+        isFree(caps.user, (other) => other.account === account && other.user === user) &&
+        isFree(caps.address, (other) => other.from === from);
+      const outcome = counted.admit(`${name}`, `192.0.2.${from}`, owner(account, user));
+      expect(outcome !== 'refused').toBe(expected);
+      if (expected) open = [...others, one];
+      expect(counted.size).toBe(open.length);
+    }
+  });
+  fc.assert(property, { numRuns: 200, seed });
+});
+
+test('connections that are over, of which Squid tells nothing, make room with the next list', async () => {
+  const open = new Set<string>();
+  const census = new Census({ list: async () => [...open], onError: () => {} });
+  census.caps = { all: 9, account: 4, user: 4, address: 9, waiting: 9 };
+  const admit = (name: string, account = 1) => {
+    open.add(name);
+    return census.admit(name, '192.0.2.1', owner(account));
+  };
+  for (const name of ['a', 'b', 'c', 'd']) expect(admit(name)).toBe(true);
+  expect(admit('e')).toBe(false);
+  open.delete('a');
+  await census.wait(owner(1));
+  expect(admit('e')).toBe(true);
+  await census.nextList();
+  expect(admit('f')).toBe(false);
+
+  // Whoever is refused again and again waits for no list, and keeps no other from doing so.
+  const waits = Array.from({ length: 50 }, () => census.wait(owner(1)));
+  expect(waits.filter((one) => one !== undefined)).toHaveLength(20);
+  expect(census.wait(owner(2))).toBeDefined();
+  await Promise.all(waits);
+  expect(census.wait(owner(1))).toBeDefined();
+});
+
+test('a list that fails leaves the counts as they are, and is told', async () => {
+  const errors: string[] = [];
+  const census = new Census({
+    list: () => Promise.reject(new Error('no list')),
+    onError: ({ message }) => errors.push(message),
+  });
+  census.caps = { all: 1, account: 1, user: 1, address: 1, waiting: 1 };
+  expect(census.admit('a', '192.0.2.1', owner(1))).toBe(true);
+  await t.until(() => errors.length > 0);
+  expect(census.admit('b', '192.0.2.1', owner(1))).toBe(false);
+});
+
+test('of connections that wait the oldest are closed, of one client and in all, and none that was let in', () => {
+  const caps = { all: 9, account: 9, user: 9, address: 2, waiting: 20 };
+  const some = (from: string, count: number) =>
+    Array.from({ length: count }, (_, n) => `${from}:${1000 + n}>10001`);
+  const let_in = some('2001:db8::1', 3);
+  const one = some('2001:db8::2', 20);
+  const another = some('2001:db8:0:1::1', 5);
+  const waiting = new WaitingConnections();
+  const isWaiting = (name: string) => !let_in.includes(name);
+  const listed = [...let_in, ...one, ...another];
+  const tooMany = waiting.tooMany(listed, isWaiting, caps);
+  expect(tooMany).toEqual(one.slice(0, listed.length - another.length - mostAccepted(caps)));
+  const few = { ...caps, waiting: 4 };
+  expect(waiting.tooMany(another, isWaiting, few)).toEqual(another.slice(0, 1));
+  expect(waiting.tooMany([...another, ...one], () => false, few)).toEqual([]);
+});

@@ -1,0 +1,144 @@
+// One connection of a client: one request in work, those behind it wait, and a refusal is sent after the answers before it.
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+interface Request {
+  request: IncomingMessage;
+  response: ServerResponse;
+  start: () => void;
+}
+
+/** So many requests may wait on one connection. One read can bring more: then it is cut. */
+const mostWaiting = 1000;
+/** From so many on, nothing more is read until all of them are answered. */
+const fewWaiting = 16;
+/** On all connections together; past it those with more than a few are cut. */
+const mostWaitingInAll = 8192;
+/** How long a refused client may take to read why. */
+const linger_milliseconds = 1000;
+
+export class Connection {
+  readonly server: Server;
+  /** As the system accepted it; it may carry TLS. */
+  readonly raw: Socket;
+  /** The network that it is counted with. */
+  readonly network: string;
+  /** The socket that carries HTTP. */
+  socket: Socket;
+  /** Whether it has had a response. */
+  isServed = false;
+  /** The first is in work. */
+  readonly #requests: Request[] = [];
+  #refusal: (() => void) | undefined;
+  /** Whether bytes on it were no request: nothing behind them is read as one. */
+  isRefused = false;
+  /** Bytes that the client has taken, and since when it has taken no more. */
+  #taken = 0;
+  #takenAt = 0;
+  #isPaused = false;
+  readonly #all: { waiting: number };
+
+  /** `all` counts the requests that wait on all connections together. */
+  constructor(server: Server, raw: Socket, network: string, all: { waiting: number }) {
+    this.server = server;
+    this.raw = raw;
+    this.socket = raw;
+    this.network = network;
+    this.#all = all;
+  }
+
+  /** Whether nothing is lost when it ends now. */
+  get isIdle(): boolean {
+    return this.#requests.length === 0;
+  }
+
+  /** Starts the request when those before it are answered. */
+  take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
+    // One read can bring more requests behind the one that ended it.
+    if (this.isRefused || this.raw.destroyed) return;
+    const waiting = this.#requests.push({ request, response, start }) - 1;
+    if (waiting === 0) {
+      this.#startFirst();
+      return;
+    }
+    this.#all.waiting += 1;
+    if (waiting > mostWaiting || (waiting > fewWaiting && this.#all.waiting > mostWaitingInAll)) {
+      this.cut();
+    } else if (waiting === fewWaiting) {
+      this.#isPaused = true;
+      this.socket.pause();
+    }
+  }
+
+  #startFirst(): void {
+    const first = this.#requests[0];
+    if (!first) return;
+    this.#takenAt = performance.now();
+    first.response.once('close', () => this.#finish(first));
+    first.start();
+  }
+
+  #finish(one: Request): void {
+    if (this.#requests[0] !== one) return;
+    this.#requests.shift();
+    this.isServed = true;
+    if (this.#requests.length > 0) {
+      this.#all.waiting -= 1;
+      this.#startFirst();
+    } else if (this.#refusal) {
+      this.#refusal();
+    } else if (this.#isPaused) {
+      this.#isPaused = false;
+      this.socket.resume();
+    }
+  }
+
+  /**
+   * Sends what is said to bytes that are no request, behind the answers to those before them; then the connection ends.
+   * A request whose own body is at fault is not answered otherwise.
+   */
+  refuse(bytes: string): void {
+    if (this.isRefused) return;
+    this.isRefused = true;
+    const last = this.#requests.at(-1);
+    if (last && !last.request.complete) {
+      this.#requests.pop();
+      if (!this.isIdle) this.#all.waiting -= 1;
+      // Half of a response cannot be taken back.
+      if (this.isIdle && last.response.headersSent) this.cut();
+    }
+    if (this.isIdle) this.#end(bytes);
+    else this.#refusal = () => this.#end(bytes);
+  }
+
+  #end(bytes: string): void {
+    const late = setTimeout(() => this.cut(), linger_milliseconds);
+    this.socket.once('end', () => this.cut());
+    this.raw.once('close', () => clearTimeout(late));
+    this.socket.end(bytes);
+  }
+
+  /** Since how many seconds the client has taken nothing of what was written for it. */
+  unreadSeconds(now: number): number {
+    const { bytesWritten, writableLength } = this.socket;
+    const taken = bytesWritten - writableLength;
+    if (writableLength === 0 || taken !== this.#taken) {
+      this.#taken = taken;
+      this.#takenAt = now;
+    }
+    return (now - this.#takenAt) / 1000;
+  }
+
+  /** Ends it at once. The requests that wait are never started. */
+  cut(): void {
+    this.forget();
+    this.socket.destroy();
+    this.raw.destroy();
+  }
+
+  /** To be called when it has ended. */
+  forget(): void {
+    this.#all.waiting -= Math.max(0, this.#requests.length - 1);
+    this.#requests.length = 0;
+  }
+}

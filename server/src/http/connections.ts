@@ -1,0 +1,187 @@
+// The connections of all listeners: how many there may be, of one address and in all, and which of them gives way.
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { addressInNetworks, canonicalAddress, type Network } from '../address.ts';
+import { type Config, isLoopback } from '../config.ts';
+import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
+import { Connection } from './connection.ts';
+
+export interface ConnectionLimits {
+  /** In all, places kept free included. */
+  most: number;
+  /** Of one IPv4 address or /64 of IPv6. Undefined: none for loopback, else `usualPerAddress`. */
+  most_per_address: number | undefined;
+  /** How long a client may take nothing of its response. */
+  unread_seconds: number;
+  /** Many clients come from these addresses. */
+  trusted_proxies: Network[];
+}
+
+const usualPerAddress = 256;
+const look_milliseconds = 1000;
+
+/** A connection's network: its address, or the /64 of IPv6, which one customer has as a whole. */
+export function networkOf(address: string): string {
+  const canonical = canonicalAddress(address.replace(/%.*$/, '')) ?? address;
+  if (!canonical.includes(':')) return canonical;
+  return ipaddr.IPv6.networkAddressFromCIDR(`${canonical}/64`).toString();
+}
+
+/**
+ * Three groups share the places: operators on loopback and the streams of nodes have some that no other takes. Past a
+ * bound, a connection without a request in work gives way: one that never had a response before others, one of
+ * the network with most of them before those of others, the oldest first. Where all have one, the new one is closed.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #kept: { operators: number; nodes: number };
+  readonly #operators = new Set<Connection>();
+  readonly #nodes = new Set<Connection>();
+  readonly #others = new Set<Connection>();
+  readonly #networks = new Map<string, Set<Connection>>();
+  readonly #bySocket = new WeakMap<Socket, Connection>();
+  readonly #look: NodeJS.Timeout;
+  readonly #all = { waiting: 0 };
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+    this.#kept = {
+      operators: Math.min(32, Math.ceil(limits.most / 8)),
+      nodes: Math.floor(limits.most / 4),
+    };
+    this.#look = setInterval(() => this.#cutUnread(), look_milliseconds);
+    this.#look.unref();
+  }
+
+  /** As many as the settings allow and the descriptors of this process let there be. */
+  static within(config: Config): Connections {
+    return new Connections({
+      ...config,
+      most: Math.min(config.max_connections, connectionsWithin(descriptorLimit())),
+      most_per_address: config.max_connections_per_address,
+    });
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#operators.size + this.#nodes.size + this.#others.size;
+  }
+
+  /** Sees every connection of a server before it does. */
+  guard(server: Server, servesOperators: boolean): void {
+    const accept = server.listeners('connection') as Array<(socket: Socket) => void>;
+    const handshaking = new Map<string, Connection>();
+    server.removeAllListeners('connection');
+    server.on('connection', (raw: Socket) => {
+      const connection = this.#admit(server, raw, servesOperators);
+      if (!connection) {
+        raw.destroy();
+        return;
+      }
+      const name = nameOf(raw);
+      handshaking.set(name, connection);
+      raw.once('close', () => {
+        handshaking.delete(name);
+        connection.forget();
+        this.#remove(connection);
+      });
+      for (const listen of accept) listen.call(server, raw);
+    });
+    server.on('secureConnection', (socket: Socket) => {
+      const connection = handshaking.get(nameOf(socket));
+      if (!connection) return void socket.destroy();
+      connection.socket = socket;
+      this.#bySocket.set(socket, connection);
+    });
+  }
+
+  /** The connection that a socket with HTTP on it belongs to; none for one that is still about TLS. */
+  of(socket: Socket): Connection | undefined {
+    return this.#bySocket.get(socket);
+  }
+
+  /** Gives the connection one of the places of nodes, for the stream that it carries, while there are any. */
+  keepForNode(socket: Socket): void {
+    const connection = this.of(socket);
+    if (!connection || this.#nodes.size >= this.#kept.nodes) return;
+    if (this.#others.delete(connection)) this.#nodes.add(connection);
+  }
+
+  /** Ends the connections of a server, those included on which TLS has not begun. */
+  cut(server: Server): void {
+    for (const set of [this.#operators, this.#nodes, this.#others]) {
+      for (const connection of set) {
+        if (connection.server === server) connection.cut();
+      }
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#look);
+  }
+
+  #admit(server: Server, raw: Socket, servesOperators: boolean): Connection | undefined {
+    const address = raw.remoteAddress;
+    // Gone already.
+    if (address === undefined) return undefined;
+    const network = networkOf(address);
+    const isLocal = isLoopback(network);
+    const connection = new Connection(server, raw, network, this.#all);
+    const own = this.#networks.get(network) ?? new Set();
+    const hasPlace = servesOperators && isLocal && this.#operators.size < this.#kept.operators;
+    if (!hasPlace) {
+      const most = this.#mostOf(address, isLocal);
+      if (own.size >= most && !this.#giveWay(own)) return undefined;
+      const places = this.#limits.most - this.#kept.operators - this.#kept.nodes;
+      if (this.#others.size >= places && !this.#giveWay(this.#others)) return undefined;
+    }
+    (hasPlace ? this.#operators : this.#others).add(connection);
+    this.#networks.set(network, own.add(connection));
+    this.#bySocket.set(raw, connection);
+    return connection;
+  }
+
+  #mostOf(address: string, isLocal: boolean): number {
+    const { most_per_address, trusted_proxies } = this.#limits;
+    if (addressInNetworks(address, trusted_proxies)) return Number.POSITIVE_INFINITY;
+    return most_per_address ?? (isLocal ? Number.POSITIVE_INFINITY : usualPerAddress);
+  }
+
+  /** Cuts one of these that has no request in work. Sets keep their order: the first is the oldest. */
+  #giveWay(some: Iterable<Connection>): boolean {
+    let chosen: Connection | undefined;
+    let most = -1;
+    for (const connection of some) {
+      if (!connection.isIdle || this.#nodes.has(connection)) continue;
+      const size = this.#networks.get(connection.network)?.size ?? 0;
+      const weight = size + (connection.isServed ? 0 : 1e9);
+      if (weight > most) [chosen, most] = [connection, weight];
+    }
+    if (!chosen) return false;
+    chosen.cut();
+    this.#remove(chosen);
+    return true;
+  }
+
+  #remove(connection: Connection): void {
+    for (const set of [this.#operators, this.#nodes, this.#others]) set.delete(connection);
+    const own = this.#networks.get(connection.network);
+    own?.delete(connection);
+    if (own?.size === 0) this.#networks.delete(connection.network);
+  }
+
+  #cutUnread(): void {
+    const now = performance.now();
+    for (const set of [this.#operators, this.#nodes, this.#others]) {
+      for (const connection of set) {
+        if (!connection.isIdle && connection.unreadSeconds(now) > this.#limits.unread_seconds) {
+          connection.cut();
+        }
+      }
+    }
+  }
+}
+
+/** One name for both sockets of a connection with TLS. */
+const nameOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;

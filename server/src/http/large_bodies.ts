@@ -1,0 +1,88 @@
+// Large responses: each is held once however many read it, goes out in slices as it is read, and all together have a bound.
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { unavailable } from '../errors.ts';
+
+/** From this size on a body is a large one. */
+export const largeBytes = 64 * 1024;
+const sliceBytes = 64 * 1024;
+/** A client that took nothing for so long gives way to others. */
+const stalled_milliseconds = 1000;
+
+/** When each of those that read a body took a slice last. */
+type Readers = Map<ServerResponse, number>;
+
+export class LargeBodies {
+  readonly #most: number;
+  readonly #held = new Map<Buffer, Readers>();
+  readonly #byTag = new Map<string, Buffer>();
+  readonly #tags = new WeakMap<Buffer, string>();
+  #bytes = 0;
+
+  constructor(most_bytes: number) {
+    this.#most = most_bytes;
+  }
+
+  /**
+   * The bytes of a response, those that are being read already where they are the same; `tag` names them.
+   * Errors: 503 when those that are being read leave no room.
+   */
+  share(content: string | Buffer, tag: string): Buffer {
+    const held = this.#byTag.get(tag);
+    if (held) return held;
+    const body = typeof content === 'string' ? Buffer.from(content) : content;
+    if (!this.#hasRoom(body.length)) {
+      throw unavailable('Too many large responses are being read; try again.', 1);
+    }
+    this.#tags.set(body, tag);
+    return body;
+  }
+
+  /** The body in slices, each taken when the client has read those before it. */
+  read(body: Buffer, response: ServerResponse): Readable {
+    const readers = this.#held.get(body) ?? this.#hold(body);
+    readers.set(response, performance.now());
+    response.once('close', () => this.#leave(body, readers, response));
+    const slices = function* () {
+      for (let at = 0; at < body.length; at += sliceBytes) {
+        readers.set(response, performance.now());
+        yield body.subarray(at, at + sliceBytes);
+      }
+    };
+    return Readable.from(slices(), { objectMode: false, highWaterMark: 1 });
+  }
+
+  #hold(body: Buffer): Readers {
+    const readers: Readers = new Map();
+    this.#held.set(body, readers);
+    this.#bytes += body.length;
+    const tag = this.#tags.get(body);
+    if (tag !== undefined) this.#byTag.set(tag, body);
+    return readers;
+  }
+
+  #leave(body: Buffer, readers: Readers, response: ServerResponse): void {
+    readers.delete(response);
+    if (readers.size > 0 || this.#held.get(body) !== readers) return;
+    this.#held.delete(body);
+    this.#bytes -= body.length;
+    const tag = this.#tags.get(body);
+    if (tag !== undefined && this.#byTag.get(tag) === body) this.#byTag.delete(tag);
+  }
+
+  /** Makes room by ending the responses that were stalled longest. One body alone may be larger than all may be. */
+  #hasRoom(bytes: number): boolean {
+    const latest = (readers: Readers) => Math.max(...readers.values());
+    while (this.#held.size > 0 && this.#bytes + bytes > this.#most) {
+      const [body, readers] = Array.from(this.#held).reduce((one, other) =>
+        latest(other[1]) < latest(one[1]) ? other : one,
+      );
+      if (latest(readers) > performance.now() - stalled_milliseconds) return false;
+      for (const response of Array.from(readers.keys())) {
+        this.#leave(body, readers, response);
+        response.destroy();
+      }
+    }
+    return true;
+  }
+}

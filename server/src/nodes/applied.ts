@@ -1,0 +1,109 @@
+// Waiting for nodes: requests that wait until a change is applied. However many wait, the database is asked once after a commit.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database } from '../db/database.ts';
+import { leastApplied } from './store.ts';
+
+export const most_waiting_of_account = 100;
+const most_waiting = 2000;
+/** Until the database is asked again that did not answer. */
+const retry_milliseconds = 1000;
+
+interface Waiter {
+  /** 0: all servers of the account. */
+  server_id: number;
+  revision: number;
+  done: () => void;
+}
+
+export class AppliedWatch {
+  readonly #db: Database;
+  readonly #steady: () => number;
+  readonly #stopping: AbortSignal;
+  readonly #accounts = new Map<number, Set<Waiter>>();
+  #size = 0;
+  #isLooking = false;
+  #again = false;
+
+  /** `steady`: seconds. When `stopping` is aborted every wait ends. */
+  constructor(db: Database, steady: () => number, stopping: AbortSignal) {
+    this.#db = db;
+    this.#steady = steady;
+    this.#stopping = stopping;
+    db.listen(() => this.#wake());
+    stopping.addEventListener('abort', () => {
+      for (const { done } of this.#all()) done();
+    });
+  }
+
+  /** See `Context.whenApplied`. */
+  async wait(
+    account_id: number,
+    server_id: number | null,
+    revision: number,
+    wait_seconds: number,
+  ): Promise<boolean> {
+    const ofAccount = this.#accounts.get(account_id) ?? new Set();
+    if (ofAccount.size >= most_waiting_of_account || this.#size >= most_waiting) return false;
+    if (this.#stopping.aborted) return true;
+    this.#accounts.set(account_id, ofAccount);
+    const { promise, resolve: done } = Promise.withResolvers<void>();
+    const waiter = { server_id: server_id ?? 0, revision, done };
+    ofAccount.add(waiter);
+    this.#size += 1;
+    const timer = setTimeout(done, wait_seconds * 1000);
+    this.#wake();
+    await promise;
+    clearTimeout(timer);
+    this.#size -= 1;
+    ofAccount.delete(waiter);
+    if (ofAccount.size === 0 && this.#accounts.get(account_id) === ofAccount) {
+      this.#accounts.delete(account_id);
+    }
+    return true;
+  }
+
+  #all(): Waiter[] {
+    return Array.from(this.#accounts.values()).flatMap((waiters) => Array.from(waiters));
+  }
+
+  #wake(): void {
+    this.#again = true;
+    if (this.#isLooking || this.#size === 0) return;
+    this.#isLooking = true;
+    void this.#lookOn().finally(() => {
+      this.#isLooking = false;
+    });
+  }
+
+  /** Looks until no commit came meanwhile. It rests as long as it looked: it takes half of the time at most. */
+  async #lookOn(): Promise<void> {
+    while (this.#again && this.#size > 0) {
+      this.#again = false;
+      const started = this.#steady();
+      let rest = retry_milliseconds;
+      try {
+        await this.#look();
+        rest = (this.#steady() - started) * 1000;
+      } catch {
+        // The change is made, whatever the nodes do: those who wait for them are answered when their seconds are over.
+        this.#again = true;
+      }
+      await pause(rest, undefined, { ref: false });
+    }
+  }
+
+  async #look(): Promise<void> {
+    const asked = Array.from(this.#accounts, ([account_id, waiters]) =>
+      Array.from(new Set(Array.from(waiters, ({ server_id }) => server_id)), (server_id) => ({
+        account_id,
+        server_id,
+      })),
+    ).flat();
+    for (const { account_id, server_id, revision } of await leastApplied(this.#db, asked)) {
+      for (const waiter of this.#accounts.get(account_id) ?? []) {
+        const isApplied = waiter.revision <= (revision ?? Number.POSITIVE_INFINITY);
+        if (waiter.server_id === server_id && isApplied) waiter.done();
+      }
+    }
+  }
+}

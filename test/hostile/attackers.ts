@@ -1,0 +1,124 @@
+// Attackers in this process: many connections at once, each of which sends its bytes and goes; and the victim beside them.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { expect } from 'vitest';
+import type { Attack } from './hostile_bytes.ts';
+
+/** How many attacks of each kind. */
+export const attacks = Number(
+  process.env.EXITWARD_TEST_ATTACKS ?? (process.env.CI ? 20_000 : 2000),
+);
+
+export interface Target {
+  host: string;
+  port: number;
+  /** The address to come from. */
+  from?: string;
+  /** Negotiates TLS before it sends. */
+  tls?: boolean;
+  /** Waits for the other side to close. */
+  isPatient?: boolean;
+}
+
+/** A listener takes one connection in a turn of the event loop. */
+const at_once = 16;
+/** Any other waits for so many turns of the event loop, which both sides share: time would measure the machine. */
+const patience_turns = 40;
+
+/** Runs all attacks, many at once. */
+export async function runAll(
+  count: number,
+  one: (index: number) => Promise<unknown>,
+): Promise<void> {
+  let begun = 0;
+  const work = async () => {
+    while (begun < count) await one(begun++);
+  };
+  await Promise.all(Array.from({ length: at_once }, work));
+}
+
+/** Carries out an attack; resolves with what was heard when the connection is closed. */
+export async function carryOut(attack: Attack, target: Target): Promise<string> {
+  const { host, port, from, tls, isPatient } = target;
+  const raw = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });
+  const socket = tls ? connectTls({ socket: raw, rejectUnauthorized: false }) : raw;
+  let heard = '';
+  raw.on('error', () => {});
+  if (tls) socket.on('error', () => raw.destroy());
+  socket.on('data', (bytes) => {
+    heard += bytes.toString('latin1');
+  });
+  const closed = new Promise((resolve) => raw.once('close', resolve));
+  socket.once(tls ? 'secureConnect' : 'connect', () => send(attack, raw, socket));
+  if (!isPatient) {
+    for (let turn = 0; turn < patience_turns && !raw.destroyed; turn++) await setImmediate();
+    raw.destroy();
+  }
+  await closed;
+  return heard;
+}
+
+/** Sends the pieces over `socket`, and ends `raw`, which is the same where there is no TLS. */
+export function send({ pieces, ending }: Attack, raw: Socket, socket = raw): void {
+  const [piece, ...rest] = pieces;
+  if (socket.destroyed) return;
+  if (piece !== undefined) {
+    socket.write(piece, () => send({ pieces: rest, ending }, raw, socket));
+  } else if (ending === 'end') socket.end();
+  else if (ending === 'destroy') raw.destroy();
+  else if (ending === 'reset') raw.resetAndDestroy();
+}
+
+/** The first bytes that a client of TLS sends. */
+export async function clientHello(): Promise<Buffer> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = connectTls({
+    host: '127.0.0.1',
+    port,
+    servername: 'proxy.test',
+    ecdhCurve: 'X25519',
+  });
+  client.on('error', () => {});
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const [hello] = (await once(socket, 'data')) as [Buffer];
+  client.destroy();
+  socket.destroy();
+  server.close();
+  return hello;
+}
+
+/** Hears of each exception that has no owner, until it is asked. */
+export class Unowned {
+  readonly #heard: unknown[] = [];
+  readonly #note = (error: unknown) => void this.#heard.push(error);
+
+  constructor() {
+    process.on('uncaughtException', this.#note).on('unhandledRejection', this.#note);
+  }
+
+  end(): unknown[] {
+    process.off('uncaughtException', this.#note).off('unhandledRejection', this.#note);
+    return this.#heard.map((error) => (error as Error).stack ?? error);
+  }
+}
+
+/** Asks again and again while the attack lasts; each request must be answered, and rightly. */
+export async function beside(victims: Array<() => Promise<unknown>>, attack: Promise<unknown>) {
+  let isOver = false;
+  const counts = victims.map(async (ask) => {
+    let asked = 0;
+    for (; !isOver || asked < 10; asked++) {
+      await ask();
+      await sleep(20);
+    }
+    return asked;
+  });
+  await attack.finally(() => {
+    isOver = true;
+  });
+  for (const asked of await Promise.all(counts)) expect(asked).toBeGreaterThanOrEqual(10);
+}

@@ -1,0 +1,89 @@
+// An account that waits for its nodes by more requests than it may, at a node that acknowledges nothing.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AppliedWatch, most_waiting_of_account } from '../../server/src/nodes/applied.ts';
+import { eachDatabase } from '../../server/test/databases.ts';
+import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+
+eachDatabase((database) => {
+  let t: TestApp;
+
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    for (const name of ['fra1', 'ams1']) await t.server(name);
+  });
+  afterAll(() => t.stop());
+
+  test('waits beyond the cap of an account are answered at once, and others wait on', async () => {
+    const [crowd, victim] = await Promise.all([
+      t.account('crowd', { servers: ['fra1'] }),
+      t.account('victim', { servers: ['ams1'] }),
+    ]);
+    const [silent, node] = [await t.node('fra1'), await t.node('ams1')];
+    for (const one of [silent, node]) await one.start();
+    let at = 0;
+    const create = async (account: typeof crowd) => {
+      at += 1;
+      const entry = { ip: `192.0.2.${at}`, user: 'alice', expiry: t.now() + 1000 };
+      const { status, headers } = await t
+        .as(account)
+        .post('/contract/ip-authlist', entry, { prefer: 'wait=30' });
+      return [status, headers.get('preference-applied')];
+    };
+    const [beyond, waiting] = [20, [] as Array<Promise<unknown>>];
+    const answered = await new Promise<unknown[]>((resolve) => {
+      const early: unknown[] = [];
+      for (let left = most_waiting_of_account + beyond; left > 0; left -= 1) {
+        const one = create(crowd);
+        waiting.push(one);
+        void one.then((answer) => early.push(answer) === beyond && resolve(early));
+      }
+    });
+    expect(answered).toEqual(Array(beyond).fill([201, null]));
+
+    const own = create(victim);
+    await node.until((one) => one.heard('authlist').length === 1);
+    await node.ack();
+    expect(await own).toEqual([201, 'wait=30']);
+
+    await silent.until((one) => one.heard('authlist').length === waiting.length);
+    await silent.ack();
+    const all = await Promise.all(waiting);
+    expect(all.filter((answer) => (answer as unknown[])[1] === 'wait=30')).toHaveLength(
+      most_waiting_of_account,
+    );
+    for (const one of [silent, node]) one.stop();
+  });
+
+  test('a commit asks the database once, however many wait', async () => {
+    const { db } = t.running.ctx;
+    let [asked, wake] = [0, () => {}];
+    const counted = {
+      ...db,
+      all: (...query: Parameters<typeof db.all>) => {
+        asked += 1;
+        return db.all(...query);
+      },
+      listen: (woken: () => void) => {
+        wake = woken;
+        return () => {};
+      },
+    } as typeof db;
+    const { account } = await t.account('patient', { servers: ['fra1'] });
+    const node = await t.node('fra1', 'slow');
+    await node.start();
+    const stopping = new AbortController();
+    const watch = new AppliedWatch(counted, () => 0, stopping.signal);
+    const waits = Array.from({ length: most_waiting_of_account }, () =>
+      watch.wait(account.id, null, 1_000_000, 30),
+    );
+    await expect.poll(() => asked).toBe(1);
+    for (const commits of [2, 3, 4]) {
+      wake();
+      await expect.poll(() => asked).toBe(commits);
+    }
+    expect(await watch.wait(account.id, null, 1, 30)).toBe(false);
+    stopping.abort();
+    expect(await Promise.all(waits)).toEqual(Array(most_waiting_of_account).fill(true));
+    node.stop();
+  });
+});

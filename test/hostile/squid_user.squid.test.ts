@@ -1,0 +1,134 @@
+// Squid's user against the root agent: processes without a way back to root, and links in the folder that is theirs.
+import { execFileSync } from 'node:child_process';
+import {
+  chownSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findSquidUser } from '../../agent/src/squid/agent/unix_user.ts';
+import * as t from '../../agent/test/proxy_world.ts';
+import { childrenOf, nodesOfFile, type SquidNode } from '../../agent/test/squid_node.ts';
+
+const user = findSquidUser() ?? { name: '', uid: -1, gid: -1 };
+const normal = { port: t.normalPort };
+const { start, share } = nodesOfFile();
+let origin: t.Origin;
+let url: string;
+beforeAll(async () => {
+  origin = await t.startOrigin();
+  url = `http://${t.originIp}:${origin.port}/`;
+});
+afterAll(() => origin?.stop());
+
+const logs = (node: SquidNode) => join(node.dir, 'squid', '0', 'logs');
+
+function statusOf(pid: number): Map<string, string> {
+  const lines = readFileSync(`/proc/${pid}/status`, 'utf8').trim().split('\n');
+  return new Map(lines.map((line) => line.split(':\t', 2) as [string, string]));
+}
+
+test('no process of Squid can become root again, nor has a capability', async () => {
+  const node = await share();
+  const [squid = 0] = node.squids();
+  const children = childrenOf(squid);
+  expect(children.length).toBeGreaterThanOrEqual(2);
+  const ids = (id: number) => [id, id, id, id].join('\t');
+  for (const pid of [squid, ...children]) {
+    const status = statusOf(pid);
+    expect(status.get('Uid')).toBe(ids(user.uid));
+    expect(status.get('Gid')).toBe(ids(user.gid));
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+      expect([set, status.get(set)]).toEqual([set, '0'.repeat(16)]);
+    expect(status.get('NoNewPrivs')).toBe('1');
+  }
+});
+
+test('a Squid that is reconfigured, revived or taken over has no more rights, and serves TLS by a key of root', async () => {
+  const node = await share();
+  const tls = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
+  expect(statSync(join(node.dir, 'proxy.key')).mode & 0o77).toBe(0);
+  expect((await t.see(tls, url)).from).toBe(t.exits[0]);
+  const [first = 0] = node.squids();
+  await node.apply(t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] }));
+  await node.restart();
+  expect(node.squids()).toEqual([first]);
+  process.kill(first, 'SIGKILL');
+  await t.until(() => node.squids().some((pid) => pid !== first));
+  await t.until(
+    async () => (await t.ask(normal, 'GET', url).catch(() => undefined))?.status === 200,
+  );
+  expect((await t.see(tls, url)).from).toBe(t.exits[0]);
+  const [second = 0] = node.squids();
+  expect(statusOf(second).get('Uid')).toMatch(new RegExp(`^(${user.uid}\t?){4}$`));
+});
+
+test('a Squid on a port below 1024 keeps the right to that alone', async () => {
+  const exit_ips = [{ ip: t.exits[0], port_base: 1 }];
+  const port_schemes = [{ name: 'default', bases: [{ base: 80, service: 'proxy' as const }] }];
+  const node = await start({}, t.serverRecord({ exit_ips, port_schemes }));
+  const free = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+  expect((await t.see({ port: 81 }, url)).from).toBe(t.exits[0]);
+  const status = statusOf(node.squids()[0] ?? 0);
+  expect(BigInt(`0x${status.get('CapEff')}`)).toBe(free > 81 ? 1n << 10n : 0n);
+});
+
+test('a link in the folder of Squid does not lead the agent to a file of root', async () => {
+  const node = await start();
+  const precious = join(node.dir, 'precious');
+  const large = 17 * 1024 * 1024;
+  writeFileSync(precious, 'FATAL: the secret\n', { mode: 0o600 });
+  truncateSync(precious, large);
+  const [squid = 0] = node.squids();
+  for (const log of ['cache.log', 'meter.log']) {
+    rmSync(join(logs(node), log));
+    symlinkSync(precious, join(logs(node), log));
+  }
+  symlinkSync(precious, join(logs(node), 'meter.log.1'));
+  // It is read, and found to be no log; the one that died is started again, which is noted in its log.
+  await node.engine.poll(undefined);
+  expect(t.messagesOf(node.engine).join()).toContain('is not a file that Squid made');
+  process.kill(squid, 'SIGKILL');
+  await t.until(() => node.engine.faults().some(({ message }) => message.includes('does not run')));
+  expect(t.messagesOf(node.engine).join()).not.toContain('the secret');
+  await t.until(() => node.squids().some((pid) => pid !== squid));
+  await node.restart();
+  const { size, uid, mode } = statSync(precious);
+  expect({ size, uid, mode: mode & 0o777 }).toEqual({ size: large, uid: 0, mode: 0o600 });
+});
+
+test('neither a second name of a file of root nor a pipe is taken for a log, and the agent does not wait for either', async () => {
+  const node = await start();
+  const precious = join(node.dir, 'precious');
+  writeFileSync(precious, 'root\u2019s own\n', { mode: 0o600 });
+  const [squid = 0] = node.squids();
+  rmSync(join(logs(node), 'meter.log'));
+  linkSync(precious, join(logs(node), 'meter.log'));
+  rmSync(join(logs(node), 'cache.log'));
+  execFileSync('mkfifo', [join(logs(node), 'cache.log')]);
+  chownSync(join(logs(node), 'cache.log'), user.uid, user.gid);
+  process.kill(squid, 'SIGKILL');
+  await t.until(() => node.engine.faults().some(({ message }) => message.includes('does not run')));
+  // Squid would wait for a reader of its own pipe.
+  renameSync(join(logs(node), 'cache.log'), join(logs(node), 'pipe'));
+  await t.until(() => node.squids().some((pid) => pid !== squid));
+  expect(statSync(precious).uid).toBe(0);
+  expect(readFileSync(precious, 'utf8')).toBe('root\u2019s own\n');
+});
+
+test('only Squid\u2019s user may ask the agent for what a decider asks, and only root writes what Squid reads', async () => {
+  const node = await share();
+  const folder = join(node.dir, 'squid', '0');
+  expect(statSync(folder)).toMatchObject({ uid: 0, gid: user.gid });
+  expect(statSync(folder).mode & 0o027).toBe(0);
+  expect(statSync(join(folder, 'agent.sock')).mode & 0o777).toBe(0o660);
+  for (const name of ['squid.conf', 'squid.pid', 'rules.json', 'listeners.json', 'dial.sed'])
+    expect([name, statSync(join(folder, name)).uid]).toEqual([name, 0]);
+});

