@@ -26,7 +26,7 @@ export {
   sweepProofs,
 } from './proofs.ts';
 export { removeAllEntries, restoreEntries } from './removal.ts';
-export type { AuthlistEntry, AuthlistRow, Caller, EntrySlice } from './store.ts';
+export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
 export { authlistPage, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {

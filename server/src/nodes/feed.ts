@@ -10,6 +10,7 @@ import type { Node } from './nodes.ts';
 import {
   goneRecord,
   isLong,
+  justGone,
   mayRevoke,
   type NodeRecord,
   piecesOfChange,
@@ -138,11 +139,14 @@ export class Feed {
       stream.noteLong(changes.some(isLong));
       for (const change of changes) {
         if (!stream.open) return;
-        // Whatever an account was told before it comes onto the server anew is told again then.
+        // An account that comes onto the server once more is told whole then; until then it is not there.
         const whole = change.account_id === null ? 0 : (lastWhole.get(change.account_id) ?? 0);
-        if (change.revision < whole) continue;
+        const pieces =
+          isLong(change) && change.revision < whole
+            ? justGone(change.account_id)
+            : piecesOfChange(db, change, server_id, secrets);
         await stream.untilRead();
-        await stream.sendPaced(change, piecesOfChange(db, change, server_id, secrets));
+        await stream.sendPaced(change, pieces);
       }
       from = changes.length === page ? (changes.at(-1)?.revision ?? to) : to;
       if (changes.length > 0 || to < revision || stream.missed) {

@@ -99,6 +99,13 @@ export function goneRecord(account_id: number | null): NodeRecord {
   return { kind: 'account', account: account_id ?? undefined, value: null } as NodeRecord;
 }
 
+/** The same as the one piece of a change. */
+export async function* justGone(
+  account_id: number | null,
+): AsyncGenerator<NodeRecord[], void, void> {
+  yield [goneRecord(account_id)];
+}
+
 async function* authlistRecords(db: Reader, account_id: number): AsyncGenerator<NodeRecord> {
   for (let after = 0; ; ) {
     const rows = await authlistPage(db, account_id, after, piece);
@@ -196,7 +203,7 @@ export async function* piecesOfChange(
     return;
   }
   if (!(await findContractServer(db, account_id, server_id))) {
-    yield [goneRecord(account_id)];
+    yield* justGone(account_id);
     return;
   }
   let records: NodeRecord[] = [];

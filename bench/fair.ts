@@ -1,0 +1,215 @@
+// One account against another: what a victim waits for while an attacker reads whole lists, makes changes, and undoes removals.
+//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 20000]
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Served } from './server.ts';
+
+const { values } = parseArgs({
+  options: {
+    entries: { type: 'string', default: '100000' },
+    connections: { type: 'string', default: '32' },
+    changes: { type: 'string', default: '20000' },
+  },
+});
+const entries = Number(values.entries);
+const connections = Number(values.connections);
+const changes = Number(values.changes);
+const list = '/v0/contract/ip-authlist';
+const expiry = Math.floor(Date.now() / 1000) + 86_400;
+
+const data_dir = mkdtempSync(join(tmpdir(), 'exitward-fair-'));
+const server: ChildProcess = spawn(
+  process.execPath,
+  [join(import.meta.dirname, 'server.ts'), '2', String(entries), '1', '1'],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      EXITWARD_DATA_DIR: data_dir,
+      EXITWARD_LISTEN: '127.0.0.1:18080',
+      EXITWARD_ADMIN_LISTEN: '127.0.0.1:18081',
+      EXITWARD_METRICS_LISTEN: 'off',
+      EXITWARD_LOG_LEVEL: 'error',
+      EXITWARD_MAX_AUTHLIST_ENTRIES: '1000000',
+    },
+  },
+);
+
+const agent = new Agent({ keepAlive: true, maxSockets: connections + 8 });
+
+interface Call {
+  method?: string;
+  body?: unknown;
+  authorization: string;
+  /** Does not wait for the next in line. */
+  agent?: Agent;
+}
+
+/** The status and body of a response. */
+function call(url: string, { method = 'GET', body, authorization, agent: own = agent }: Call) {
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = { authorization, ...(text ? { 'content-type': 'application/json' } : {}) };
+    const sent = request(url, { method, agent: own, headers }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(text);
+  });
+}
+
+function show(name: string, milliseconds: number[]): void {
+  const sorted = milliseconds.toSorted((one, other) => one - other);
+  const at = (part: number) =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0).toFixed(1);
+  console.log(
+    `${name.padEnd(64)} p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, most ${at(1)} ms (${sorted.length})`,
+  );
+}
+
+/** Runs the victim's step again and again, at this pace, until the attack is over; its times in milliseconds. */
+async function beside(
+  attack: Promise<unknown>,
+  step: () => Promise<unknown>,
+  pause_milliseconds = 5,
+): Promise<number[]> {
+  let isOver = false;
+  const over = attack.then(() => {
+    isOver = true;
+  });
+  const times: number[] = [];
+  while (!isOver) {
+    const started = performance.now();
+    await step();
+    times.push(performance.now() - started);
+    await sleep(pause_milliseconds);
+  }
+  await over;
+  return times;
+}
+
+/** So many callers, each one request after another, until `next` has none. */
+async function flood(next: () => Promise<unknown> | undefined): Promise<void> {
+  const one = async () => {
+    for (let sent = next(); sent; sent = next()) await sent;
+  };
+  await Promise.all(Array.from({ length: connections }, one));
+}
+
+/** A node of the server: hears of an entry's end, and resolves who waits for it. */
+function follow(served: Served) {
+  const waiting = new Map<number, () => void>();
+  const headers = {
+    authorization: `Bearer ${served.nodes[0]}`,
+    'last-event-id': `${served.epoch}:${served.revision}`,
+  };
+  request(`${served.node_url}/node/changes`, { headers, agent: false }, (response) => {
+    const lines = createInterface({ input: response });
+    lines.on('error', () => {});
+    lines.on('line', (line) => {
+      if (!line.startsWith('data: [')) return;
+      const records = JSON.parse(line.slice(6)) as Array<{
+        id: number;
+        account: number;
+        value: unknown;
+      }>;
+      for (const { id, account, value } of records)
+        if (account === 2 && !value) waiting.get(id)?.();
+    });
+  })
+    .on('error', () => {})
+    .end();
+  return (id: number) =>
+    new Promise<void>((resolve) => {
+      waiting.set(id, () => {
+        waiting.delete(id);
+        resolve();
+      });
+    });
+}
+
+try {
+  const [line] = await new Promise<string[]>((resolve) => {
+    createInterface({ input: server.stdout as NodeJS.ReadableStream as never }).once(
+      'line',
+      (text) => resolve([text]),
+    );
+  });
+  const served = JSON.parse(line as string) as Served;
+  const [attacker = '', victim = ''] = served.tokens.map(
+    (token) => `Basic ${Buffer.from(`:${token}`).toString('base64')}`,
+  );
+  const operator = `Bearer ${readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()}`;
+  const url = served.base_url + list;
+  const own = new Agent({ keepAlive: true });
+  let asked = 0;
+  const get = () => {
+    asked += 1;
+    const address = `192.0.${(asked >> 8) & 255}.${asked & 255}`;
+    return call(`${url}?ip=${address}`, { authorization: victim, agent: own });
+  };
+  const heard = follow(served);
+  let left = entries / 2;
+  const revoke = async () => {
+    const id = left--;
+    const isHeard = heard(id);
+    await call(`${url}/${id}`, { method: 'DELETE', authorization: victim, agent: own });
+    await isHeard;
+  };
+
+  show('GET, alone', await beside(sleep(3000), get));
+  const until = Date.now() + 10_000;
+  let lists = 0;
+  const lists_of_attacker = flood(() => {
+    if (Date.now() > until) return undefined;
+    lists += 1;
+    return call(`${url}?ip=10.${lists % 2}`, { authorization: attacker });
+  });
+  show(
+    `GET, beside ${connections} connections that read whole lists`,
+    await beside(lists_of_attacker, get),
+  );
+
+  show('a removal until its node hears it, alone', await beside(sleep(3000), revoke, 20));
+  let made = 0;
+  const changing = flood(() => {
+    if (made >= changes) return undefined;
+    made += 1;
+    const ip = `11.${made >> 16}.${(made >> 8) & 255}.${made & 255}`;
+    return call(url, {
+      method: 'POST',
+      authorization: attacker,
+      body: { ip, user: 'alice', expiry },
+    });
+  });
+  show(`the same, beside ${changes} changes of one account`, await beside(changing, revoke, 20));
+
+  const account = `${served.base_url.replace('18080', '18081')}/admin/accounts/bench-0`;
+  const bulk = async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await call(url, { method: 'DELETE', authorization: attacker });
+      const removals = await call(`${account}/removals`, { authorization: operator });
+      const [{ removal_id }] = JSON.parse(removals.text);
+      await call(`${account}/authlist/restore`, {
+        ...{ method: 'POST', authorization: operator, body: { removal_id } },
+      });
+    }
+  };
+  show('GET, beside "remove all" and its undo, three times', await beside(bulk(), get));
+  show('a removal, beside the same', await beside(bulk(), revoke, 20));
+} finally {
+  server.kill('SIGTERM');
+  await new Promise((resolve) => server.once('exit', resolve));
+  rmSync(data_dir, { recursive: true, force: true });
+  process.exit(0);
+}
