@@ -19,6 +19,8 @@ const retry_seconds = 1;
 /** A stream that would hold more than this unread is sent the rest at the pace of its node. */
 const mostUnreadBytes = 1024 * 1024;
 const pieceBytes = 64 * 1024;
+/** A node that connects again has its stream of until now for a moment still; an older one has no reader. */
+const most_streams_per_node = 2;
 
 /** One node's open stream. */
 class NodeStream {
@@ -81,7 +83,9 @@ class NodeStream {
   position(revision: number): void {
     if (revision > this.sent) this.sent = revision;
     const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
-    if (this.open) this.#response.write(event);
+    if (!this.open) return;
+    if (this.#response.writableLength > mostUnreadBytes) this.cut();
+    else this.#response.write(event);
   }
   /** Ends it after the events under way. */
   close(): void {
@@ -152,6 +156,9 @@ export class Feed {
   open(node: Node, response: Writable, epoch: string, revision: number): void {
     const stream = new NodeStream(node, response, { epoch, revision }, this.#stalled_seconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
+    const own = [...others].filter((other) => other.node.id === node.id && other.open);
+    // The newest is the one that the node reads.
+    for (const old of own.slice(0, own.length + 1 - most_streams_per_node)) old.cut();
     this.#streams.set(node.server_id, others.add(stream));
     response.on('close', () => {
       others.delete(stream);
