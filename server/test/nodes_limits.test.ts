@@ -231,12 +231,12 @@ eachDatabase((database) => {
       ),
     );
     const snapshots = new Snapshots(t.running.ctx, { most: 1, stalled_seconds: 0.1 });
-    const unread = snapshots.open(row.id);
+    const unread = snapshots.open({ id: 1, server_id: row.id });
     const failed = new Promise<Error>((resolve) => unread.once('error', resolve));
-    expect(() => snapshots.open(row.id)).toThrow(/Too many snapshots/);
+    expect(() => snapshots.open({ id: 1, server_id: row.id })).toThrow(/Too many snapshots/);
     expect((await failed).message).toBe('The node does not read what it asked for.');
     await soon();
-    const read = snapshots.open(row.id);
+    const read = snapshots.open({ id: 1, server_id: row.id });
     let text = '';
     let listeners = 0;
     for await (const chunk of read) {

@@ -217,7 +217,7 @@ export class Center implements Door {
 
   async snapshot(token: string, response: Response): Promise<void> {
     const node = await authenticateNode(this.db, this.#ctx.secrets, token);
-    const lines = this.#snapshots.open(node.server_id);
+    const lines = this.#snapshots.open(node);
     this.#do(
       (async () => {
         for await (const piece of lines) response.write(piece as Buffer);

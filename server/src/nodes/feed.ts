@@ -25,6 +25,8 @@ const heartbeat_seconds = 15;
 /** A node with more of the log to read than this takes a snapshot: that is less. */
 const mostChangesBehind = 50_000;
 const retry_seconds = 1;
+/** A node that connects again has its stream of until now for a moment still; an older one has no reader. */
+const most_streams_per_node = 2;
 
 /** A server that needs a change of an account. */
 interface Concerned {
@@ -85,6 +87,9 @@ export class Feed {
   open(node: Node, response: Writable, epoch: string, revision: number): void {
     const stream = new NodeStream(node, response, { epoch, revision }, this.#stalled_seconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
+    const own = [...others].filter((other) => other.node.id === node.id && other.open);
+    // The newest is the one that the node reads.
+    for (const old of own.slice(0, own.length + 1 - most_streams_per_node)) old.cut();
     this.#streams.set(node.server_id, others.add(stream));
     response.on('close', () => {
       others.delete(stream);

@@ -97,7 +97,9 @@ export class NodeStream {
   position(revision: number): void {
     if (revision > this.sent) this.sent = revision;
     const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
-    if (this.open) this.#response.write(event);
+    if (!this.open) return;
+    if (this.#response.writableLength > mostUnreadBytes) this.cut();
+    else this.#response.write(event);
   }
   /** Ends it after the events under way. */
   close(): void {

@@ -5,13 +5,15 @@ import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import { unavailable } from '../errors.ts';
 import { mostStalled_seconds, untilRead } from './backpressure.ts';
 import { networkPosition } from './log_store.ts';
+import type { Node } from './nodes.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';
 
 export class Snapshots {
   readonly #ctx: Context;
   readonly #most: number;
   readonly #stalled_seconds: number;
-  #running = 0;
+  /** By node. */
+  readonly #running = new Set<number>();
 
   /** At most `most` at once; one of which nothing is read for `stalled_seconds` is given up. */
   constructor(ctx: Context, { most = 8, stalled_seconds = mostStalled_seconds } = {}) {
@@ -20,20 +22,21 @@ export class Snapshots {
     this.#stalled_seconds = stalled_seconds;
   }
 
-  /** A snapshot's lines. Errors: 503 while as many as may be are under way. */
-  open(server_id: number): PassThrough {
-    if (this.#running >= this.#most) {
+  /**
+   * A snapshot's lines. Errors: 503 while this node takes one, so that it keeps none from the others, and while as
+   * many as may be are under way.
+   */
+  open({ id, server_id }: Pick<Node, 'id' | 'server_id'>): PassThrough {
+    if (this.#running.has(id) || this.#running.size >= this.#most) {
       throw unavailable('Too many snapshots are under way; try again in a few seconds.');
     }
-    this.#running += 1;
     const lines = new PassThrough();
     // A fault may come before whoever sends it listens.
     lines.on('error', () => {});
+    this.#running.add(id);
     void this.#write(server_id, lines)
       .catch((error) => lines.destroy(error))
-      .finally(() => {
-        this.#running -= 1;
-      });
+      .finally(() => this.#running.delete(id));
     return lines;
   }
 

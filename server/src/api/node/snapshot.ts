@@ -25,7 +25,7 @@ export function snapshotRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const lines = snapshots.open(request.node.server_id);
+      const lines = snapshots.open(request.node);
       return reply.type('application/x-ndjson').send(lines);
     },
   );
