@@ -1,4 +1,5 @@
 // Large responses: how often each is held, and which of them end when there is no more room.
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { LargeBodies } from '../src/http/large_bodies.ts';
 import { unreadAnswer } from './unread_answer.ts';
@@ -25,4 +26,15 @@ test('without room a response that was not read for a second is ended, and one t
   await expect.poll(() => bodies.share(megabytes(1), '"other"').length).toBe(1024 * 1024);
   await expect.poll(() => stalled.response.destroyed).toBe(true);
   stalled.stop();
+});
+
+test('a response whose client has gone already holds nothing', async () => {
+  const bodies = new LargeBodies(10 * 1024 * 1024);
+  const { response, stop } = await unreadAnswer();
+  const body = bodies.share(megabytes(10), '"gone"');
+  const closed = once(response, 'close');
+  stop();
+  await closed;
+  bodies.read(body, response).pipe(response);
+  expect(bodies.share(megabytes(10), '"other"').length).toBe(10 * 1024 * 1024);
 });

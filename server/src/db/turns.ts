@@ -32,14 +32,15 @@ class Line<T extends Waiter> {
 
 /**
  * In a round each key has one turn, those with an urgent thing first. A key that comes anew has its turn in the
- * round that is under way, so that what is urgent waits for one thing of each key at most.
+ * round that is under way, unless it has had it: what is urgent waits for two things of each key at most, and those that
+ * come back again and again pass over nobody.
  */
 export class Turns<T extends Waiter> {
   readonly #lines = new Map<string, Line<T>>();
   /** The keys that have yet to have their turn in this round. */
   #urgent = new Set<string>();
   #others = new Set<string>();
-  /** Those that have had it, and have more. */
+  /** Those that have had it, whether they have more or not. */
   #served = new Set<string>();
   #size = 0;
 
@@ -62,7 +63,7 @@ export class Turns<T extends Waiter> {
     const fresh = new Line<T>();
     fresh.push(thing);
     this.#lines.set(thing.key, fresh);
-    this.#join(thing);
+    if (!this.#served.has(thing.key)) this.#join(thing);
   }
 
   #join({ key, isUrgent }: T): void {
@@ -85,15 +86,19 @@ export class Turns<T extends Waiter> {
     this.#size -= 1;
     const line = this.#lines.get(key) as Line<T>;
     line.shift();
-    if (line.head) this.#served.add(key);
-    else this.#lines.delete(key);
+    if (!line.head) this.#lines.delete(key);
+    if (this.#size === 0) this.#served.clear();
+    else this.#served.add(key);
     return thing;
   }
 
   #beginRound(): void {
     const keys = this.#served;
     this.#served = new Set();
-    for (const key of keys) this.#join((this.#lines.get(key) as Line<T>).head as T);
+    for (const key of keys) {
+      const head = this.#lines.get(key)?.head;
+      if (head) this.#join(head);
+    }
   }
 
   /** All things: none waits any more. */

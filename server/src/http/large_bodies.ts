@@ -40,6 +40,8 @@ export class LargeBodies {
 
   /** The body in slices, each taken when the client has read those before it. */
   read(body: Buffer, response: ServerResponse): Readable {
+    // Its `close` has been: nothing would let go of the body.
+    if (response.destroyed) return Readable.from([]);
     const readers = this.#held.get(body) ?? this.#hold(body);
     readers.set(response, performance.now());
     response.once('close', () => this.#leave(body, readers, response));
