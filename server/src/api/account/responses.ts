@@ -30,18 +30,23 @@ export function respond(
   const list = value instanceof ListJson ? value : undefined;
   const content = list?.body ?? JSON.stringify(value);
   const etag = list?.etag ?? etagOf(content as string);
-  const body = content.length < largeBytes ? content : ctx.bodies.share(content, etag);
+  const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
+  const isOther = ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong');
+  const isUnchanged = etagMatches(ifNoneMatch, etag, 'weak');
+  // What is not sent needs no room, and ends no response of others.
+  const isSent = request.method === 'GET' && !isOther && !isUnchanged;
+  const isShared = isSent && content.length >= largeBytes;
+  const body = isShared ? ctx.bodies.share(content, etag) : content;
   if (request.method === 'GET') {
     const response = { body, etag, route: request.routeOptions.url ?? 'none' };
     const url = request.raw.url as string;
     ctx.cache.store(request.session, url, response, freshness);
   }
   reply.header('etag', etag);
-  const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
-  if (ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong')) {
+  if (isOther) {
     throw preconditionFailed('If-Match: the record has changed since that version.');
   }
-  if (etagMatches(ifNoneMatch, etag, 'weak')) return reply.code(304).send();
+  if (isUnchanged) return reply.code(304).send();
   return reply.code(200).type(jsonType).send(body);
 }
 
