@@ -1,6 +1,6 @@
 // What connections are counted with, and how many requests may wait on one.
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { Connections, networkOf } from '../src/http/connections.ts';
@@ -15,7 +15,10 @@ test('an address of IPv4 is a network, and so is a /64 of IPv6', () => {
 });
 
 /** A server whose responses wait until the test lets them go. */
-async function guarded(limits: Partial<ConstructorParameters<typeof Connections>[0]> = {}) {
+async function guarded(
+  limits: Partial<ConstructorParameters<typeof Connections>[0]> = {},
+  begin?: (request: IncomingMessage, response: ServerResponse) => void,
+) {
   const connections = new Connections({
     most: 64,
     most_per_address: undefined,
@@ -25,7 +28,10 @@ async function guarded(limits: Partial<ConstructorParameters<typeof Connections>
   });
   const begun: ServerResponse[] = [];
   const server = createServer((request, response) => {
-    connections.of(request.socket)?.take(request, response, () => begun.push(response));
+    connections.of(request.socket)?.take(request, response, () => {
+      begun.push(response);
+      begin?.(request, response);
+    });
   });
   connections.guard(server, false);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
@@ -73,5 +79,43 @@ test('past the bound the oldest without a response gives way, and those with a r
   await expect.poll(() => begun.length).toBe(6);
   expect(busy.some(({ closed }) => closed)).toBe(false);
   expect(connections.size).toBe(10);
+  await stop();
+});
+
+test('a client that sends one request behind another has them all answered, whatever their bodies and responses', async () => {
+  const long = 'x'.repeat(20_000);
+  const { open, stop } = await guarded({}, (request, response) => {
+    request.resume().on('end', () => response.end(`${long}\n`));
+  });
+  // As long as requests are that carry a token.
+  const headers = `Host: a\r\nAuthorization: Basic ${'a'.repeat(60)}\r\n`;
+  const get = `GET / HTTP/1.1\r\n${headers}\r\n`;
+  const post = `POST / HTTP/1.1\r\n${headers}Content-Length: 100\r\n\r\n${'b'.repeat(100)}`;
+  const answered: number[] = [];
+  for (const bytes of [get.repeat(600), post.repeat(600)]) {
+    // A few at a time, as a client does that goes on sending while it reads.
+    const socket = open(bytes);
+    for (let more = 0; more < 4; more += 1) socket.write(bytes);
+    let lines = 0;
+    socket.on('data', (chunk: Buffer) => {
+      lines += chunk.toString().split('x\n').length - 1;
+      if (lines >= 3000) socket.destroy();
+    });
+    await once(socket, 'close');
+    answered.push(lines);
+  }
+  expect(answered).toEqual([3000, 3000]);
+  await stop();
+});
+
+test('a body that is still on its way behind many requests is read when its turn has come', async () => {
+  const { begun, open, stop } = await guarded({}, (request, response) => {
+    request.resume().on('end', () => response.end('x'));
+  });
+  const gets = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(30);
+  const socket = open(`${gets}POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na`);
+  await expect.poll(() => begun.length).toBe(31);
+  socket.write('b');
+  await expect.poll(() => begun.at(-1)?.writableEnded).toBe(true);
   await stop();
 });

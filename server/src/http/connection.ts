@@ -10,7 +10,7 @@ interface Request {
 
 /** So many requests may wait on one connection. One read can bring more: then it is cut. */
 const mostWaiting = 1000;
-/** From so many on, nothing more is read until all of them are answered. */
+/** From so many on, nothing more is read until the last of them has its turn: the rest of its body may be on its way. */
 const fewWaiting = 16;
 /** On all connections together; past it those with more than a few are cut. */
 const mostWaitingInAll = 8192;
@@ -64,8 +64,9 @@ export class Connection {
     this.#all.waiting += 1;
     if (waiting > mostWaiting || (waiting > fewWaiting && this.#all.waiting > mostWaitingInAll)) {
       this.cut();
-    } else if (waiting === fewWaiting) {
+    } else if (waiting >= fewWaiting && !this.#isPaused) {
       this.#isPaused = true;
+      this.socket.on('resume', this.#pauseAgain);
       this.socket.pause();
     }
   }
@@ -82,15 +83,23 @@ export class Connection {
     if (this.#requests[0] !== one) return;
     this.#requests.shift();
     this.isServed = true;
+    if (this.#requests.length <= 1) this.#readOn();
     if (this.#requests.length > 0) {
       this.#all.waiting -= 1;
       this.#startFirst();
     } else if (this.#refusal) {
       this.#refusal();
-    } else if (this.#isPaused) {
-      this.#isPaused = false;
-      this.socket.resume();
     }
+  }
+
+  /** Node reads on for the body of a request, and when a response has gone. */
+  readonly #pauseAgain = () => this.socket.pause();
+
+  #readOn(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.socket.off('resume', this.#pauseAgain);
+    this.socket.resume();
   }
 
   /**
