@@ -1,6 +1,9 @@
 // Whole lists as an attack: reading and removing long ones holds up neither the requests nor the lists of others.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Row } from '../../server/src/db/database.ts';
+import { Lists } from '../../server/src/api/lists.ts';
+import type { Clock } from '../../server/src/clock.ts';
+import type { Database, Row } from '../../server/src/db/database.ts';
+import type { Versions } from '../../server/src/versions.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp, type TestClient } from '../../server/test/harness.ts';
@@ -127,4 +130,24 @@ eachDatabase((database) => {
     await Promise.all([...others, ask(t.as(other), 'other', '')]);
     expect(order.indexOf('other')).toBeLessThanOrEqual(4);
   });
+});
+
+test('of one account so many long lists wait as one address has connections; others are no fewer', async () => {
+  const clock = { now: () => 0 } as Clock;
+  const db = { snapshot: (read) => read(db) } as Database;
+  const lists = new Lists({ clock, db });
+  async function* read() {
+    for (const isLast of [false, true]) yield { values: [1], isLast, valid_until: 1 };
+  }
+  const asked = (account_id: number, count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      lists.make(account_id, `list ${at}`, {} as Versions, read).then(
+        ({ body }) => String(body),
+        ({ status }) => status,
+      ),
+    );
+  // One is being made while the others wait.
+  const outcomes = await Promise.all([...asked(1, 300), ...asked(2, 2)]);
+  expect(outcomes.filter((one) => one === 503)).toHaveLength(300 - 257);
+  expect(outcomes.slice(-2)).toEqual(['[1,1]', '[1,1]']);
 });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
 import { Turns, type Waiter } from '../db/turns.ts';
+import { unavailable } from '../errors.ts';
 import type { Versions } from '../versions.ts';
 
 /** A part of a list as it is shown. */
@@ -45,6 +46,9 @@ export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
   add(pieces.length === 0 ? '[]' : ']');
   return new ListJson(Buffer.concat(pieces), `"${hash.digest('base64url')}"`, valid_until);
 }
+
+/** As many as one address has connections: a client that asks and leaves again and again queues no more. */
+const mostWaitingOfAccount = 256;
 
 interface WaitingList extends Waiter {
   begin: () => void;
@@ -96,8 +100,12 @@ export class Lists {
       if (first.isLast) return jsonOf(only(first));
       break;
     }
+    const key = String(account_id);
+    if (this.#waiting.sizeOf(key) >= mostWaitingOfAccount) {
+      throw unavailable('Too many long lists of the account are waited for; try again.', 1);
+    }
     await new Promise<void>((begin) => {
-      this.#waiting.push({ key: String(account_id), begin });
+      this.#waiting.push({ key, begin });
       this.#next();
     });
     try {

@@ -25,6 +25,9 @@ class Line<T extends Waiter> {
     this.#things = this.#things.slice(this.#at);
     this.#at = 0;
   }
+  get size(): number {
+    return this.#things.length - this.#at;
+  }
   rest(): T[] {
     return this.#things.slice(this.#at);
   }
@@ -51,6 +54,11 @@ export class Turns<T extends Waiter> {
   /** Whether things of several keys wait. */
   get isShared(): boolean {
     return this.#lines.size > 1;
+  }
+
+  /** How many things of a key wait. */
+  sizeOf(key: string): number {
+    return this.#lines.get(key)?.size ?? 0;
   }
 
   push(thing: T): void {

@@ -33,7 +33,7 @@ export function respond(
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
   const isOther = ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong');
   const isUnchanged = etagMatches(ifNoneMatch, etag, 'weak');
-  // What is not sent needs no room, and ends no response of others.
+  // A body that is not sent needs no room, and ends no response of others.
   const isSent = request.method === 'GET' && !isOther && !isUnchanged;
   const isShared = isSent && content.length >= largeBytes;
   const body = isShared ? ctx.bodies.share(content, etag) : content;
