@@ -1,4 +1,5 @@
 // The console's authlist: whole for admins, one's own entries for everybody else with the proxy flag.
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -137,6 +138,24 @@ eachDatabase((database) => {
       statuses.push((await app.as(acme).post('/contract/ip-authlist', body)).status);
     }
     expect(statuses).toEqual([409, 409, 409, 409, 409, 429]);
+  });
+
+  test('a person called all, who asks while an admin does, sees own entries alone', async () => {
+    await app.user(acme, 'all', { proxy: true });
+    const all = await app.signIn(name, 'all');
+    const others = await add(bob, 'bob');
+    const own = await add(all, 'all');
+    const { db } = app.running.ctx;
+    const { one } = db;
+    // Both lists are begun before one of them is made.
+    db.one = async (sql, values) => {
+      if (sql.startsWith('select id from authlist')) await setTimeout(500);
+      return one.call(db, sql, values) as never;
+    };
+    const lists = await Promise.all([idsOf(alice), idsOf(all)]).finally(() => {
+      db.one = one;
+    });
+    expect(lists).toEqual([[others.id, own.id], [own.id]]);
   });
 
   test('what a person does is in the audit log under their name', async () => {

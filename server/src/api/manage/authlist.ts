@@ -120,7 +120,7 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
           yield { values, isLast, valid_until };
         }
       }
-      const name = `authlist of ${only_user?.name ?? 'all'}`;
+      const name = only_user ? `authlist of ${only_user.name}` : 'authlist';
       return listOf(account_id, name, read);
     },
   });
