@@ -46,6 +46,9 @@ export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
   return new ListJson(Buffer.concat(pieces), `"${hash.digest('base64url')}"`, valid_until);
 }
 
+/** Whoever has the bytes has the list. */
+const listOf = new WeakMap<Buffer, ListJson>();
+
 interface WaitingList extends Waiter {
   begin: () => void;
 }
@@ -54,6 +57,11 @@ interface WaitingList extends Waiter {
 export class Lists {
   readonly #ctx: Pick<Context, 'db' | 'clock'>;
   readonly #making = new Map<string, Promise<ListJson>>();
+  /** Those that were made, for as long as somebody reads them. */
+  readonly #made = new Map<string, WeakRef<ListJson>>();
+  readonly #unread = new FinalizationRegistry((key: string) => {
+    if (!this.#made.get(key)?.deref()) this.#made.delete(key);
+  });
   readonly #waiting = new Turns<WaitingList>();
   #isBusy = false;
 
@@ -71,18 +79,23 @@ export class Lists {
     const key = `${account_id} ${epoch} ${account} ${network} ${name}`;
     for (;;) {
       const now = this.#ctx.clock.now();
-      const shared = this.#making.get(key);
+      const shared = this.#making.get(key) ?? this.#made.get(key)?.deref();
       if (!shared) return this.#share(key, this.#make(account_id, read));
       const made = await shared;
       // A list that was begun before an entry expired is not for a request that came after that.
       if (now < made.valid_until) return made;
+      this.#made.delete(key);
     }
   }
 
   async #share(key: string, making: Promise<ListJson>): Promise<ListJson> {
     this.#making.set(key, making);
     try {
-      return await making;
+      const made = await making;
+      listOf.set(made.body, made);
+      this.#made.set(key, new WeakRef(made));
+      this.#unread.register(made, key);
+      return made;
     } finally {
       this.#making.delete(key);
     }
