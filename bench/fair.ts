@@ -49,16 +49,23 @@ interface Call {
   authorization: string;
   /** Does not wait for the next in line. */
   agent?: Agent;
+  /** The body is not kept: the victim's times are taken on the same event loop. */
+  isDropped?: boolean;
 }
 
 /** The status and body of a response. */
-function call(url: string, { method = 'GET', body, authorization, agent: own = agent }: Call) {
+function call(
+  url: string,
+  { method = 'GET', body, authorization, agent: own = agent, isDropped = false }: Call,
+) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = { authorization, ...(text ? { 'content-type': 'application/json' } : {}) };
     const sent = request(url, { method, agent: own, headers }, (response) => {
       const pieces: Buffer[] = [];
-      response.on('data', (piece: Buffer) => pieces.push(piece));
+      response.on('data', (piece: Buffer) => {
+        if (!isDropped) pieces.push(piece);
+      });
       response.on('end', () =>
         resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() }),
       );
@@ -173,7 +180,7 @@ try {
   const lists_of_attacker = flood(() => {
     if (Date.now() > until) return undefined;
     lists += 1;
-    return call(`${url}?ip=10.${lists % 2}`, { authorization: attacker });
+    return call(`${url}?ip=10.${lists % 2}`, { authorization: attacker, isDropped: true });
   });
   show(
     `GET, beside ${connections} connections that read whole lists`,

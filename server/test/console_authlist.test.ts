@@ -59,6 +59,7 @@ eachDatabase((database) => {
       uses: [{ account: acme.account.id, entry: id, at }],
     });
     expect([answer.status, await answer.text()]).toEqual([204, '']);
+    expect((await bob.get('/authlist')).body[0].last_used_at).toBe(null);
     await app.running.ctx.lastUsed.write(app.running.ctx);
     const [shown] = (await bob.get('/authlist')).body;
     expect(shown.last_used_at).toBe(at - (at % 60));

@@ -13,7 +13,7 @@ import {
   peakMegabytes,
 } from './held_process.ts';
 
-const entries = 30_000;
+const entries = 100_000;
 const mostMegabytes = 256;
 
 eachDatabase((database) => {

@@ -135,7 +135,7 @@ eachDatabase((database) => {
 test('of one account so many long lists wait as one address has connections; others are no fewer', async () => {
   const clock = { now: () => 0 } as Clock;
   const db = { snapshot: (read) => read(db) } as Database;
-  const lists = new Lists({ clock, db });
+  const lists = new Lists({ clock, db }, true);
   async function* read() {
     for (const isLast of [false, true]) yield { values: [1], isLast, valid_until: 1 };
   }

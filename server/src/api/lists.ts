@@ -50,6 +50,9 @@ export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
 /** As many as one address has connections: a client that asks and leaves again and again queues no more. */
 const mostWaitingOfAccount = 256;
 
+/** Whoever has the bytes has the list. */
+const listOf = new WeakMap<Buffer, ListJson>();
+
 interface WaitingList extends Waiter {
   begin: () => void;
 }
@@ -58,11 +61,19 @@ interface WaitingList extends Waiter {
 export class Lists {
   readonly #ctx: Pick<Context, 'db' | 'clock'>;
   readonly #making = new Map<string, Promise<ListJson>>();
+  /** Those that were made, for as long as somebody reads them. */
+  readonly #made = new Map<string, WeakRef<ListJson>>();
+  readonly #unread = new FinalizationRegistry((key: string) => {
+    if (!this.#made.get(key)?.deref()) this.#made.delete(key);
+  });
   readonly #waiting = new Turns<WaitingList>();
+  readonly #isVersioned: boolean;
   #isBusy = false;
 
-  constructor(ctx: Pick<Context, 'db' | 'clock'>) {
+  /** `isVersioned`: whether the versions tell of all that shows in the lists, so that one that was made holds. */
+  constructor(ctx: Pick<Context, 'db' | 'clock'>, isVersioned: boolean) {
     this.#ctx = ctx;
+    this.#isVersioned = isVersioned;
   }
 
   /** `name` and the versions tell the list, as of a state that is read after them, from all others of the account. */
@@ -75,18 +86,24 @@ export class Lists {
     const key = `${account_id} ${epoch} ${account} ${network} ${name}`;
     for (;;) {
       const now = this.#ctx.clock.now();
-      const shared = this.#making.get(key);
+      const shared = this.#making.get(key) ?? this.#made.get(key)?.deref();
       if (!shared) return this.#share(key, this.#make(account_id, read));
       const made = await shared;
       // A list that was begun before an entry expired is not for a request that came after that.
       if (now < made.valid_until) return made;
+      this.#made.delete(key);
     }
   }
 
   async #share(key: string, making: Promise<ListJson>): Promise<ListJson> {
     this.#making.set(key, making);
     try {
-      return await making;
+      const made = await making;
+      if (!this.#isVersioned) return made;
+      listOf.set(made.body, made);
+      this.#made.set(key, new WeakRef(made));
+      this.#unread.register(made, key);
+      return made;
     } finally {
       this.#making.delete(key);
     }

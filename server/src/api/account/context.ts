@@ -19,5 +19,5 @@ export function accountContext(ctx: Context): AccountContext {
   const limiter =
     rate_limit_per_minute > 0 ? new RateLimiter(ctx.clock, rate_limit_per_minute) : undefined;
   const cache = new ResponseCache(ctx, bodies, limiter);
-  return { ...ctx, limiter, bodies, cache, lists: new Lists(ctx) };
+  return { ...ctx, limiter, bodies, cache, lists: new Lists(ctx, true) };
 }

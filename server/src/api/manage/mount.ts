@@ -54,7 +54,8 @@ export interface Mount {
 export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience): Mount {
   if (!app.hasRequestDecorator('scope')) app.decorateRequest('scope', null as never);
   const { prefix, is_operator, tags } = audience;
-  const lists = new Lists(ctx);
+  // Uses and nodes show in them.
+  const lists = new Lists(ctx, false);
 
   const routesOf = (noun: Noun): AddManageRoute => {
     return (endpoint, route) => {
