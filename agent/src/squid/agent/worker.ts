@@ -17,6 +17,8 @@ export interface Worker {
   readonly waiting: WaitingConnections;
   /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
   listeners: readonly Listener[] | undefined;
+  /** A decider has told this agent the owners of the connections that are listed. */
+  isTold: boolean;
   /** Steady seconds. */
   started_at: number;
   /** When its decider was last there, or could first have been. */
@@ -74,6 +76,7 @@ export async function createWorker(
     meter: new MeterLog(squid.paths.meter_log),
     waiting: new WaitingConnections(),
     listeners: undefined,
+    isTold: false,
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,

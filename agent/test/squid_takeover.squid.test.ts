@@ -1,0 +1,34 @@
+// A Squid that serves more clients than may wait for their first request, taken over by the next agent.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as t from './proxy_world.ts';
+import { deciderOf, nodesOfFile } from './squid_node.ts';
+
+const most = 5;
+let origin: t.Origin;
+beforeAll(async () => {
+  origin = await t.startOrigin();
+});
+afterAll(() => origin?.stop());
+const { start } = nodesOfFile();
+
+test('connections that were let in are not taken for waiting ones until a decider has told whose they are', async () => {
+  const node = await start();
+  const to = `${t.originIp}:${origin.port}`;
+  const open = () => t.openTunnel({ port: t.normalPort }, to);
+  const tunnels = await Promise.all(Array.from({ length: 2 * most }, open));
+  const decider = deciderOf(node.squids()[0]) ?? 0;
+  process.kill(decider, 'SIGSTOP');
+  await node.restart({ EXITWARD_AGENT_MAX_CONNECTIONS: String(most) });
+  const poll = async () => {
+    for (let n = 0; n < 3; n++) await node.engine.poll(undefined);
+  };
+  // The usage of connections is counted from the start on, whether the decider is there or not.
+  await poll();
+  process.kill(decider, 'SIGCONT');
+  await node.engine.catchUp();
+  await poll();
+  for (const tunnel of tunnels) {
+    expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
+    tunnel.socket.destroy();
+  }
+});
