@@ -1,5 +1,10 @@
-// A Squid that serves more clients than may wait for their first request, taken over by the next agent.
+// A Squid that is taken over by the next agent while the caps on connections are others than it was started with.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectionCaps } from '../src/connection_caps.ts';
+import { findSquidUser } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
 import { deciderOf, nodesOfFile } from './squid_node.ts';
 
@@ -31,4 +36,15 @@ test('connections that were let in are not taken for waiting ones until a decide
     expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
     tunnel.socket.destroy();
   }
+});
+
+test('the caps are of the descriptors that the Squid has that is taken over, not of those that its agent has', async () => {
+  const node = await start();
+  const caps = () => JSON.parse(readFileSync(join(node.dir, 'squid/0/rules.json'), 'utf8')).caps;
+  expect(caps()).toEqual(connectionCaps({}));
+  const { uid, gid } = findSquidUser() ?? {};
+  const limit = ['prlimit', '--pid', `${node.squids()[0]}`, '--nofile=1024:1024'];
+  execFileSync('setpriv', [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...limit]);
+  await node.restart();
+  expect(caps()).toEqual(connectionCaps({}, 1024));
 });

@@ -1,6 +1,6 @@
 // One Squid with all that is about it: its process, the line to its deciders, its log.
 
-import { connectionCaps } from '../../connection_caps.ts';
+import { connectionCaps, descriptorLimit } from '../../connection_caps.ts';
 import type { Fault } from '../../faults.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { RulesFile } from '../protocol.ts';
@@ -56,7 +56,11 @@ export async function createWorker(
     port_shift: config.port_shift,
     listen_host: config.listen_host,
     on_revoke: config.on_revoke,
-    caps: connectionCaps(config.caps),
+    // One that is taken over may have been started with fewer.
+    caps: connectionCaps(
+      config.caps,
+      Math.min(descriptorLimit(), descriptorLimit(squid.findProcess())),
+    ),
   };
   squid.write(squid.paths.rules, JSON.stringify(file));
   if (squid.paths.agent_socket.length > longest_socket_path) {
