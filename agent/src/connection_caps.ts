@@ -27,15 +27,17 @@ const few_descriptors = 1024;
 
 /**
  * How many descriptors a process of this agent may open. Node raises its soft limit to the hard one when
- * it starts, Squid inherits that; the hard one is the operator's.
+ * it starts, Squid inherits that; the hard one is the operator's. Of a `squid` that runs: how many it may open, as it
+ * keeps the limit of its start.
  */
-export function descriptorLimit(): number {
+export function descriptorLimit(squid?: number): number {
   try {
-    const [, hard = ''] =
-      /^Max open files +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
-    return hard === 'unlimited'
+    const limits = readFileSync(`/proc/${squid ?? 'self'}/limits`, 'latin1');
+    const [, soft = '', hard = ''] = /^Max open files +(\S+) +(\S+)/m.exec(limits) ?? [];
+    const limit = squid === undefined ? hard : soft;
+    return limit === 'unlimited'
       ? most_descriptors
-      : Math.min(Number(hard) || few_descriptors, most_descriptors);
+      : Math.min(Number(limit) || few_descriptors, most_descriptors);
   } catch {
     return few_descriptors;
   }

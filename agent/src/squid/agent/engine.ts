@@ -247,7 +247,9 @@ class SquidEngine implements Engine {
   /** Clients that make no request that may pass keep the others from none of a Squid's descriptors. */
   #closeWaiting(sockets: readonly Socket[]): void {
     const caps = connectionCaps(this.#options.config.caps);
-    for (const { squid, waiting } of this.#fleet.active) {
+    for (const { squid, waiting, isTold } of this.#fleet.active) {
+      // After a start of the agent all are without an owner, until a decider has told whose they are.
+      if (!isTold) continue;
       const ports = new Set(squid.ports);
       const own = sockets.filter(({ port }) => ports.has(port)).map(({ connection }) => connection);
       const isWaiting = (connection: string) => this.#connections.stateOf(connection) === 'unowned';
@@ -323,6 +325,7 @@ class SquidEngine implements Engine {
         try {
           await link.takeList(listed, take);
           worker.fault = undefined;
+          worker.isTold = true;
           return true;
         } catch (error) {
           // The rest that it has to tell comes with a later list.

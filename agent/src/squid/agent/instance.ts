@@ -195,7 +195,10 @@ export class SquidInstance {
     else await this.#awaitPorts(pid, 0);
   }
 
-  /** Whether it responds to a request: one that it rejects by itself, and that is billed to no user. */
+  /**
+   * Whether it responds to a request: one that it rejects by itself, and that is billed to no user. One that
+   * closes the connection lives, too: of this machine's own clients it may have too many.
+   */
   responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = tls
@@ -210,8 +213,8 @@ export class SquidInstance {
         socket.write('GET ftp://exitward/ HTTP/1.0\r\n\r\n'),
       );
       socket.once('data', () => settle(true));
-      socket.once('error', () => settle(false));
-      socket.once('end', () => settle(false));
+      socket.once('error', ({ code }: NodeJS.ErrnoException) => settle(code !== 'ECONNREFUSED'));
+      socket.once('end', () => settle(true));
     });
   }
 

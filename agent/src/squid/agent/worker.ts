@@ -1,6 +1,6 @@
 // One Squid with all that is about it: its process, the line to its deciders, its log.
 
-import { connectionCaps } from '../../connection_caps.ts';
+import { connectionCaps, descriptorLimit } from '../../connection_caps.ts';
 import type { Fault } from '../../faults.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { RulesFile } from '../protocol.ts';
@@ -17,6 +17,8 @@ export interface Worker {
   readonly waiting: WaitingConnections;
   /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
   listeners: readonly Listener[] | undefined;
+  /** A decider has told this agent the owners of the connections that are listed. */
+  isTold: boolean;
   /** Steady seconds. */
   started_at: number;
   /** When its decider was last there, or could first have been. */
@@ -54,7 +56,11 @@ export async function createWorker(
     port_shift: config.port_shift,
     listen_host: config.listen_host,
     on_revoke: config.on_revoke,
-    caps: connectionCaps(config.caps),
+    // One that is taken over may have been started with fewer.
+    caps: connectionCaps(
+      config.caps,
+      Math.min(descriptorLimit(), descriptorLimit(squid.findProcess())),
+    ),
   };
   squid.write(squid.paths.rules, JSON.stringify(file));
   if (squid.paths.agent_socket.length > longest_socket_path) {
@@ -74,6 +80,7 @@ export async function createWorker(
     meter: new MeterLog(squid.paths.meter_log),
     waiting: new WaitingConnections(),
     listeners: undefined,
+    isTold: false,
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,

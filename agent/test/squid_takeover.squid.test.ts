@@ -1,0 +1,50 @@
+// A Squid that is taken over by the next agent while the caps on connections are others than it was started with.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectionCaps } from '../src/connection_caps.ts';
+import { findSquidUser } from '../src/squid/agent/unix_user.ts';
+import * as t from './proxy_world.ts';
+import { deciderOf, nodesOfFile } from './squid_node.ts';
+
+const most = 5;
+let origin: t.Origin;
+beforeAll(async () => {
+  origin = await t.startOrigin();
+});
+afterAll(() => origin?.stop());
+const { start } = nodesOfFile();
+
+test('connections that were let in are not taken for waiting ones until a decider has told whose they are', async () => {
+  const node = await start();
+  const to = `${t.originIp}:${origin.port}`;
+  const open = () => t.openTunnel({ port: t.normalPort }, to);
+  const tunnels = await Promise.all(Array.from({ length: 2 * most }, open));
+  const decider = deciderOf(node.squids()[0]) ?? 0;
+  process.kill(decider, 'SIGSTOP');
+  await node.restart({ EXITWARD_AGENT_MAX_CONNECTIONS: String(most) });
+  const poll = async () => {
+    for (let n = 0; n < 3; n++) await node.engine.poll(undefined);
+  };
+  // The usage of connections is counted from the start on, whether the decider is there or not.
+  await poll();
+  process.kill(decider, 'SIGCONT');
+  await node.engine.catchUp();
+  await poll();
+  for (const tunnel of tunnels) {
+    expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
+    tunnel.socket.destroy();
+  }
+});
+
+test('the caps are of the descriptors that the Squid has that is taken over, not of those that its agent has', async () => {
+  const node = await start();
+  const caps = () => JSON.parse(readFileSync(join(node.dir, 'squid/0/rules.json'), 'utf8')).caps;
+  expect(caps()).toEqual(connectionCaps({}));
+  const { uid, gid } = findSquidUser() ?? {};
+  const limit = ['prlimit', '--pid', `${node.squids()[0]}`, '--nofile=1024:1024'];
+  execFileSync('setpriv', [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', ...limit]);
+  await node.restart();
+  expect(caps()).toEqual(connectionCaps({}, 1024));
+});
