@@ -19,8 +19,8 @@ export interface State {
   changes: ChangesReader;
   /** The revision up to which it was read from disk: before that of the position when memory led on from there. */
   read: number;
-  /** The last change that was applied from memory. */
-  last?: UnstoredChange;
+  /** The changes that were applied from memory and not yet read from disk, in their order. */
+  ahead: UnstoredChange[];
 }
 
 /** With much to apply, others get their turn at least so often. */
@@ -87,7 +87,10 @@ export class Replica {
           if ('account' in record) touched.accounts.add(record.account);
           else touched.all = true;
         };
+        const ahead = [...state.ahead];
         await followChanges(this.#dir, state, onRecord);
+        // A copy of the store's list still has them.
+        this.#unstored.forget(ahead.slice(0, ahead.length - state.ahead.length));
         this.#applyUnstored(state, onRecord);
         if (state.changes !== changes) continue;
         if (removed && (await this.#load())) return 'all';
@@ -104,10 +107,11 @@ export class Replica {
 
   #applyUnstored(state: State, onRecord?: (record: NodeRecord) => void): void {
     const changes = this.#unstored.following(state.position);
-    const done = state.last ? changes.indexOf(state.last) : -1;
+    const last = state.ahead.at(-1);
+    const done = last ? changes.indexOf(last) : -1;
     for (const change of changes.slice(done + 1)) {
       if (!applyChange(state, change, onRecord)) return;
-      state.last = change;
+      state.ahead.push(change);
     }
   }
 
@@ -145,7 +149,7 @@ export async function openState(dir: string, generation: number): Promise<State>
       policy.apply(checkRecord(JSON.parse(line))),
     );
     policy.heard_at = heard_at;
-    return { policy, position: { epoch, revision }, changes, read: revision };
+    return { policy, position: { epoch, revision }, changes, read: revision, ahead: [] };
   } catch (error) {
     changes.close();
     throw error;
@@ -180,9 +184,11 @@ export async function followChanges(
       state.changes = changes;
       continue;
     }
-    // Memory led on from the file: applied once more, a change would undo those after it.
+    // Memory led on from the file: applied once more, a change would undo those after it. Several may have one revision,
+    // and those of memory are written in their order; an earlier agent's are not, but come again from the control plane.
     const isKnown =
-      state.position.revision > state.read && line.revision <= state.position.revision;
+      passes(state.ahead, line) ||
+      (state.position.revision > state.read && line.revision <= state.position.revision);
     if (!isKnown && !applyChange(state, line, onRecord)) {
       // A change that was not applied must not be passed over: it would be acknowledged with the next.
       state.changes.seek(offset);
@@ -194,6 +200,18 @@ export async function followChanges(
       turn = performance.now();
     }
   }
+}
+
+/** Whether a line was applied from memory; takes that change off, and those that come no more. */
+function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): boolean {
+  while (ahead[0] && ahead[0].revision < revision) ahead.shift();
+  for (const [at, change] of ahead.entries()) {
+    if (change.revision > revision) return false;
+    if (change.heard_at !== heard_at || change.json !== json) continue;
+    ahead.splice(0, at + 1);
+    return true;
+  }
+  return false;
 }
 
 /** False, and nothing is done: not all of its records can be applied. */

@@ -63,6 +63,11 @@ export class Unstored {
     this.#bytes -= this.#changes.shift()?.json.length ?? 0;
   }
 
+  /** Forgets those that were read from a file. */
+  forget(written: readonly UnstoredChange[]): void {
+    for (const change of written) if (this.first === change) this.dropFirst();
+  }
+
   /** Forgets what a file holds that was read up to this position, and all of another history. */
   dropUntil({ epoch, revision }: Position): void {
     while (this.first && (this.first.epoch !== epoch || this.first.revision < revision)) {
