@@ -75,3 +75,15 @@ test('a decider of an earlier version, which does not know the question, does no
   expect(await link.takeLastUsed()).toEqual([]);
   expect(link.isConnected).toBe(true);
 });
+
+test('a decider that never comes to an end is asked so often, and what it made up is bounded', async () => {
+  const link = await listen();
+  let entries = 0;
+  let asked = 0;
+  await decider(link, (most) => {
+    asked += 1;
+    return Array.from({ length: most }, () => useOf(++entries));
+  });
+  expect((await link.takeLastUsed()).length).toBeLessThanOrEqual(250_000);
+  expect(asked).toBe(50);
+});

@@ -39,6 +39,33 @@ describe('what is noted', () => {
     expect(uses.take()).toEqual([]);
   });
 
+  test('is bounded, whatever a helper tells: further entries are noted again once some were handed out', () => {
+    const uses = new LastUsedTimes(1000);
+    const told = (from: number) =>
+      Array.from({ length: 900 }, (_, index) => ({
+        account: Number.MAX_SAFE_INTEGER - (index % 7),
+        entry: Number.MAX_SAFE_INTEGER - from - index,
+        at: minute,
+      }));
+    for (let round = 0; round < 20; round += 1) uses.add(told(900 * round));
+    const first = told(0)[0] as LastUsed;
+    uses.add([
+      { ...first, at: minute + 60 },
+      { ...first, entry: 2 ** 60 },
+    ]);
+    const texts = { account: 'x'.repeat(1000), entry: 1, at: minute } as unknown as LastUsed;
+    uses.add([texts]);
+    const kept = uses.take(600);
+    expect(kept).toContainEqual({ ...first, at: minute + 60 });
+    uses.note(by(1, 1), minute);
+    const rest = uses.take();
+    expect(rest).toHaveLength(401);
+    expect(rest).toContainEqual({ account: 1, entry: 1, at: minute });
+    expect(
+      new Set([...kept, ...rest].map(({ account, entry }) => `${account} ${entry}`)).size,
+    ).toBe(1001);
+  });
+
   test('is handed out in parts, each use in one of them', () => {
     const uses = new LastUsedTimes();
     for (let at = 0; at < 10; at += 1) uses.note(by(at % 3, at), minute);

@@ -302,7 +302,7 @@ export const errorWords: Record<number, { name: string; description: string }> =
   429: {
     name: 'TooManyRequests',
     description:
-      'More requests with this API token than the operator allows in a minute, where a limit is set.',
+      'More than may be done within a time, such as changes of the account on a day, or requests with this API token in a minute where the operator sets a limit; nothing was done. Go on after `Retry-After` seconds.',
   },
   500: {
     name: 'InternalError',

@@ -1,6 +1,7 @@
 // The audit log: each change with its actor, time and address, and the record before and after.
-import { nextId } from './changes.ts';
-import type { Actor, Row, Transaction } from './db/database.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { lastId, nextId } from './changes.ts';
+import type { Actor, Database, Reader, Row, Transaction } from './db/database.ts';
 
 export interface AuditEntry {
   account_id: number | null;
@@ -45,6 +46,80 @@ export function removeOldAudit(tx: Transaction, older_than: number, most: number
     'delete from audit where id in (select id from (select id, at from audit order by id limit $2) a where at < $1)',
     [older_than, most],
   );
+}
+
+/** As many records as are walked over in one turn of the event loop, and as many as one transaction removes. */
+const walked = 2000;
+const removed = 500;
+
+type Log = Reader & Pick<Database, 'write'>;
+const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: '' };
+
+/**
+ * Keeps the newest records of each account, so many. An account is looked at only when the log has grown so far since
+ * that it can have more: those far below the bound cost nothing.
+ */
+export class AuditBound {
+  readonly #most: number;
+  /** By account: the id of the log from which on it can have more. */
+  readonly #look_at = new Map<number, number>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Removes what is too much, and returns how many records that were. Walks and removes in slices, beside the traffic. */
+  async look(db: Log, stopped = () => false): Promise<number> {
+    const newest = await lastId(db, 0, 'audit');
+    const first = await db.one<{ id: number | null }>('select min(id) as id from audit');
+    const unknown = (first?.id ?? newest) + this.#most;
+    if (newest < unknown) return 0;
+    let all = 0;
+    for (let account_id = 0; ; ) {
+      const next = await db.one<{ account_id: number }>(
+        'select account_id from audit where account_id > $1 order by account_id limit 1',
+        [account_id],
+      );
+      if (!next || stopped()) return all;
+      account_id = next.account_id;
+      if (newest < (this.#look_at.get(account_id) ?? unknown)) continue;
+      const { oldest, count } = await this.#newestOf(db, account_id, newest);
+      this.#look_at.set(account_id, newest + this.#most - count + 1);
+      if (count === this.#most) all += await this.#removeBefore(db, account_id, oldest, stopped);
+    }
+  }
+
+  /** How many records an account has up to the newest, `most` of them at most, and the oldest of these. */
+  async #newestOf(db: Log, account_id: number, newest: number) {
+    let oldest = newest + 1;
+    for (let count = 0; count < this.#most; ) {
+      const slice = Math.min(walked, this.#most - count);
+      const row = await db.one<{ oldest: number | null; count: number }>(
+        `select min(id) as oldest, count(*) as count
+         from (select id from audit where account_id = $1 and id < $2 order by id desc limit $3) a`,
+        [account_id, oldest, slice],
+      );
+      oldest = row?.oldest ?? oldest;
+      count += row?.count ?? 0;
+      if (!row || row.count < slice) return { oldest, count };
+      await turn();
+    }
+    return { oldest, count: this.#most };
+  }
+
+  async #removeBefore(db: Log, account_id: number, oldest: number, stopped: () => boolean) {
+    for (let all = 0; ; ) {
+      const some = await db.write(system, (tx) =>
+        tx.run(
+          'delete from audit where id in (select id from audit where account_id = $1 and id < $2 order by id limit $3)',
+          [account_id, oldest, removed],
+        ),
+      );
+      all += some;
+      if (some < removed || stopped()) return all;
+      await turn();
+    }
+  }
 }
 
 /** A record of the log as it is stored; `before` and `after` are JSON. */

@@ -32,9 +32,13 @@ export interface Config {
   authlist_proof: 'off' | 'prefer' | 'require';
   max_authlist_entries: number;
   max_overrides: number;
+  max_users: number;
+  max_api_tokens: number;
   conflicts_per_hour: number;
   restored_entries_per_hour: number;
   server_additions_per_hour: number;
+  writes_per_day: number;
+  idempotency_keys_per_day: number;
   rate_limit_per_minute: number;
   health_stale_seconds: number;
   node_lost_seconds: number;
@@ -43,6 +47,7 @@ export interface Config {
   geofeed: 'public' | 'off';
   changes_kept_seconds: number;
   audit_kept_seconds: number;
+  audit_records_per_account: number;
   cache_bytes: number;
   max_connections: number;
   /** Undefined: the usual bound, and none for loopback. */
@@ -195,9 +200,13 @@ export function readConfig(env: Environment): Config {
     ),
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
+    max_users: whole('EXITWARD_MAX_USERS', 10_000, 1),
+    max_api_tokens: whole('EXITWARD_MAX_API_TOKENS', 100, 1),
     conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
     restored_entries_per_hour: whole('EXITWARD_RESTORED_ENTRIES_PER_HOUR', 500_000, 1),
     server_additions_per_hour: whole('EXITWARD_SERVER_ADDITIONS_PER_HOUR', 500, 1),
+    writes_per_day: whole('EXITWARD_WRITES_PER_DAY', 1_000_000, 1),
+    idempotency_keys_per_day: whole('EXITWARD_IDEMPOTENCY_KEYS_PER_DAY', 250_000, 0),
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
     health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
     node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 45, 30),
@@ -205,6 +214,7 @@ export function readConfig(env: Environment): Config {
     geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
+    audit_records_per_account: whole('EXITWARD_AUDIT_RECORDS_PER_ACCOUNT', 1_000_000, 1),
     cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
     max_connections: whole('EXITWARD_MAX_CONNECTIONS', 4096, 16),
     max_connections_per_address: env.EXITWARD_MAX_CONNECTIONS_PER_ADDRESS

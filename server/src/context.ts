@@ -9,6 +9,7 @@ import type { LastUsed } from './last_used.ts';
 import type { Metrics } from './metrics.ts';
 import type { Secrets } from './secrets.ts';
 import type { VersionReader } from './versions.ts';
+import type { WriteBudget } from './write_budget.ts';
 
 export interface Context {
   config: Config;
@@ -21,6 +22,7 @@ export interface Context {
   log: Logger;
   lastUsed: LastUsed;
   callers: Callers;
+  writes: WriteBudget;
   /**
    * Resolves when every live node that serves the account (on that one server, or on all of its
    * servers when null) has applied the revision, when the seconds are over, or when the server stops.

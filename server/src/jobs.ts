@@ -1,6 +1,6 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 import { sweepLimits } from './accounts/accounts.ts';
-import { removeOldAudit } from './audit.ts';
+import { AuditBound, removeOldAudit } from './audit.ts';
 import { sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
@@ -155,6 +155,7 @@ export async function runAllJobs(ctx: Context): Promise<void> {
   await ctx.lastUsed.write(ctx);
   await ctx.callers.look(ctx);
   for (const job of jobs) await runJob(ctx, job);
+  await new AuditBound(ctx.config.audit_records_per_account).look(ctx.db);
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
 
@@ -162,6 +163,7 @@ export async function runAllJobs(ctx: Context): Promise<void> {
 const callers_seconds = 5;
 /** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
 const geo_seconds = 5;
+const audit_bound_seconds = 600;
 
 /** Starts the jobs, and the writing of last uses; answers the function that stops them. */
 export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
@@ -202,19 +204,23 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   timers.push(sweeps.every(callers_seconds, () => ctx.callers.look(ctx)));
-  // A check of a large network takes seconds, and no sweep is to wait for it.
-  const geoChecks = new SerialQueue();
+  // Looks at a large network take seconds, and no sweep is to wait for them.
+  const looks = new SerialQueue();
+  const audits = new AuditBound(ctx.config.audit_records_per_account);
+  const lookAtAudit = () =>
+    due({ name: 'bound audit', purges: false }, () => audits.look(ctx.db, () => stopped));
+  timers.push(looks.every(audit_bound_seconds, lookAtAudit));
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
   const lookAtGeo = () => due({ name: 'geo status', purges: false }, () => geo.look(() => stopped));
   if (ctx.config.geoip.length > 0) {
-    geoChecks.add(lookAtGeo);
-    timers.push(geoChecks.every(geo_seconds, lookAtGeo));
+    looks.add(lookAtGeo);
+    timers.push(looks.every(geo_seconds, lookAtGeo));
   }
   for (const timer of timers) timer.unref();
   return async () => {
     stopped = true;
     for (const timer of timers) clearInterval(timer);
-    await Promise.all([sweeps.end(), geoChecks.end()]);
+    await Promise.all([sweeps.end(), looks.end()]);
     await ctx.lastUsed.write(ctx);
   };
 }

@@ -17,7 +17,7 @@ const actor: Actor = { kind: 'system', name: 'last-used', address: '', request_i
 /** Small transactions: no other writer waits long behind them. */
 const batch = 500;
 
-/** The uses of one kind of record since they were last written. Grows with the records alone, not with the requests. */
+/** The uses of one kind of record since they were last written. Each record that is noted exists, so it grows with the records alone, not with the requests. */
 class Collector {
   #uses = new Map<number, Map<number, number>>();
   readonly #write: WriteUses;
@@ -33,6 +33,11 @@ class Collector {
       this.#uses.set(account_id, ofAccount);
     }
     if (at > (ofAccount.get(id) ?? 0)) ofAccount.set(id, at);
+  }
+
+  /** How many records' uses wait to be written. */
+  get size(): number {
+    return Array.from(this.#uses.values()).reduce((all, ofAccount) => all + ofAccount.size, 0);
   }
 
   /** Uses that cannot be written stay for the next time. */

@@ -29,6 +29,7 @@ import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operato
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
 import { openVersions } from './versions.ts';
+import { WriteBudget } from './write_budget.ts';
 
 export interface Running {
   ctx: Context;
@@ -132,6 +133,7 @@ export async function createContext(
       authlist_entries: markEntriesUsed,
     }),
     callers: new Callers({ canProve, proveEntries }),
+    writes: new WriteBudget(config),
     whenApplied: (...wait) => applied.wait(...wait),
   };
 }

@@ -8,9 +8,18 @@ export interface LastUsed {
   at: number;
 }
 
-/** A map write per decision, and often not even that. It grows no larger than the list. */
+/** As many entries as are kept; of further ones nothing is noted until some were handed out. */
+const mostKept = 250_000;
+
+/** A map write per decision, and often not even that. It grows no larger than the list, nor than `most`. */
 export class LastUsedTimes {
   readonly #byAccount = new Map<number, Map<number, number>>();
+  readonly #most: number;
+  #size = 0;
+
+  constructor(most = mostKept) {
+    this.#most = most;
+  }
 
   /** Notes the entry by which a connection was let in now. */
   note(authority: Authority, now: number): void {
@@ -18,9 +27,11 @@ export class LastUsedTimes {
     this.#keep(authority.account, authority.entry, now - (now % 60));
   }
 
-  /** Adds times that were noted elsewhere. */
+  /** Adds times that were noted elsewhere: by a helper, which may tell what never was. */
   add(uses: readonly LastUsed[]): void {
-    for (const { account, entry, at } of uses) this.#keep(account, entry, at);
+    for (const { account, entry, at } of uses) {
+      if ([account, entry, at].every(Number.isSafeInteger)) this.#keep(account, entry, at);
+    }
   }
 
   /** Hands out so many at most, and forgets them. */
@@ -31,6 +42,7 @@ export class LastUsedTimes {
         if (taken.length >= most) return taken;
         taken.push({ account, entry, at });
         entries.delete(entry);
+        this.#size -= 1;
       }
       this.#byAccount.delete(account);
     }
@@ -39,10 +51,13 @@ export class LastUsedTimes {
 
   #keep(account: number, entry: number, at: number): void {
     let entries = this.#byAccount.get(account);
+    const known = entries?.get(entry);
+    if (at <= (known ?? 0) || (known === undefined && this.#size >= this.#most)) return;
     if (!entries) {
       entries = new Map();
       this.#byAccount.set(account, entries);
     }
-    if (at > (entries.get(entry) ?? 0)) entries.set(entry, at);
+    if (known === undefined) this.#size += 1;
+    entries.set(entry, at);
   }
 }

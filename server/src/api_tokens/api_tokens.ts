@@ -26,18 +26,25 @@ export async function requireApiToken(
   return token;
 }
 
-/** Creates an API token; its text is shown here. Errors: 409 when the account has one of that name. */
+/** Creates an API token; its text is shown here. Errors: 409 when the account has one of that name, or `most` of them. */
 export async function createApiToken(
   tx: Transaction,
   secrets: Secrets,
   viewable: boolean,
   account: { id: number },
   body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
+  most = Number.POSITIVE_INFINITY,
 ): Promise<{ token: ApiToken; text: string }> {
   const others = await store.listApiTokens(tx, account.id);
   if (others.some((other) => other.name === body.name)) {
     throw conflict(`the account has an API token named ${JSON.stringify(body.name)} already.`, {
       code: 'name_taken',
+      field: 'name',
+    });
+  }
+  if (others.length >= most) {
+    throw conflict(`an account may have ${most} API tokens; revoke one first.`, {
+      code: 'list_full',
       field: 'name',
     });
   }

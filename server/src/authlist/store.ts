@@ -1,4 +1,5 @@
 // The SQL of the IP authlist.
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
@@ -299,6 +300,27 @@ export interface LastUsed {
 /** One statement for any number: the rest of it is filled up with what is no entry. */
 const rowsOfStatement = 100;
 const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
+const existingStatement = `select a.account_id, a.id from (values ${Array.from(
+  { length: rowsOfStatement },
+  (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
+)}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2`;
+
+/** Those of the named entries that there are. */
+export async function existing(
+  db: Reader,
+  named: ReadonlyArray<Pick<AuthlistRow, 'account_id' | 'id'>>,
+): Promise<Array<Pick<AuthlistRow, 'account_id' | 'id'>>> {
+  const found: Array<Pick<AuthlistRow, 'account_id' | 'id'>> = [];
+  for (let at = 0; at < named.length; at += rowsOfStatement) {
+    const values = named
+      .slice(at, at + rowsOfStatement)
+      .flatMap(({ account_id, id }) => [account_id, id]);
+    const rest = Array<number>(2 * rowsOfStatement - values.length).fill(0);
+    found.push(...(await db.all<AuthlistRow>(existingStatement, [...values, ...rest])));
+    await turn();
+  }
+  return found;
+}
 const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
   select v.column1, v.column2, v.column3 from (values ${Array.from(
     { length: rowsOfStatement },

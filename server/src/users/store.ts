@@ -27,6 +27,14 @@ export function listUsers(db: Reader, account_id: number): Promise<UserRow[]> {
   return db.all('select * from users where account_id = $1 order by id', [account_id]);
 }
 
+export async function countUsers(db: Reader, account_id: number): Promise<number> {
+  const row = await db.one<{ users: number }>(
+    'select count(*) as users from users where account_id = $1',
+    [account_id],
+  );
+  return row?.users ?? 0;
+}
+
 export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow[]> {
   return db.all('select * from users where account_id = $1 and active = 1 order by id', [
     account_id,

@@ -55,15 +55,24 @@ export async function requireUserNamed(
   return user;
 }
 
-/** Creates an active user. Errors: 409 when the account has one of that name. */
+/** Creates an active user. Errors: 409 when the account has one of that name, or `most` users. */
 export async function createUser(
   tx: Transaction,
   account: Account,
   body: NewUser,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<store.UserRow> {
+  const id = await nextId(tx, account.id, 'users');
+  // Ids begin at 1: up to `most` there is nothing to count.
+  if (id > most && (await store.countUsers(tx, account.id)) >= most) {
+    throw conflict(`an account may have ${most} users, inactive ones included.`, {
+      code: 'list_full',
+      field: 'name',
+    });
+  }
   const user: store.UserRow = {
     account_id: account.id,
-    id: await nextId(tx, account.id, 'users'),
+    id,
     name: body.name,
     display_name: body.display_name ?? body.name,
     active: 1,

@@ -44,6 +44,8 @@ interface Decider {
 /** A decider responds within milliseconds, unless it is stuck. */
 const response_milliseconds = 5000;
 const most_uses_at_once = 5000;
+/** A decider that has more tells it the next time; one that was taken over may have no end. */
+const most_rounds_of_uses = 50;
 
 /** Raised when a decider, which is there, does not respond. */
 export class DeciderSilent extends Error {}
@@ -135,7 +137,7 @@ export class DeciderLink {
   /** When authlist entries last let somebody in, of those that did since it was last asked. */
   async takeLastUsed(): Promise<LastUsed[]> {
     try {
-      for (let isMore = true; isMore; ) {
+      for (let isMore = true, round = 0; isMore && round < most_rounds_of_uses; round += 1) {
         isMore = false;
         await this.#askAll(
           'take_uses',

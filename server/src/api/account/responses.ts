@@ -79,7 +79,7 @@ function actorOf(request: FastifyRequest): Actor {
  * Runs `action` in one transaction and responds with its outcome when that is durable. Honours
  * `Idempotency-Key` (in the same transaction) on POST and `Prefer: wait=N`.
  * Errors: those of `action`; 400 for a malformed header; 409 for a key used with another body; 401 and 403
- * for an API token that has ended, or may not write any more.
+ * for an API token that has ended, or may not write any more; 429 when the day's writes are used up.
  */
 export async function change(
   ctx: AccountContext,
@@ -91,22 +91,29 @@ export async function change(
   const claim = idempotencyClaim(request);
   let whenApplied: Changed['whenApplied'];
 
-  const outcome = await ctx.db.write(
-    actorOf(request),
-    async (tx) => {
-      await requireTokenNow(tx, request.session.principal);
-      const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
-      if (stored) return stored;
-      const changed = await action(tx);
-      whenApplied = changed.whenApplied;
-      const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
-      const headers: Record<string, string> = { ...changed.headers };
-      if (body) headers.etag = etagOf(body);
-      const first: StoredResponse = { status: changed.status, headers, body };
-      if (claim) await storeResponse(tx, ctx.secrets, claim, first);
-      return first;
-    },
-    { isUrgent: isRevocation(request) },
+  const { principal } = request.session;
+  const isUrgent = isRevocation(request);
+  const kind = isUrgent ? 'revocation' : 'addition';
+
+  const outcome = await ctx.writes.within(principal.account_id, (spend) =>
+    ctx.db.write(
+      actorOf(request),
+      async (tx) => {
+        await requireTokenNow(tx, principal);
+        const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
+        if (stored) return stored;
+        spend(tx.now, { kind, is_kept: claim !== undefined });
+        const changed = await action(tx);
+        whenApplied = changed.whenApplied;
+        const body = changed.status === 204 ? '' : JSON.stringify(changed.value);
+        const headers: Record<string, string> = { ...changed.headers };
+        if (body) headers.etag = etagOf(body);
+        const first: StoredResponse = { status: changed.status, headers, body };
+        if (claim) await storeResponse(tx, ctx.secrets, claim, first);
+        return first;
+      },
+      { isUrgent },
+    ),
   );
 
   const applied = wait_seconds > 0 ? await whenApplied?.(wait_seconds) : undefined;

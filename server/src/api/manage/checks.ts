@@ -144,7 +144,8 @@ export async function requirePassword(
 /**
  * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the person
  * as of this transaction: session and flags may have ended while the body was on its way.
- * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken.
+ * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken; 429 when
+ * the day's writes of the account are used up.
  */
 export function consoleWrite<T>(
   ctx: Context,
@@ -159,13 +160,18 @@ export function consoleWrite<T>(
     request_id: request.id,
   } as const;
   const { console: access } = request.routeOptions.config;
-  return ctx.db.write(
-    actor,
-    async (tx) => {
-      const person = await requirePerson(tx, request.person, tx.now);
-      if (access && 'may' in access) requireFlags(person, access.may);
-      return action(tx, person);
-    },
-    { isUrgent: isRevocation(request) },
+  const isUrgent = isRevocation(request);
+  return ctx.writes.within(request.person.account_id, (spend) =>
+    ctx.db.write(
+      actor,
+      async (tx) => {
+        const person = await requirePerson(tx, request.person, tx.now);
+        if (access && 'may' in access) requireFlags(person, access.may);
+        const revocation = person.flags.admin ? 'revocation by an admin' : 'revocation';
+        spend(tx.now, { kind: isUrgent ? revocation : 'addition', is_kept: false });
+        return action(tx, person);
+      },
+      { isUrgent },
+    ),
   );
 }

@@ -60,7 +60,8 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
   const routesOf = (noun: Noun): AddManageRoute => {
     return (endpoint, route) => {
       const { may, record = false, find, params } = route;
-      const isForFlags = !is_operator && (may.length > 0 || !endpoint.startsWith('GET '));
+      const isChangeOfPerson = !is_operator && !endpoint.startsWith('GET ');
+      const isForFlags = isChangeOfPerson || (!is_operator && may.length > 0);
       const isOfRecord = is_operator || params !== undefined;
       const usual = {
         tags: [tags[noun]],
@@ -71,7 +72,13 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
             await find?.(request.scope, request.params as never, request);
           },
         },
-        errors: [400, 401, ...(isForFlags ? [403] : []), ...(isOfRecord ? [404] : [])],
+        errors: [
+          400,
+          401,
+          ...(isForFlags ? [403] : []),
+          ...(isOfRecord ? [404] : []),
+          ...(isChangeOfPerson ? [429] : []),
+        ],
       };
       const whole = endpoint.replace(' ', ` ${prefix}`) as Endpoint;
       addRoute(app, whole, usual, is_operator ? forOperators(route) : route);

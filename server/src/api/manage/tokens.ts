@@ -49,6 +49,7 @@ export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
   const route = routesOf('tokens');
   const may = ['admin'] as const;
   const viewable = ctx.config.api_tokens === 'viewable';
+  const { max_api_tokens } = ctx.config;
   const find = ({ account_id }: Scope, { id }: { id: string }) =>
     requireApiToken(ctx.db, account_id, idOf(id));
 
@@ -69,7 +70,7 @@ export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
       const { token, text } = await write(request, async (tx, { account_id }) => {
         if (request.body.expiry !== undefined) checkExpiry(request.body.expiry, tx.now);
         const account = await requireAccount(tx, account_id);
-        return createApiToken(tx, ctx.secrets, viewable, account, request.body);
+        return createApiToken(tx, ctx.secrets, viewable, account, request.body, max_api_tokens);
       });
       const value = { ...presentToken(token), api_token: text };
       return created(`${request.scope.path}/tokens/${token.id}`, value);

@@ -106,7 +106,7 @@ export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
     errors: [409],
     handle: async (request) => {
       const user = await write(request, async (tx, { account_id }) =>
-        createUser(tx, await requireAccount(tx, account_id), request.body),
+        createUser(tx, await requireAccount(tx, account_id), request.body, ctx.config.max_users),
       );
       const location = `${request.scope.path}/users/${user.name}`;
       return created(location, await presentOne(user, request.scope));

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../address.ts';
+import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import {
   EmptyQuery,
@@ -140,9 +141,12 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     const now = ctx.clock.now();
     const named = uses.map(({ account }) => account);
     const served = await servedAccounts(ctx.db, request.node, named);
-    for (const { account, entry, at } of uses) {
-      if (!served.has(account)) continue;
-      ctx.lastUsed.authlist_entries.note(account, entry, Math.min(at, now));
+    const told = uses
+      .filter(({ account }) => served.has(account))
+      .map(({ account, entry, at }) => ({ account_id: account, id: entry, at: Math.min(at, now) }));
+    // Before they are kept: as long as nothing can be written, they would pile up.
+    for (const { account_id, id, at } of await usesOfEntries(ctx.db, told)) {
+      ctx.lastUsed.authlist_entries.note(account_id, id, at);
     }
     return sendNothing(reply);
   };

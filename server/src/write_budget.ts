@@ -1,0 +1,100 @@
+// The write budget: how much an account may write on a day (UTC), and how many idempotency keys it may have kept; each process counts its own.
+import { tooManyRequests } from './errors.ts';
+
+const day_seconds = 86_400;
+
+/** The part of the budget that a write may use up: each of them reaches into one more reserve than those before it. */
+export type WriteKind = 'addition' | 'revocation' | 'revocation by an admin';
+
+const kinds: readonly WriteKind[] = ['addition', 'revocation', 'revocation by an admin'];
+
+export interface Spending {
+  kind: WriteKind;
+  /** Whether its response is kept for an Idempotency-Key. */
+  is_kept: boolean;
+}
+
+interface Spent {
+  writes: number;
+  kept: number;
+}
+
+export class WriteBudget {
+  readonly #writes_per_day: number;
+  readonly #keys_per_day: number;
+  #day = 0;
+  /** Those of the day. Grows with the accounts, which operators choose. */
+  #spent = new Map<number, Spent>();
+
+  constructor(most: { writes_per_day: number; idempotency_keys_per_day: number }) {
+    this.#writes_per_day = most.writes_per_day;
+    this.#keys_per_day = most.idempotency_keys_per_day;
+  }
+
+  /**
+   * Runs `write`; its action calls `spend` when it is about to write. However often the action runs that is one
+   * write, and none when it fails. Errors: those of `write`; `spend` throws 429 when nothing is left of the day's.
+   */
+  async within<T>(
+    account_id: number,
+    write: (spend: (now: number, spending: Spending) => void) => Promise<T>,
+  ): Promise<T> {
+    let giveBack: (() => void) | undefined;
+    try {
+      return await write((now, spending) => {
+        giveBack ??= this.#spend(account_id, now, spending);
+      });
+    } catch (error) {
+      giveBack?.();
+      throw error;
+    }
+  }
+
+  #spend(account_id: number, now: number, { kind, is_kept }: Spending): () => void {
+    const spent = this.#ofToday(account_id, now);
+    const reserve = Math.ceil(this.#writes_per_day / 10);
+    if (spent.writes >= this.#writes_per_day + reserve * kinds.indexOf(kind)) {
+      const still = kind === 'addition' ? ' Removals and other revocations still pass.' : '';
+      throw usedUp(
+        now,
+        `The account has made the ${this.#writes_per_day} changes that it may make on a day.${still}`,
+      );
+    }
+    if (is_kept && spent.kept >= this.#keys_per_day) {
+      throw usedUp(
+        now,
+        `Idempotency-Key: the account has used the ${this.#keys_per_day} keys that it may use on a day; nothing was done. Requests without a key still pass.`,
+      );
+    }
+    const kept = is_kept ? 1 : 0;
+    spent.writes += 1;
+    spent.kept += kept;
+    return () => {
+      spent.writes -= 1;
+      spent.kept -= kept;
+    };
+  }
+
+  #ofToday(account_id: number, now: number): Spent {
+    const day = now - (now % day_seconds);
+    if (day !== this.#day) {
+      this.#day = day;
+      this.#spent = new Map();
+    }
+    let spent = this.#spent.get(account_id);
+    if (!spent) {
+      spent = { writes: 0, kept: 0 };
+      this.#spent.set(account_id, spent);
+    }
+    return spent;
+  }
+}
+
+function usedUp(now: number, sentence: string) {
+  const wait_seconds = day_seconds - (now % day_seconds);
+  return tooManyRequests(
+    `${sentence} The next day (UTC) begins in ${wait_seconds} seconds.`,
+    { 'retry-after': String(wait_seconds) },
+    { code: 'rate_limited' },
+  );
+}
