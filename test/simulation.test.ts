@@ -69,7 +69,7 @@ describe('the simulated network', () => {
   });
 
   test('nothing false is ever served, shown or counted, and all is well after the healing', {
-    timeout: 1_800_000,
+    timeout: 3_600_000,
   }, async () => {
     console.log(`simulation: ${seeds.length} from EXITWARD_TEST_SEED=${first}`);
     const processes = Math.min(availableParallelism(), seeds.length);

@@ -113,7 +113,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
   await Promise.all([dieAll(), dieAll()]);
   // Each of them was the last to be told at some death; after the whole story there is none to die of.
   expect(reached.size).toBe(told.length);
-}, 120_000);
+}, 1_800_000);
 
 test('a snapshot is on the disk before its name is, and the name before old files go', async () => {
   const { calls } = await liveAndDie(folder(), 'main:never');
@@ -162,7 +162,7 @@ test('wherever the changes are cut off or damaged, what stands before is the pol
       expect((await readStored(copy)).state, where).toEqual(stateAfter([...expected, next]));
     }
   }
-}, 120_000);
+}, 1_800_000);
 
 // ---- Anything in any order ------------------------------------------------------------------
 
@@ -281,4 +281,4 @@ test('whatever it is told and whatever happens, it gives what a model in memory 
   );
   await fc.assert(property, { numRuns: 60, seed });
   expect(done.size).toBe(9);
-}, 120_000);
+}, 1_800_000);
