@@ -12,13 +12,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../agent/src/clock.ts';
 import { findSquidUser } from '../../agent/src/squid/agent/unix_user.ts';
+import { Journal } from '../../agent/src/usage/journal.ts';
+import { Meter } from '../../agent/src/usage/meter.ts';
 import * as t from '../../agent/test/proxy_world.ts';
 import { childrenOf, nodesOfFile, type SquidNode } from '../../agent/test/squid_node.ts';
 
 const user = findSquidUser() ?? { name: '', uid: -1, gid: -1 };
 const normal = { port: t.normalPort };
+const log = pino({ level: 'silent' });
 const { start, share } = nodesOfFile();
 let origin: t.Origin;
 let url: string;
@@ -121,6 +126,44 @@ test('neither a second name of a file of root nor a pipe is taken for a log, and
   await t.until(() => node.squids().some((pid) => pid !== squid));
   expect(statSync(precious).uid).toBe(0);
   expect(readFileSync(precious, 'utf8')).toBe('root\u2019s own\n');
+});
+
+test('lines that Squid\u2019s user makes up bill no more than the machine carried, are told, and leave honest traffic its bill', async () => {
+  const node = await start();
+  const journal = await Journal.open(join(node.dir, 'usage.journal'), { log });
+  const options = { engine: node.engine, journal, clock: systemClock, log, poll_seconds: 1 };
+  const meter = new Meter(options);
+  await meter.tick();
+  await t.ask(normal, 'GET', url);
+  const billed = () => journal.pending().reduce((sum, { up, down }) => sum + up + down, 0);
+  await t.until(async () => {
+    await meter.tick();
+    return billed() > 0;
+  });
+  const honest = billed();
+  const path = join(logs(node), 'meter.log');
+  const own = readFileSync(path, 'utf8');
+  const at = own.slice(own.lastIndexOf('\n', own.length - 2) + 1).split(' ');
+  const claim = (up: number) =>
+    `${[...at.slice(0, 2), 9, ...at.slice(3, 6), up, ...at.slice(7)].join(' ')}`;
+  expect(t.messagesOf(node.engine)).toEqual([]);
+  const forged = 100;
+  const lines = Array.from({ length: forged }, () => claim(2 ** 40)).join('') + own;
+  writeFileSync(path, lines, { flag: 'a' });
+  await meter.tick();
+  // What it wrote again may count once more for each time: so much was carried.
+  expect(billed()).toBeLessThan(10 * honest);
+  expect(node.engine.faults()).toMatchObject([{ kind: 'squid_log' }]);
+  const before = billed();
+  await t.ask(normal, 'GET', url);
+  await t.until(async () => {
+    await meter.tick();
+    return billed() > before;
+  });
+  expect(billed() - before).toBe(honest);
+  await journal.close();
+  expect(statSync(join(node.dir, 'squid', '0', 'seal.key'))).toMatchObject({ uid: 0, gid: 0 });
+  expect(statSync(join(node.dir, 'squid', '0', 'seal.key')).mode & 0o777).toBe(0o600);
 });
 
 test('only Squid\u2019s user may ask the agent for what a decider asks, and only root writes what Squid reads', async () => {

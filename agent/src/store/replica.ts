@@ -1,5 +1,7 @@
 // Reads the policy that the store keeps on disk, and follows it. Any process that may read the folder can.
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import { Policy } from '../policy/policy.ts';
 import { BadRecord, checkRecord, type NodeRecord, type Position } from '../policy/records.ts';
@@ -248,4 +250,26 @@ function openChanges(path: string): ChangesReader | undefined {
     if (isMissing(error)) return undefined;
     throw error;
   }
+}
+
+/** A policy of nothing but the server, by the first lines of the snapshot on disk; undefined without. */
+export async function readServer(dir: string): Promise<Policy | undefined> {
+  const generation = newestGeneration(dir);
+  if (generation === undefined) return undefined;
+  const file = createReadStream(snapshotPath(dir, generation));
+  try {
+    for await (const line of createInterface({ input: file })) {
+      const record = JSON.parse(line) as NodeRecord;
+      if (record.kind !== 'server' && record.kind !== 'keys') return undefined;
+      if (record.kind !== 'server') continue;
+      const policy = new Policy();
+      policy.apply(record);
+      return policy;
+    }
+  } catch {
+    // A file that is gone, or is none, is for the replica to evaluate.
+  } finally {
+    file.destroy();
+  }
+  return undefined;
 }

@@ -17,7 +17,7 @@ import { boundCacheLog, lastWords } from './cache_log.ts';
 import { removeOldCopies } from './certificate_copy.ts';
 import { commandAs } from './launch.ts';
 import { listListening, socketsOf } from './listening.ts';
-import { noteStart } from './meter_log.ts';
+import { noteStart, readSealKey } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const run = promisify(execFile);
@@ -42,6 +42,8 @@ export class SquidInstance {
   readonly #onStart: ((squid: number) => void) | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
+  /** By which the agents know their own lines in its log. */
+  seal_key = '';
   /** Where it should listen, by the last good configuration. Undefined: not known. */
   listeners: readonly ListenerInForce[] | undefined;
   /** The process that this agent started last. */
@@ -89,6 +91,7 @@ export class SquidInstance {
     // Of every start anew, ahead of Squid: a power cut spoils none that is read.
     for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
     this.#place(dial_script, dialScript);
+    this.seal_key = readSealKey(this.paths.seal_key);
     this.listeners = readListeners(this.paths);
   }
 
@@ -166,7 +169,7 @@ export class SquidInstance {
     this.start_id = randomUUID();
     try {
       const line = { start: this.start_id, at: this.#clock.now() };
-      noteStart(this.paths.meter_log, line, this.#user);
+      noteStart(this.paths.meter_log, line, { user: this.#user, key: this.seal_key });
     } catch (error) {
       this.#log.error({ err: error, squid: this.number }, 'its start is not in the log of Squid');
     }
