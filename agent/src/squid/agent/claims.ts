@@ -30,7 +30,7 @@ export class Claims {
   #samples: Sample[] = [];
   #time = 0;
   #now: number | undefined;
-  /** What the machine carried in all; undefined: it does not say, and nothing is bounded. */
+  /** The machine's count, in all; undefined: it does not say, and nothing is bounded. */
   #total: number | undefined;
   #claimed = 0;
 
@@ -81,7 +81,7 @@ export class Claims {
 }
 
 /**
- * What this machine sent and received by IP since it was started; undefined where the kernel does not tell. Each byte that
+ * The bytes that this machine sent and received by IP since it was started; undefined where the kernel does not tell. Each byte that
  * a proxy bills is in it twice at least: it came from one side, or was made here, and went to the other, or was not taken.
  */
 export function carriedBytes(): number | undefined {

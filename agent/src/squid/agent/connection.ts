@@ -131,7 +131,7 @@ export function sum(...all: Array<Bytes | undefined>): Bytes {
   return total;
 }
 
-/** What there is of bytes beyond others. */
+/** Bytes less others, and never below zero. */
 export function beyond(bytes: Bytes, others: Bytes): Bytes {
   return {
     up: Math.max(0, bytes.up - others.up),

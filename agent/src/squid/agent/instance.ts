@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import { freshLoopback } from '../../address.ts';
 import type { Clock } from '../../clock.ts';
 import { renameDurably, writeDurably } from '../../durable.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
@@ -200,13 +201,13 @@ export class SquidInstance {
 
   /**
    * Whether it responds to a request: one that it rejects by itself, and that is billed to no user. One that
-   * closes the connection lives, too: of this machine's own clients it may have too many.
+   * closes the connection lives, too: of this machine's own clients it may have too many, by IPv6.
    */
   responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
-      const socket = tls
-        ? connectTls({ host, port, rejectUnauthorized: false })
-        : connect({ host, port });
+      const localAddress = freshLoopback(host);
+      const ends = { host, port, ...(localAddress && { localAddress }) };
+      const socket = tls ? connectTls({ ...ends, rejectUnauthorized: false }) : connect(ends);
       const settle = (responded: boolean) => {
         socket.destroy();
         resolve(responded);
