@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chownSync,
   linkSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -83,6 +84,40 @@ test('a Squid on a port below 1024 keeps the right to that alone', async () => {
   expect((await t.see({ port: 81 }, url)).from).toBe(t.exits[0]);
   const status = statusOf(node.squids()[0] ?? 0);
   expect(BigInt(`0x${status.get('CapEff')}`)).toBe(free > 81 ? 1n << 10n : 0n);
+});
+
+test('a port below 1024 that comes while Squid runs is listened on, and what ends by that is billed', async () => {
+  const node = await start();
+  const usage = await t.Usage.from(node.engine, url);
+  const tunnel = await t.openTunnel(normal, `${t.originIp}:${origin.port}`);
+  await tunnel.ask(`GET / HTTP/1.1\r\nHost: ${t.originIp}\r\n\r\n`);
+  await usage.poll();
+  const [squid = 0] = node.squids();
+  const basesOf = (base: number) => [{ base, service: 'proxy' as const }];
+  const port_schemes = [
+    { name: 'default', bases: basesOf(t.base) },
+    { name: 'low', bases: basesOf(80) },
+  ];
+  await node.apply(t.serverRecord({ port_schemes }));
+  expect((await t.ask({ port: 81 }, 'GET', url)).status).toBe(407);
+  const free = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+  expect(node.squids()[0] === squid).toBe(free <= 81);
+  if (free <= 81) tunnel.socket.destroy();
+  const bytes = { '1 1': { up: tunnel.sent, down: tunnel.received } };
+  expect(await usage.settled(bytes)).toEqual(bytes);
+  expect((await t.see(normal, url)).from).toBe(t.exits[0]);
+  expect(t.messagesOf(node.engine)).toEqual([]);
+});
+
+test('a Squid that is retired leaves no key behind', async () => {
+  const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
+  const keys = (number: string) =>
+    readdirSync(join(node.dir, 'squid', number)).filter((name) => name.endsWith('.key'));
+  expect(keys('1')).toEqual(['seal.key', expect.stringMatching(/^tls-/)]);
+  await node.apply(t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] }));
+  expect(node.squids().length).toBe(1);
+  expect(keys('1')).toEqual(['seal.key']);
+  expect(keys('0').length).toBe(2);
 });
 
 test('a link in the folder of Squid does not lead the agent to a file of root', async () => {

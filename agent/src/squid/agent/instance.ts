@@ -16,7 +16,7 @@ import { errorPages } from '../conf/pages.ts';
 import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
 import { boundCacheLog, lastWords } from './cache_log.ts';
 import { removeOldCopies } from './certificate_copy.ts';
-import { commandAs } from './launch.ts';
+import { commandAs, lacksRight } from './launch.ts';
 import { listListening, socketsOf } from './listening.ts';
 import { noteStart, readSealKey } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
@@ -118,7 +118,7 @@ export class SquidInstance {
 
   /**
    * Puts a configuration, which listens so, in force: starts Squid with it, or tells the running one
-   * if it is another than that one has. One that Squid does not accept changes nothing and is told
+   * if it is another than that one has; one that may not listen so is started anew. One that Squid does not accept changes nothing and is told
    * by `faults`.
    */
   async apply(conf: string, listeners: readonly ListenerInForce[]): Promise<void> {
@@ -127,7 +127,11 @@ export class SquidInstance {
     if (isInForce) this.#rejected = undefined;
     this.listeners = readListeners(this.paths);
     const pid = this.findProcess();
-    if (pid !== undefined && isNew && isInForce) await this.reconfigure();
+    if (pid !== undefined && isInForce && lacksRight(this.#user, this.ports, pid)) {
+      // Its connections end, as their last lines are written; the right cannot be given to it.
+      await this.stop();
+      await this.start();
+    } else if (pid !== undefined && isNew && isInForce) await this.reconfigure();
     else if (pid !== undefined) await this.#awaitPorts(pid, 0);
     else if (this.ports.length > 0) await this.start();
   }
@@ -261,6 +265,7 @@ export class SquidInstance {
     await this.stop();
     rmSync(this.paths.pid, { force: true });
     rmSync(this.paths.conf, { force: true });
+    removeOldCopies(this.paths.dir, this.paths.conf);
     this.listeners = [];
     this.#rejected = undefined;
     this.#notListening = [];
