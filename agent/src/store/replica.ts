@@ -110,7 +110,8 @@ export class Replica {
   #applyUnstored(state: State, onRecord?: (record: NodeRecord) => void): void {
     const changes = this.#unstored.following(state.position);
     const last = state.ahead.at(-1);
-    const done = last ? changes.indexOf(last) : -1;
+    // By their content: an agent tells all that it holds again when a decider connects again.
+    const done = last ? changes.findLastIndex((change) => isSame(change, last)) : -1;
     for (const change of changes.slice(done + 1)) {
       if (!applyChange(state, change, onRecord)) return;
       state.ahead.push(change);
@@ -186,11 +187,9 @@ export async function followChanges(
       state.changes = changes;
       continue;
     }
-    // Memory led on from the file: applied once more, a change would undo those after it. Several may have one revision,
-    // and those of memory are written in their order; an earlier agent's are not, but come again from the control plane.
-    const isKnown =
-      passes(state.ahead, line) ||
-      (state.position.revision > state.read && line.revision <= state.position.revision);
+    // Memory led on from the file: applied once more, a change would undo those after it. An earlier agent's are not written,
+    // but come again from the control plane, cut into other pieces and with the records as they are by then: they are applied.
+    const isKnown = passes(state.ahead, line);
     if (!isKnown && !applyChange(state, line, onRecord)) {
       // A change that was not applied must not be passed over: it would be acknowledged with the next.
       state.changes.seek(offset);
@@ -204,12 +203,18 @@ export async function followChanges(
   }
 }
 
+function isSame(one: Change, other: Change): boolean {
+  return (
+    one.revision === other.revision && one.heard_at === other.heard_at && one.json === other.json
+  );
+}
+
 /** Whether a line was applied from memory; takes that change off, and those that come no more. */
 function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): boolean {
   while (ahead[0] && ahead[0].revision < revision) ahead.shift();
   for (const [at, change] of ahead.entries()) {
     if (change.revision > revision) return false;
-    if (change.heard_at !== heard_at || change.json !== json) continue;
+    if (!isSame(change, { revision, heard_at, json })) continue;
     ahead.splice(0, at + 1);
     return true;
   }
