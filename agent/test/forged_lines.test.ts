@@ -116,8 +116,14 @@ test('a line of the future does not make those after it old', async () => {
   const at = (time: string) =>
     `${time} 192.0.2.1 1 11001 1 1 10 20 origin:1 200 TCP_TUNNEL CONNECT\n`;
   writeFileSync(path, at('9000000000.000'));
-  expect((await new MeterLog(path).read(undefined, 1000)).position?.newest).toBe(1000);
-  expect((await new MeterLog(path).end(1000))?.newest).toBe(1000);
+  expect((await new MeterLog(path).read(undefined, 1000)).position?.newest).toBe(1001);
+  expect((await new MeterLog(path).end(1000))?.newest).toBe(1001);
+});
+
+test('a line of this second is as new as it says', async () => {
+  const path = join(dir, 'meter.log');
+  writeFileSync(path, `1000.350 192.0.2.1 1 ${port} 1 1 10 20 origin:1 200 TCP_TUNNEL CONNECT\n`);
+  expect((await new MeterLog(path).read(undefined, 1000)).position?.newest).toBe(1000.35);
 });
 
 test('a line without an end does not hold up those behind it', async () => {

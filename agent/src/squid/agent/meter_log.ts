@@ -221,7 +221,8 @@ export class MeterLog {
         const next = file.read(offset, { newer_than: read, most: left, key: this.#key }, entries);
         left -= next.offset - offset;
         this.#isForged ||= next.isForged;
-        newest = Math.max(newest, Math.min(next.newest, now));
+        // Times in the log have fractions.
+        newest = Math.max(newest, Math.min(next.newest, now + 1));
         if (inode !== position?.inode) await syncFolder(dirname(this.path));
         const isSame = !isLost && inode === position?.inode && next.offset === offset;
         if (isSame && position?.before !== undefined) continue;
@@ -241,7 +242,7 @@ export class MeterLog {
       const { offset, newest } = file.read(Math.max(0, file.size - end_bytes), all, []);
       await this.#datasync(file.fd);
       const before = file.hash(offset);
-      return { inode: file.inode, offset, before, newest: Math.min(newest, now) };
+      return { inode: file.inode, offset, before, newest: Math.min(newest, now + 1) };
     });
   }
 
