@@ -156,7 +156,7 @@ function serveAgent(): void {
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
-    // It tells all that it holds. What an agent before it held is in force, and not to be put upon a newer policy.
+    // It tells all that it holds. The changes of an agent before it are in force, and not to be put upon a newer policy.
     unstored.clear();
     connections.restart();
     if (isLeaving) part(socket);
