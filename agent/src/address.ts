@@ -1,4 +1,5 @@
 // IP addresses: one spelling of each, and which of them a node may connect to.
+import { randomInt } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
@@ -128,4 +129,13 @@ function parseNetwork(part: string): Network {
     );
   }
   return [base, bits];
+}
+
+/**
+ * An address of loopback from which to ask this machine's own engine: another each time, which no client can foresee, so that
+ * no client of the machine itself takes the place that one address has. Undefined where the engine is reached by IPv6.
+ */
+export function freshLoopback(host: string): string | undefined {
+  if (!isIPv4(host)) return undefined;
+  return `127.${[64, 1, 1].map((least) => randomInt(least, 255)).join('.')}`;
 }

@@ -12,6 +12,7 @@ export type FaultKind =
   | 'exit_address'
   | 'journal'
   | 'port'
+  | 'squid_log'
   | 'usage';
 
 export interface Fault {

@@ -1,13 +1,14 @@
-// The agent's end of the line to deciders, with deciders that a test plays: how it asks which authlist entries let somebody in.
+// The agent's end of the line to deciders, with deciders that a test plays: how it asks them, and what those may do that are none.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Authority } from '../src/policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
-import { DeciderLink } from '../src/squid/agent/decider_link.ts';
-import { readLines } from '../src/squid/protocol.ts';
+import { DeciderLink, DeciderSilent, type LinkEvents } from '../src/squid/agent/decider_link.ts';
+import { type Opened, readLines } from '../src/squid/protocol.ts';
 
 const cleaners: Array<() => unknown> = [];
 afterEach(async () => {
@@ -17,7 +18,7 @@ afterEach(async () => {
 const at = 1_800_000_000;
 const useOf = (entry: number): LastUsed => ({ account: 1, entry, at });
 
-async function listen(): Promise<DeciderLink> {
+async function listen(events: Partial<LinkEvents> = {}): Promise<DeciderLink> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-decider-'));
   cleaners.push(() => rmSync(dir, { recursive: true, force: true }));
   const link = new DeciderLink(join(dir, 'agent.sock'), {
@@ -26,6 +27,7 @@ async function listen(): Promise<DeciderLink> {
     onLost: () => {},
     opened: () => [],
     unstored: () => [],
+    ...events,
   });
   await link.listen(undefined);
   cleaners.push(() => link.close());
@@ -86,4 +88,88 @@ test('a decider that never comes to an end is asked so often, and what it made u
   });
   expect((await link.takeLastUsed()).length).toBeLessThanOrEqual(250_000);
   expect(asked).toBe(50);
+});
+
+describe('what is no decider, and has the right to connect,', () => {
+  const connectTo = ({ path }: DeciderLink) => connect(path).on('error', () => {});
+  const isClosed = (socket: Socket) => {
+    socket.resume();
+    return new Promise<void>((resolve) => {
+      if (socket.closed) resolve();
+      else socket.once('close', () => resolve());
+    });
+  };
+
+  test('makes room for the newest when there are many', async () => {
+    const link = await listen();
+    const rogues: Socket[] = [];
+    for (let n = 0; n < 50; n++) {
+      rogues.push(connectTo(link));
+      await once(rogues.at(-1) as Socket, 'connect');
+    }
+    await decider(link, () => []);
+    await Promise.all(rogues.slice(0, 43).map(isClosed));
+    expect(rogues.filter(({ closed }) => !closed).length).toBe(7);
+  });
+
+  test('is cut off when it sends a message without an end', async () => {
+    const link = await listen();
+    const rogue = connectTo(link);
+    const piece = 'x'.repeat(1024 * 1024);
+    let sent = 0;
+    const closed = isClosed(rogue);
+    for (; sent < 100 && !rogue.closed; sent++) {
+      await new Promise((resolve) => rogue.write(piece, resolve));
+    }
+    await closed;
+    expect(sent).toBeLessThan(64);
+    expect(link.isConnected).toBe(false);
+  });
+
+  test('is cut off when it sends too many messages', async () => {
+    let told = 0;
+    const link = await listen({
+      onOpened: () => {
+        told += 1;
+      },
+    });
+    const rogue = connectTo(link);
+    rogue.write(`${JSON.stringify({ opened: [] })}\n`.repeat(20_000));
+    await isClosed(rogue);
+    expect(told).toBe(1000);
+  });
+
+  test('is cut off when it does not answer, and the next question is answered by the others', async () => {
+    const link = await listen();
+    const rogue = connectTo(link);
+    await link.connected(1000);
+    await decider(link, () => []);
+    await expect(link.ask('catch_up', undefined)).rejects.toThrow(DeciderSilent);
+    await isClosed(rogue);
+    expect(await link.ask('catch_up', undefined)).toEqual([[]]);
+  }, 20_000);
+
+  test('is cut off when it leaves unread what it is told', async () => {
+    const owner: Authority = { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' };
+    const opened = Array.from({ length: 20_000 }, (_, n): Opened[number] => [`${n}`, owner]);
+    const most = 50 * 1024 * 1024;
+    let told = 0;
+    const link = await listen({
+      onOpened: () => {
+        told += 1;
+      },
+    });
+    const rogue = connectTo(link);
+    rogue.pause();
+    await once(rogue, 'connect');
+    // Another one relays to it.
+    const teller = connectTo(link);
+    const line = `${JSON.stringify({ opened })}\n`;
+    for (let n = 0; n < most / line.length; n++) {
+      await new Promise((resolve) => teller.write(line, resolve));
+    }
+    await vi.waitFor(() => expect(told * line.length).toBeGreaterThan(most), { timeout: 20_000 });
+    await isClosed(rogue);
+    expect(rogue.bytesRead).toBeLessThan(40 * 1024 * 1024);
+  });
 });

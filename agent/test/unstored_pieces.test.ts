@@ -4,8 +4,9 @@ import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
 import { Unstored } from '../src/store/unstored.ts';
-import { noon, usual } from './histories.ts';
+import { noon, seed, usual } from './histories.ts';
 import { createFolder, epoch, inPieces, snapshotText, stateOf } from './stored.ts';
+import { randomOf } from './usage_world.ts';
 
 const user = (id: number): NodeRecord => ({
   kind: 'user',
@@ -67,3 +68,139 @@ test.each(['shared', 'copied'])(
     expect([...(replica.policy.accounts.get(90)?.users.keys() ?? [])]).toEqual([1, 2, 3, 4]);
   },
 );
+
+test('of what an earlier agent held in memory nothing stands in the way of what comes again, in longer pieces', async () => {
+  const { dir, remove } = createFolder();
+  onTestFinished(remove);
+  const store = await Store.open(dir);
+  onTestFinished(() => store.close());
+  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
+  const unstored = new Unstored();
+  const replica = new Replica(dir, unstored);
+  onTestFinished(() => replica.close());
+  await replica.catchUp();
+  // Of the earlier agent a decider has a change, and the first piece of a long one after it.
+  const hold = (revision: number, after: number, records: NodeRecord[]) =>
+    unstored.add({ revision, after, epoch, heard_at: noon, json: JSON.stringify(records) });
+  hold(11, 10, [{ kind: 'account', account: 90, value: null }, user(1)]);
+  hold(11, 11, [user(2)]);
+  await replica.catchUp();
+  expect(replica.position).toEqual({ epoch, revision: 11 });
+  unstored.clear();
+  // The next agent asks from where the disk is, and the changes 11 to 15 come together: revocations first.
+  const revoked: NodeRecord = { ...user(1), value: null } as NodeRecord;
+  const long: NodeRecord[][] = [[revoked], [user(3)], [user(4)]];
+  for (const [index, piece] of long.entries()) {
+    store.append(index === long.length - 1 ? 15 : 10, noon + 60, piece);
+    await replica.catchUp();
+    if (replica.read) unstored.dropUntil(replica.read);
+    expect(replica.policy.accounts.get(90)?.users.has(1)).toBe(false);
+  }
+  expect(replica.position).toEqual({ epoch, revision: 15 });
+  expect([...(replica.policy.accounts.get(90)?.users.keys() ?? [])]).toEqual([2, 3, 4]);
+});
+
+test('a piece that a decider is told again, since it was cut off from its agent, is not applied again', async () => {
+  const { dir, remove } = createFolder();
+  onTestFinished(remove);
+  const store = await Store.open(dir);
+  onTestFinished(() => store.close());
+  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
+  const unstored = new Unstored();
+  const replica = new Replica(dir, unstored);
+  onTestFinished(() => replica.close());
+  await replica.catchUp();
+  for (let n = 0; n < 3; n += 1) {
+    unstored.clear();
+    for (const records of pieces.slice(0, 2)) {
+      const json = JSON.stringify(records);
+      unstored.add({ revision: 10, after: 10, epoch, heard_at: noon, json });
+    }
+    expect((await replica.catchUp()) as Set<number>).toEqual(n === 0 ? new Set([90]) : new Set());
+  }
+});
+
+test('what one agent held, and another one was told after it, ends as it is on the disk', async () => {
+  const random = randomOf(seed);
+  for (let life = 0; life < 200; life += 1) {
+    const { dir, remove } = createFolder();
+    const store = await Store.open(dir);
+    await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
+    const unstored = new Unstored();
+    const replica = new Replica(dir, unstored);
+    await replica.catchUp();
+    // The control plane: each change is of one user, and a record is sent as it is at that time.
+    const log: number[] = [];
+    const versions = new Map<number, number>();
+    const change = () => {
+      const id = 1 + random(6);
+      log.push(id);
+      versions.set(id, (versions.get(id) ?? 0) + 1);
+    };
+    const record = (id: number): NodeRecord => ({
+      kind: 'user',
+      account: 1,
+      id: 100 + id,
+      value: { name: `user${id}`, active: true, proxy: true, token_version: versions.get(id) ?? 0 },
+    });
+    /** The changes after a revision, as some pieces of one or more long ones. */
+    const pieces = (from: number) => {
+      const all: Array<{ revision: number; after: number; records: NodeRecord[] }> = [];
+      for (let after = from; after < 10 + log.length; ) {
+        const revision = Math.min(after + 1 + random(4), 10 + log.length);
+        const ids = [...new Set(log.slice(after - 10, revision - 10))];
+        const cut = random(ids.length);
+        if (cut > 0) {
+          all.push({ revision: after, after, records: ids.slice(0, cut).map(record) });
+        }
+        all.push({ revision, after, records: ids.slice(cut).map(record) });
+        after = revision;
+      }
+      return all;
+    };
+    for (let n = random(8); n >= 0; n -= 1) change();
+    const first = pieces(10);
+    for (const { revision, after, records } of first.slice(0, random(first.length + 1))) {
+      unstored.add({ revision, after, epoch, heard_at: noon, json: JSON.stringify(records) });
+      if (random(2) === 0) await replica.catchUp();
+    }
+    if (random(2) === 0) {
+      // The decider was cut off from its agent for a moment.
+      const held = unstored.following({ epoch, revision: 10 });
+      unstored.clear();
+      for (const one of held) unstored.add({ ...one });
+      await replica.catchUp();
+    }
+    unstored.clear();
+    for (let n = random(4); n > 0; n -= 1) change();
+    if (random(3) === 0) {
+      const ids = [...new Set(log)];
+      const text = snapshotText({ epoch, revision: 10 + log.length }, [
+        ...usual,
+        ...ids.map(record),
+      ]);
+      await store.replace(inPieces(text), noon + 50);
+      await replica.catchUp();
+      const from = 10 + log.length;
+      for (let n = random(4); n > 0; n -= 1) change();
+      for (const { revision, records } of pieces(from)) store.append(revision, noon + 60, records);
+    } else {
+      for (const { revision, records } of pieces(10)) {
+        store.append(revision, noon + 60, records);
+        if (random(2) === 0) {
+          await replica.catchUp();
+          if (replica.read) unstored.dropUntil(replica.read);
+        }
+      }
+    }
+    await replica.catchUp();
+    const fresh = new Replica(dir);
+    await fresh.load();
+    const why = `EXITWARD_TEST_SEED=${seed}, life ${life}`;
+    expect(stateOf(replica.policy), why).toEqual(stateOf(fresh.policy));
+    expect(replica.position, why).toEqual(fresh.position);
+    for (const one of [replica, fresh]) one.close();
+    await store.close();
+    remove();
+  }
+}, 60_000);

@@ -5,21 +5,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { seed } from './histories.ts';
 import { users } from './usage_clients.ts';
-import { type Random, World } from './usage_world.ts';
+import { type Random, randomOf, World } from './usage_world.ts';
 
 const lives = 100;
 const steps = 60;
-
-/** Mulberry32: the same numbers for the same seed. */
-function randomOf(start: number): Random {
-  let state = start >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
 
 type Act = (world: World, random: Random) => void | Promise<void>;
 const key = (random: Random) => 1 + random(3);

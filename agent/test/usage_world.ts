@@ -3,6 +3,7 @@ import {
   appendFileSync,
   fstatSync,
   mkdirSync,
+  readFileSync,
   rmSync,
   statSync,
   truncateSync,
@@ -32,8 +33,20 @@ import {
 } from './usage_clients.ts';
 
 const log = pino({ level: 'silent' });
+const key = 'of the agents';
 /** A number below that. */
 export type Random = (below: number) => number;
+
+/** Mulberry32: the same numbers for the same seed. */
+export function randomOf(start: number): Random {
+  let state = start >>> 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
 
 /** An agent's life: the part of it that dies with the process. */
 interface Agent {
@@ -71,6 +84,10 @@ export class World {
   /** What all requests transferred, and what of it must be billed, by user. */
   readonly truth = { 1: none(), 2: none() };
   readonly due = { 1: none(), 2: none() };
+  /** What the machine sent and received: no more than it must be. */
+  carried = 0;
+  /** How often an agent was started. */
+  agents = 0;
   /** What may be missing, of connections that were open when a journal was begun. */
   slack = 0;
   /** What journals that were moved away held. */
@@ -95,6 +112,7 @@ export class World {
     };
     if (client.request) return;
     client.request = { user, up: 0, down: 0, seen: none() };
+    this.carried += 256;
     client.owner = user;
     this.#open.set(key, client);
   }
@@ -105,6 +123,7 @@ export class World {
       one.up += up;
       one.down += down;
     }
+    this.carried += up + down;
   }
   finish(key: number, close: boolean): void {
     const client = this.#open.get(key);
@@ -121,6 +140,12 @@ export class World {
     if (!close) return;
     this.#open.delete(key);
     this.#used.set(key, 6);
+  }
+
+  /** Squid's user writes to the log what it likes, or something again that stands there. */
+  forge(text: string | undefined): void {
+    const lines = readFileSync(this.#log, 'latin1').split('\n');
+    appendFileSync(this.#log, `${text ?? lines[this.#random(lines.length)]}\n`);
   }
 
   // ---- Lives and deaths -------------------------------------------------------------------
@@ -168,7 +193,9 @@ export class World {
 
   async startAgent(): Promise<void> {
     if (this.agent) return;
+    this.agents += 1;
     const meterLog = new MeterLog(this.#log, {
+      key,
       datasync: async (file) => {
         const { ino, size } = fstatSync(file);
         this.#synced.set(ino, size);
@@ -177,6 +204,7 @@ export class World {
     const connections = new Connections({
       listSockets: async () => this.#sockets(),
       closeSuspects: () => {},
+      carried: () => this.carried,
     });
     const journal = await Journal.open(this.#journal, { log });
     const clock = { now: () => this.#now(), steady: () => this.#seconds, sleep: async () => {} };
@@ -223,7 +251,7 @@ export class World {
     if (!this.agent || this.isSquidUp) return;
     this.agent.destroyedAtStart = new Map(this.agent.destroyed);
     this.agent.start = `start${++this.#starts}`;
-    noteStart(this.#log, { start: this.agent.start, at: this.#now() });
+    noteStart(this.#log, { start: this.agent.start, at: this.#now() }, { key });
     this.isSquidUp = true;
     this.#isPolled = false;
   }
@@ -323,6 +351,14 @@ export class World {
     return { up: up + sum.up, down: down + sum.down };
   }
 
+  /** All bytes of all rows, whoever is to pay them. */
+  billedInAll(): number {
+    const { journal } = this.agent as Agent;
+    const sum = (some: Iterable<Bytes>) =>
+      [...some].reduce((all, { up, down }) => all + up + down, 0);
+    return sum(journal.pending()) - sum(journal.carry.values());
+  }
+
   /** For the trace: who lives, and the open connections. */
   state(): string {
     const clients = [...this.#open.values()].map(
@@ -335,7 +371,9 @@ export class World {
   }
 
   faults(): string[] {
-    return this.agent?.meterLog.fault === undefined ? [] : [this.agent.meterLog.fault];
+    const { meterLog, connections } = this.agent ?? {};
+    const isForged = meterLog?.isForged || connections?.isImplausible;
+    return [meterLog?.fault, isForged ? 'forged' : undefined].filter((one) => one !== undefined);
   }
 
   // ---- The engine -------------------------------------------------------------------------

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chownSync,
   linkSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -12,13 +13,18 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../agent/src/clock.ts';
 import { findSquidUser } from '../../agent/src/squid/agent/unix_user.ts';
+import { Journal } from '../../agent/src/usage/journal.ts';
+import { Meter } from '../../agent/src/usage/meter.ts';
 import * as t from '../../agent/test/proxy_world.ts';
 import { childrenOf, nodesOfFile, type SquidNode } from '../../agent/test/squid_node.ts';
 
 const user = findSquidUser() ?? { name: '', uid: -1, gid: -1 };
 const normal = { port: t.normalPort };
+const log = pino({ level: 'silent' });
 const { start, share } = nodesOfFile();
 let origin: t.Origin;
 let url: string;
@@ -80,6 +86,40 @@ test('a Squid on a port below 1024 keeps the right to that alone', async () => {
   expect(BigInt(`0x${status.get('CapEff')}`)).toBe(free > 81 ? 1n << 10n : 0n);
 });
 
+test('a port below 1024 that comes while Squid runs is listened on, and what ends by that is billed', async () => {
+  const node = await start();
+  const usage = await t.Usage.from(node.engine, url);
+  const tunnel = await t.openTunnel(normal, `${t.originIp}:${origin.port}`);
+  await tunnel.ask(`GET / HTTP/1.1\r\nHost: ${t.originIp}\r\n\r\n`);
+  await usage.poll();
+  const [squid = 0] = node.squids();
+  const basesOf = (base: number) => [{ base, service: 'proxy' as const }];
+  const port_schemes = [
+    { name: 'default', bases: basesOf(t.base) },
+    { name: 'low', bases: basesOf(80) },
+  ];
+  await node.apply(t.serverRecord({ port_schemes }));
+  expect((await t.ask({ port: 81 }, 'GET', url)).status).toBe(407);
+  const free = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+  expect(node.squids()[0] === squid).toBe(free <= 81);
+  if (free <= 81) tunnel.socket.destroy();
+  const bytes = { '1 1': { up: tunnel.sent, down: tunnel.received } };
+  expect(await usage.settled(bytes)).toEqual(bytes);
+  expect((await t.see(normal, url)).from).toBe(t.exits[0]);
+  expect(t.messagesOf(node.engine)).toEqual([]);
+});
+
+test('a Squid that is retired leaves no key behind', async () => {
+  const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
+  const keys = (number: string) =>
+    readdirSync(join(node.dir, 'squid', number)).filter((name) => name.endsWith('.key'));
+  expect(keys('1')).toEqual(['seal.key', expect.stringMatching(/^tls-/)]);
+  await node.apply(t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] }));
+  expect(node.squids().length).toBe(1);
+  expect(keys('1')).toEqual(['seal.key']);
+  expect(keys('0').length).toBe(2);
+});
+
 test('a link in the folder of Squid does not lead the agent to a file of root', async () => {
   const node = await start();
   const precious = join(node.dir, 'precious');
@@ -121,6 +161,44 @@ test('neither a second name of a file of root nor a pipe is taken for a log, and
   await t.until(() => node.squids().some((pid) => pid !== squid));
   expect(statSync(precious).uid).toBe(0);
   expect(readFileSync(precious, 'utf8')).toBe('root\u2019s own\n');
+});
+
+test('lines that Squid\u2019s user makes up bill no more than the machine carried, are told, and leave honest traffic its bill', async () => {
+  const node = await start();
+  const journal = await Journal.open(join(node.dir, 'usage.journal'), { log });
+  const options = { engine: node.engine, journal, clock: systemClock, log, poll_seconds: 1 };
+  const meter = new Meter(options);
+  await meter.tick();
+  await t.ask(normal, 'GET', url);
+  const billed = () => journal.pending().reduce((sum, { up, down }) => sum + up + down, 0);
+  await t.until(async () => {
+    await meter.tick();
+    return billed() > 0;
+  });
+  const honest = billed();
+  const path = join(logs(node), 'meter.log');
+  const own = readFileSync(path, 'utf8');
+  const at = own.slice(own.lastIndexOf('\n', own.length - 2) + 1).split(' ');
+  const claim = (up: number) =>
+    `${[...at.slice(0, 2), 9, ...at.slice(3, 6), up, ...at.slice(7)].join(' ')}`;
+  expect(t.messagesOf(node.engine)).toEqual([]);
+  const forged = 100;
+  const lines = Array.from({ length: forged }, () => claim(2 ** 40)).join('') + own;
+  writeFileSync(path, lines, { flag: 'a' });
+  await meter.tick();
+  // What it wrote again may count once more for each time: so much was carried.
+  expect(billed()).toBeLessThan(10 * honest);
+  expect(node.engine.faults()).toMatchObject([{ kind: 'squid_log' }]);
+  const before = billed();
+  await t.ask(normal, 'GET', url);
+  await t.until(async () => {
+    await meter.tick();
+    return billed() > before;
+  });
+  expect(billed() - before).toBe(honest);
+  await journal.close();
+  expect(statSync(join(node.dir, 'squid', '0', 'seal.key'))).toMatchObject({ uid: 0, gid: 0 });
+  expect(statSync(join(node.dir, 'squid', '0', 'seal.key')).mode & 0o777).toBe(0o600);
 });
 
 test('only Squid\u2019s user may ask the agent for what a decider asks, and only root writes what Squid reads', async () => {

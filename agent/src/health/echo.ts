@@ -3,7 +3,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
-import { canonicalAddress } from '../address.ts';
+import { canonicalAddress, freshLoopback } from '../address.ts';
 
 /** A port of the proxy on this machine, and the credentials to ask with. */
 export interface ProxyPort {
@@ -66,7 +66,9 @@ function toProxy(
 ): ClientRequest {
   const credentials = Buffer.from(`${user}:${password}`).toString('base64');
   const headers = { host: destination, 'proxy-authorization': `Basic ${credentials}` };
-  const options = { host, port, method, path, headers, agent: false, signal } as const;
+  const localAddress = freshLoopback(host);
+  const ends = { host, port, ...(localAddress && { localAddress }) };
+  const options = { ...ends, method, path, headers, agent: false, signal } as const;
   // The certificate is for the name that customers use, and this never leaves the machine.
   return tls ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
 }

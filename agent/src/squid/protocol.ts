@@ -67,18 +67,43 @@ export interface RulesFile {
   caps?: ConnectionCaps;
 }
 
-/** The owners of a hundred thousand connections take a tenth of this. */
-const longest_line = 256 * 1024 * 1024;
+/** The bounds on what comes over a socket. */
+interface Bounds {
+  message_bytes: number;
+  bytes_a_second: number;
+  /** Called as each second begins in which something comes. */
+  onSecond?: () => void;
+}
 
-/** Hands out the lines that come over a socket; a peer that sends anything else is cut off. */
-export function readLines(socket: Socket, take: (line: string) => void): void {
+/** Of the agent, which deciders trust: the changes that are on no disk are a quarter of it. */
+const of_agent: Bounds = {
+  message_bytes: 256 * 1024 * 1024,
+  bytes_a_second: Number.POSITIVE_INFINITY,
+};
+
+/** Hands out the lines that come over a socket; a peer that sends anything else, or too much, is cut off. */
+export function readLines(
+  socket: Socket,
+  take: (line: string) => void,
+  { message_bytes, bytes_a_second, onSecond }: Bounds = of_agent,
+): void {
   let rest = '';
+  let second = performance.now();
+  let bytes = 0;
   socket.setEncoding('utf8');
   socket.on('data', (text: string) => {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
+    if (performance.now() - second >= 1000) {
+      second = performance.now();
+      bytes = 0;
+      onSecond?.();
+    }
+    bytes += text.length;
     try {
-      if (rest.length > longest_line) throw new Error('a line is too long');
+      // A long message comes in many pieces, and is not searched anew with each.
+      const end = text.lastIndexOf('\n');
+      const lines = end < 0 ? [] : (rest + text.slice(0, end)).split('\n');
+      rest = end < 0 ? rest + text : text.slice(end + 1);
+      if (rest.length > message_bytes || bytes > bytes_a_second) throw new Error('it is too much');
       for (const line of lines) take(line);
     } catch (error) {
       socket.destroy(error as Error);
@@ -86,7 +111,9 @@ export function readLines(socket: Socket, take: (line: string) => void): void {
   });
 }
 
-/** Sends one message. */
-export function writeLine(socket: Socket, message: ToDecider | FromDecider): void {
-  socket.write(`${JSON.stringify(message)}\n`);
+/** Sends one message, and returns its length. */
+export function writeLine(socket: Socket, message: ToDecider | FromDecider): number {
+  const line = `${JSON.stringify(message)}\n`;
+  socket.write(line);
+  return line.length;
 }

@@ -52,7 +52,7 @@ export async function listSockets(ports: readonly number[], host?: string): Prom
 }
 
 /** The kernel's name for the time since the machine started; enough of it to know it by. */
-const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
+export const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
 
 /** Whether a cookie that was stored is this one: agents of before stored it without the boot, or not at all. */
 export function isSameCookie(stored: string, cookie: string): boolean {

@@ -1,5 +1,7 @@
 // Reads the policy that the store keeps on disk, and follows it. Any process that may read the folder can.
+import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import { Policy } from '../policy/policy.ts';
 import { BadRecord, checkRecord, type NodeRecord, type Position } from '../policy/records.ts';
@@ -108,7 +110,8 @@ export class Replica {
   #applyUnstored(state: State, onRecord?: (record: NodeRecord) => void): void {
     const changes = this.#unstored.following(state.position);
     const last = state.ahead.at(-1);
-    const done = last ? changes.indexOf(last) : -1;
+    // By their content: an agent tells all that it holds again when a decider connects again.
+    const done = last ? changes.findLastIndex((change) => isSame(change, last)) : -1;
     for (const change of changes.slice(done + 1)) {
       if (!applyChange(state, change, onRecord)) return;
       state.ahead.push(change);
@@ -184,11 +187,9 @@ export async function followChanges(
       state.changes = changes;
       continue;
     }
-    // Memory led on from the file: applied once more, a change would undo those after it. Several may have one revision,
-    // and those of memory are written in their order; an earlier agent's are not, but come again from the control plane.
-    const isKnown =
-      passes(state.ahead, line) ||
-      (state.position.revision > state.read && line.revision <= state.position.revision);
+    // Memory led on from the file: applied once more, a change would undo those after it. An earlier agent's are not written,
+    // but come again from the control plane, cut into other pieces and with the records as they are by then: they are applied.
+    const isKnown = passes(state.ahead, line);
     if (!isKnown && !applyChange(state, line, onRecord)) {
       // A change that was not applied must not be passed over: it would be acknowledged with the next.
       state.changes.seek(offset);
@@ -202,12 +203,18 @@ export async function followChanges(
   }
 }
 
+function isSame(one: Change, other: Change): boolean {
+  return (
+    one.revision === other.revision && one.heard_at === other.heard_at && one.json === other.json
+  );
+}
+
 /** Whether a line was applied from memory; takes that change off, and those that come no more. */
 function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): boolean {
   while (ahead[0] && ahead[0].revision < revision) ahead.shift();
   for (const [at, change] of ahead.entries()) {
     if (change.revision > revision) return false;
-    if (change.heard_at !== heard_at || change.json !== json) continue;
+    if (!isSame(change, { revision, heard_at, json })) continue;
     ahead.splice(0, at + 1);
     return true;
   }
@@ -248,4 +255,26 @@ function openChanges(path: string): ChangesReader | undefined {
     if (isMissing(error)) return undefined;
     throw error;
   }
+}
+
+/** A policy of nothing but the server, by the first lines of the snapshot on disk; undefined without. */
+export async function readServer(dir: string): Promise<Policy | undefined> {
+  const generation = newestGeneration(dir);
+  if (generation === undefined) return undefined;
+  const file = createReadStream(snapshotPath(dir, generation));
+  try {
+    for await (const line of createInterface({ input: file })) {
+      const record = JSON.parse(line) as NodeRecord;
+      if (record.kind !== 'server' && record.kind !== 'keys') return undefined;
+      if (record.kind !== 'server') continue;
+      const policy = new Policy();
+      policy.apply(record);
+      return policy;
+    }
+  } catch {
+    // A file that is gone, or is none, is for the replica to evaluate.
+  } finally {
+    file.destroy();
+  }
+  return undefined;
 }

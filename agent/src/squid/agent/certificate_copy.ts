@@ -23,9 +23,9 @@ export function copyCertificate(
   return files;
 }
 
-/** Removes those that a configuration does not name. */
+/** Removes those that a configuration does not name; all, without one. */
 export function removeOldCopies(dir: string, conf: string): void {
-  const text = readFileSync(conf, 'utf8');
+  const text = existsSync(conf) ? readFileSync(conf, 'utf8') : '';
   for (const name of readdirSync(dir)) {
     if (/^tls-\w+\.(?:crt|key)$/.test(name) && !text.includes(name)) rmSync(join(dir, name));
   }

@@ -1,4 +1,28 @@
 // One client connection of a Squid, as the agent knows it: its state, its owner, its bytes.
+//
+// The owner of a connection is the authority by which a decider let it in: it says who pays for the bytes, and when
+// the connection must be closed. Three sources speak of a connection, by its name `SOURCE:PORT>LOCALPORT`:
+//   - the kernel's list, each second: which connections there are, and their bytes so far;
+//   - the deciders, which hold the policy: the owners. They hear each list, and know their half (decider/connections.ts);
+//   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for them.
+//
+//                the kernel lists it             a decider died
+//   (unknown) ──────────────────────► unowned ────────────────────► suspect ──3 lists──► closed
+//       │                                │                             │
+//       │ a leaving decider              │ a decider tells its owner   │ a decider tells its owner
+//       │ tells its owner                ▼                             │
+//       └───────────► unlisted ───────► open ◄─────────────────────────┘
+//                        the kernel      │
+//                        lists it        │ revoked
+//                                        ▼
+//                                     closing
+//
+//   From each of these, when the kernel lists it no more:
+//       ──► ended      if bytes of it were counted ahead: until its line in the log corrects them
+//       ──► unlisted   if its owner is known: until a decider has responded to such a list
+//       ──► (unknown)  otherwise, and after that
+//
+// Bytes are counted ahead of one connection, and set off against its own line, the next of its name (docs/decisions/0033).
 import type { Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
@@ -92,8 +116,7 @@ export function openTraffic(
   const isTls = tls_ports.has(socket.port);
   const payload = (bytes: number) =>
     isTls ? Math.floor(bytes * tls_share) - tls_handshake_bytes : bytes;
-  const up = Math.max(0, payload(socket.up) - base.up);
-  const down = Math.max(0, payload(socket.down) - base.down);
+  const { up, down } = beyond({ up: payload(socket.up), down: payload(socket.down) }, base);
   if (up + down === 0) return undefined;
   const connection = ahead?.connection ?? `${socket.connection} ${socket.cookie} ${squid}`;
   return { connection, account, user, up, down };
@@ -106,6 +129,14 @@ export function sum(...all: Array<Bytes | undefined>): Bytes {
     total.down += bytes?.down ?? 0;
   }
   return total;
+}
+
+/** Bytes less others, and never below zero. */
+export function beyond(bytes: Bytes, others: Bytes): Bytes {
+  return {
+    up: Math.max(0, bytes.up - others.up),
+    down: Math.max(0, bytes.down - others.down),
+  };
 }
 
 /** Of two sums of the same lines, of which one may lack some. */

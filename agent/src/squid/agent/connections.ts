@@ -1,34 +1,12 @@
 // The client connections of this node's Squids: all that the agent knows of each, from its first request to its last byte.
-//
-// The owner of a connection is the authority by which a decider let it in: it says who pays for the bytes, and when
-// the connection must be closed. Three sources speak of a connection, by its name `SOURCE:PORT>LOCALPORT`:
-//   - the kernel's list, each second: which connections there are, and their bytes so far;
-//   - the deciders, which hold the policy: the owners. They hear each list, and know their half (decider/connections.ts);
-//   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for them.
-//
-//                the kernel lists it             a decider died
-//   (unknown) ──────────────────────► unowned ────────────────────► suspect ──3 lists──► closed
-//       │                                │                             │
-//       │ a leaving decider              │ a decider tells its owner   │ a decider tells its owner
-//       │ tells its owner                ▼                             │
-//       └───────────► unlisted ───────► open ◄─────────────────────────┘
-//                        the kernel      │
-//                        lists it        │ revoked
-//                                        ▼
-//                                     closing
-//
-//   From each of these, when the kernel lists it no more:
-//       ──► ended      if bytes of it were counted ahead: until its line in the log corrects them
-//       ──► unlisted   if its owner is known: until a decider has responded to such a list
-//       ──► (unknown)  otherwise, and after that
-//
-// Bytes are counted ahead of one connection, and set off against its own line, the next of its name (docs/decisions/0033).
 import type { Finished, Kept, Poll, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
-import { isSameCookie, type Socket } from '../sockets.ts';
+import { boot, isSameCookie, type Socket } from '../sockets.ts';
+import { Claims } from './claims.ts';
 import {
   type Bytes,
+  beyond,
   type Connection,
   create,
   most,
@@ -66,6 +44,8 @@ export class Connections {
   #lately: Map<string, Bytes & { squid: number }>[] = [];
   /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
   #gone: Map<string, Connection>[] = [];
+  readonly #claims: Claims;
+  #isImplausible = false;
   /** The cookies that the kernel had told when a Squid's death was counted: no later one had those connections. */
   readonly #spent = new Set<string>();
 
@@ -73,7 +53,10 @@ export class Connections {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
     /** Called for the suspects whose time is over, at each list until they are gone. */
     closeSuspects: (squid: number, connections: string[]) => void;
+    /** The bytes that the machine sent and received since its start; undefined: not known, and lines are not bounded. */
+    carried?: () => number | undefined;
   }) {
+    this.#claims = new Claims(options.carried ?? (() => undefined));
     this.#listSockets = options.listSockets;
     this.#closeSuspects = options.closeSuspects;
   }
@@ -81,6 +64,11 @@ export class Connections {
   /** Undefined: unknown. */
   stateOf(connection: string): State | undefined {
     return (this.#live.get(connection) ?? this.#ended.get(connection))?.state;
+  }
+
+  /** Whether lines claimed more than there can have been, and were left out; until the agent is started again. */
+  get isImplausible(): boolean {
+    return this.#isImplausible;
   }
 
   // ---- Deciders ---------------------------------------------------------------------------
@@ -166,11 +154,11 @@ export class Connections {
   // ---- Traffic ----------------------------------------------------------------------------
 
   /** Call it once, when the engine starts: by then nothing can have been told of what these Squids transfer. */
-  async begin(squids: readonly TrackedSquid[]): Promise<void> {
+  async begin(squids: readonly TrackedSquid[], now?: number): Promise<void> {
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     const logs: Cursor['logs'] = {};
     for (const { log } of squids) {
-      const end = await log.end();
+      const end = await log.end(now);
       if (end) logs[log.path] = end;
     }
     this.#begun = { logs, sockets };
@@ -188,9 +176,15 @@ export class Connections {
     const logs = (from as Cursor | undefined)?.logs ?? this.#begun.logs;
     const starts = squids.map(({ start }) => start);
     // The log first: a request that ends after it was read is still listed, or read at the next poll.
-    const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path])));
+    const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path], now)));
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
-    if (!isNext) this.#restore(from as Cursor | undefined, squids, kept);
+    if (!isNext) {
+      this.#restore(from as Cursor | undefined, squids, kept);
+      const newest = Math.max(0, ...Object.values(logs).map((log) => log.newest ?? 0));
+      // A new journal begins with this agent.
+      this.#claims.begin(now - newest, !from || (from as Cursor).boot === boot);
+    }
+    this.#claims.look(now);
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
     const others = [isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1] as const;
@@ -230,7 +224,7 @@ export class Connections {
       if (one.ahead) open.push(one.ahead);
     }
     const left = [...this.#ended].filter(([, { isLeft }]) => isLeft);
-    this.#told = { logs: positions, bases: basesOf(left, this.#live) };
+    this.#told = { logs: positions, bases: basesOf(left, this.#live), boot };
     return { finished, open, cursor: this.#told };
   }
 
@@ -322,12 +316,16 @@ export class Connections {
     const gone = live?.socket ? undefined : this.#gone.find((some) => some.has(connection));
     const one = this.#ended.get(connection) ?? gone?.get(connection) ?? live;
     const { ahead, isLeft, base = sum() } = one ?? {};
+    const rest = isLeft ? beyond({ up, down }, base) : { up, down };
+    // The kernel's own counts stand for a line that is left out.
+    const counted = most(beyond(one?.socket ?? sum(), base), ahead ?? sum());
+    if (owner && !this.#claims.admit(rest, counted)) {
+      this.#isImplausible = true;
+      return true;
+    }
     // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
     const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
     if (ahead && !isOwn) finished.push({ ...ahead, up: 0, down: 0, at });
-    const rest = isLeft
-      ? { up: Math.max(0, up - base.up), down: Math.max(0, down - base.down) }
-      : { up, down };
     const name = isOwn ? ahead.connection : connection;
     if (owner) finished.push({ connection: name, ...owner, ...rest, at });
     // The first line after a connection ended is that connection's last.

@@ -12,6 +12,8 @@ export interface Cursor {
     string,
     [cookie: string, up: number, down: number, squid?: number, isLeft?: boolean]
   >;
+  /** Of the machine: which of its starts. */
+  boot?: string;
 }
 
 type Numbered = ReadonlyArray<{ number: number; ports: readonly number[] | undefined }>;

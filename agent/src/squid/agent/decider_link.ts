@@ -10,6 +10,7 @@ import {
   type Opened,
   type Questions,
   readLines,
+  type ToDecider,
   writeLine,
 } from '../protocol.ts';
 
@@ -39,10 +40,26 @@ interface Decider {
   /** The last change that it was told because it is on no disk. */
   told: UnstoredChange | undefined;
   isLeaving: boolean;
+  /** The messages of this second that are no response. */
+  messages: number;
+  /** So many bytes may wait for it. */
+  most_unread: number;
 }
 
 /** A decider responds within milliseconds, unless it is stuck. */
 const response_milliseconds = 5000;
+/** The bounds on what Squid's user can send here, far above what deciders do. */
+const most = {
+  /** While Squid is reconfigured there are two, and for a moment those that were ended just before. */
+  deciders: 8,
+  /** One message with the owners of all connections that a Squid can have is a fifth of it. */
+  message_bytes: 32 * 1024 * 1024,
+  bytes_a_second: 64 * 1024 * 1024,
+  /** Messages that are no response. */
+  messages_a_second: 1000,
+  /** Left unread, but for changes that are on no disk, which are bounded where they are held. */
+  unread_bytes: 32 * 1024 * 1024,
+};
 const most_uses_at_once = 5000;
 /** A decider that has more tells it the next time; one that was taken over may have no end. */
 const most_rounds_of_uses = 50;
@@ -167,9 +184,19 @@ export class DeciderLink {
       listed: new Set(),
       told: undefined,
       isLeaving: false,
+      messages: 0,
+      most_unread: most.unread_bytes,
     };
     this.#deciders.add(decider);
-    readLines(socket, (line) => this.#receive(decider, JSON.parse(line) as FromDecider));
+    const [oldest] = this.#deciders;
+    if (this.#deciders.size > most.deciders) oldest?.socket.destroy();
+    const onSecond = () => {
+      decider.messages = 0;
+    };
+    readLines(socket, (line) => this.#receive(decider, JSON.parse(line) as FromDecider), {
+      ...most,
+      onSecond,
+    });
     socket.on('error', () => {});
     socket.on('close', () => {
       this.#deciders.delete(decider);
@@ -177,7 +204,7 @@ export class DeciderLink {
       for (const { reject } of decider.pending.values()) reject(new Error('its decider is gone'));
     });
     const opened = this.#events.opened();
-    if (opened.length > 0) writeLine(socket, { opened });
+    if (opened.length > 0) this.#tell(decider, { opened });
     this.#tellUnstored(decider);
     for (const came of [...this.#waiting]) came();
   }
@@ -187,10 +214,23 @@ export class DeciderLink {
     const unstored = this.#events.unstored(decider.told);
     if (unstored.length === 0) return;
     decider.told = unstored.at(-1);
-    writeLine(decider.socket, { unstored });
+    decider.most_unread += this.#tell(decider, { unstored });
   }
 
+  /** Cuts off one that does not read; returns how many bytes it was sent. */
+  #tell({ socket, most_unread }: Decider, message: ToDecider): number {
+    if (socket.writableLength > most_unread) {
+      socket.destroy();
+      return 0;
+    }
+    return writeLine(socket, message);
+  }
+
+  /** Errors: the message is none, or one too many. */
   #receive(decider: Decider, message: FromDecider): void {
+    const isResponse = 'id' in message && decider.pending.has(message.id);
+    if (!isResponse) decider.messages += 1;
+    if (decider.messages > most.messages_a_second) throw new Error('it sends too many messages');
     if ('revoked' in message) {
       this.#events.onRevoked(message.revoked);
     } else if ('opened' in message) {
@@ -198,7 +238,7 @@ export class DeciderLink {
       this.#uses.add(message.uses ?? []);
       decider.isLeaving = true;
       for (const other of this.#deciders) {
-        if (!other.isLeaving) writeLine(other.socket, { opened: message.opened });
+        if (!other.isLeaving) this.#tell(other, { opened: message.opened });
       }
     } else {
       const { pending } = decider;
@@ -229,12 +269,15 @@ export class DeciderLink {
     return responses as Responses<Name>;
   }
 
-  #askOne({ socket, pending }: Decider, ask: string, question: unknown): Promise<unknown> {
+  #askOne(decider: Decider, ask: string, question: unknown): Promise<unknown> {
+    const { socket, pending } = decider;
     this.#asked += 1;
     const id = this.#asked;
     return new Promise<unknown>((resolve, reject) => {
       const timer = setTimeout(() => {
         pending.delete(id);
+        // It has no say any more: another process than Squid's decider would hold up each change again.
+        socket.destroy();
         reject(new DeciderSilent('its decider does not answer'));
       }, response_milliseconds);
       const settle =
@@ -244,7 +287,7 @@ export class DeciderLink {
           how(value);
         };
       pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
-      writeLine(socket, { id, ask, question } as Asked);
+      this.#tell(decider, { id, ask, question } as Asked);
     });
   }
 }

@@ -1,21 +1,19 @@
 // The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
-import { createReadStream } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
-import type { NodeRecord, Position } from '../../policy/records.ts';
+import type { Position } from '../../policy/records.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import { SerialQueue } from '../../serial_queue.ts';
-import { newestGeneration, snapshotPath } from '../../store/generations.ts';
-import { Replica } from '../../store/replica.ts';
+import { Replica, readServer } from '../../store/replica.ts';
 import type { CaughtUp } from '../protocol.ts';
 import { killSockets, listSockets, type Socket } from '../sockets.ts';
+import { carriedBytes, forgedFault } from './claims.ts';
 import type { TrackedSquid } from './connection.ts';
 import { Connections } from './connections.ts';
 import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
@@ -74,6 +72,7 @@ class SquidEngine implements Engine {
         return sockets;
       },
       closeSuspects: (squid, connections) => this.#closeSuspects(squid, connections),
+      carried: carriedBytes,
     });
     this.#fleet = new Fleet({
       ...options,
@@ -91,7 +90,8 @@ class SquidEngine implements Engine {
   async start(): Promise<void> {
     await this.#fleet.start();
     this.#isNew = this.#fleet.active.length === 0;
-    await this.#connections.begin(this.#fleet.workers.map((worker) => this.#tracked(worker)));
+    const squids = this.#fleet.workers.map((worker) => this.#tracked(worker));
+    await this.#connections.begin(squids, this.#options.clock.now());
     this.#watchPorts();
   }
 
@@ -125,10 +125,13 @@ class SquidEngine implements Engine {
     const isFault = (fault: string | undefined) => fault !== undefined;
     const closing = [this.#closing_fault].filter(isFault);
     const counting = this.#fleet.workers.map(({ meter }) => meter.fault).filter(isFault);
+    const isForged = this.#fleet.workers.some(({ meter }) => meter.isForged);
+    const forged = isForged || this.#connections.isImplausible ? [forgedFault] : [];
     return [
       ...this.#fleet.faults(),
       ...faultsOf('engine', closing),
       ...faultsOf('usage', counting),
+      ...faultsOf('squid_log', forged),
     ];
   }
 
@@ -372,26 +375,4 @@ function lowest(positions: ReadonlyArray<Position | undefined>): Position | unde
     if (one.revision < least.revision) least = one;
   }
   return least;
-}
-
-/** A policy of nothing but the server, by the first lines of the snapshot on disk; undefined without. */
-async function readServer(dir: string): Promise<Policy | undefined> {
-  const generation = newestGeneration(dir);
-  if (generation === undefined) return undefined;
-  const file = createReadStream(snapshotPath(dir, generation));
-  try {
-    for await (const line of createInterface({ input: file })) {
-      const record = JSON.parse(line) as NodeRecord;
-      if (record.kind !== 'server' && record.kind !== 'keys') return undefined;
-      if (record.kind !== 'server') continue;
-      const policy = new Policy();
-      policy.apply(record);
-      return policy;
-    }
-  } catch {
-    // A file that is gone, or is none, is for the replica to evaluate.
-  } finally {
-    file.destroy();
-  }
-  return undefined;
 }

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import { freshLoopback } from '../../address.ts';
 import type { Clock } from '../../clock.ts';
 import { renameDurably, writeDurably } from '../../durable.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
@@ -15,9 +16,9 @@ import { errorPages } from '../conf/pages.ts';
 import { type SquidPaths, squidPaths } from '../conf/squid_conf.ts';
 import { boundCacheLog, lastWords } from './cache_log.ts';
 import { removeOldCopies } from './certificate_copy.ts';
-import { commandAs } from './launch.ts';
+import { commandAs, lacksRight } from './launch.ts';
 import { listListening, socketsOf } from './listening.ts';
-import { noteStart } from './meter_log.ts';
+import { noteStart, readSealKey } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const run = promisify(execFile);
@@ -42,6 +43,8 @@ export class SquidInstance {
   readonly #onStart: ((squid: number) => void) | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
+  /** By which the agents know their own lines in its log. */
+  seal_key = '';
   /** Where it should listen, by the last good configuration. Undefined: not known. */
   listeners: readonly ListenerInForce[] | undefined;
   /** The process that this agent started last. */
@@ -89,6 +92,7 @@ export class SquidInstance {
     // Of every start anew, ahead of Squid: a power cut spoils none that is read.
     for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
     this.#place(dial_script, dialScript);
+    this.seal_key = readSealKey(this.paths.seal_key);
     this.listeners = readListeners(this.paths);
   }
 
@@ -114,7 +118,7 @@ export class SquidInstance {
 
   /**
    * Puts a configuration, which listens so, in force: starts Squid with it, or tells the running one
-   * if it is another than that one has. One that Squid does not accept changes nothing and is told
+   * if it is another than that one has; one that may not listen so is started anew. One that Squid does not accept changes nothing and is told
    * by `faults`.
    */
   async apply(conf: string, listeners: readonly ListenerInForce[]): Promise<void> {
@@ -123,7 +127,11 @@ export class SquidInstance {
     if (isInForce) this.#rejected = undefined;
     this.listeners = readListeners(this.paths);
     const pid = this.findProcess();
-    if (pid !== undefined && isNew && isInForce) await this.reconfigure();
+    if (pid !== undefined && isInForce && lacksRight(this.#user, this.ports, pid)) {
+      // Its connections end, as their last lines are written; the right cannot be given to it.
+      await this.stop();
+      await this.start();
+    } else if (pid !== undefined && isNew && isInForce) await this.reconfigure();
     else if (pid !== undefined) await this.#awaitPorts(pid, 0);
     else if (this.ports.length > 0) await this.start();
   }
@@ -166,7 +174,7 @@ export class SquidInstance {
     this.start_id = randomUUID();
     try {
       const line = { start: this.start_id, at: this.#clock.now() };
-      noteStart(this.paths.meter_log, line, this.#user);
+      noteStart(this.paths.meter_log, line, { user: this.#user, key: this.seal_key });
     } catch (error) {
       this.#log.error({ err: error, squid: this.number }, 'its start is not in the log of Squid');
     }
@@ -197,13 +205,13 @@ export class SquidInstance {
 
   /**
    * Whether it responds to a request: one that it rejects by itself, and that is billed to no user. One that
-   * closes the connection lives, too: of this machine's own clients it may have too many.
+   * closes the connection lives, too: of this machine's own clients it may have too many, by IPv6.
    */
   responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
-      const socket = tls
-        ? connectTls({ host, port, rejectUnauthorized: false })
-        : connect({ host, port });
+      const localAddress = freshLoopback(host);
+      const ends = { host, port, ...(localAddress && { localAddress }) };
+      const socket = tls ? connectTls({ ...ends, rejectUnauthorized: false }) : connect(ends);
       const settle = (responded: boolean) => {
         socket.destroy();
         resolve(responded);
@@ -257,6 +265,7 @@ export class SquidInstance {
     await this.stop();
     rmSync(this.paths.pid, { force: true });
     rmSync(this.paths.conf, { force: true });
+    removeOldCopies(this.paths.dir, this.paths.conf);
     this.listeners = [];
     this.#rejected = undefined;
     this.#notListening = [];

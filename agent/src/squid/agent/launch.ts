@@ -5,6 +5,8 @@ import type { UnixUser } from './unix_user.ts';
 /** The capability by which a process may drop others for good (CAP_SETPCAP). */
 const may_drop = 1n << 8n;
 const low_ports = '+net_bind_service';
+/** Its number. */
+const may_listen_low = 1n << 10n;
 
 /**
  * The command for a program and its arguments. Of what root may do a Squid keeps, if any of its ports needs it,
@@ -16,7 +18,7 @@ export function commandAs(
   ports: readonly number[] = [],
 ): [string, string[]] {
   if (!user) return [program, args];
-  const kept = ports.some((port) => port < firstFreePort()) ? [low_ports] : [];
+  const kept = needsRight(ports) ? [low_ports] : [];
   const options = [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), '--init-groups'],
     '--no-new-privs',
@@ -28,10 +30,28 @@ export function commandAs(
   return ['setpriv', [...options, '--', program, ...args]];
 }
 
+/** Whether a process that was started so, with other ports, may not listen on these. */
+export function lacksRight(
+  user: UnixUser | undefined,
+  ports: readonly number[],
+  pid: number,
+): boolean {
+  return user !== undefined && needsRight(ports) && (effectiveOf(pid) & may_listen_low) === 0n;
+}
+
 function mayDrop(): boolean {
-  const [, effective = '0'] =
-    /^CapEff:\s*(\w+)/m.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
-  return (BigInt(`0x${effective}`) & may_drop) !== 0n;
+  return (effectiveOf('self') & may_drop) !== 0n;
+}
+
+/** The capabilities of a process. */
+function effectiveOf(pid: number | 'self'): bigint {
+  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  const [, effective = '0'] = /^CapEff:\s*(\w+)/m.exec(status) ?? [];
+  return BigInt(`0x${effective}`);
+}
+
+function needsRight(ports: readonly number[]): boolean {
+  return ports.some((port) => port < firstFreePort());
 }
 
 /** The first port that needs no right. */

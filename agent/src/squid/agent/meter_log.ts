@@ -1,12 +1,15 @@
 // Squid's access log as the truth about traffic: one line for each request or tunnel that is over, and one of the agent's for each start of a Squid.
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchownSync,
   fdatasync as fdatasyncOf,
   fstatSync,
   lstatSync,
+  readFileSync,
   readSync,
   renameSync,
   rmSync,
@@ -14,6 +17,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
+import { writeDurably } from '../../durable.ts';
 import { syncFolder } from '../../store/generations.ts';
 import { connectionName } from '../sockets.ts';
 import { NotSquidsFile, openSquidFile } from './squid_file.ts';
@@ -71,6 +75,10 @@ export interface LogPart {
 const chunk_bytes = 1 << 20;
 /** The end of a log that is looked at: many lines. */
 const end_bytes = 1 << 16;
+/** A line with the longest method that a client can send is not so long. */
+const longest_line_bytes = 1 << 17;
+/** More than so much, and so much each second since the last poll, no Squid writes: the rest is not its own. */
+const most_unread_bytes = 16 * 1024 * 1024;
 /** More than a line, whose time and ports no other has. */
 const hashed_bytes = 256;
 const fields = meterFormat.split(' ').length;
@@ -92,22 +100,49 @@ export function parseMeterLine(line: string): MeterLine | undefined {
     down: Number(down),
     at: Math.floor(Number(time)),
   };
-  const whole = [one.port, one.up, one.down, one.at].every(Number.isSafeInteger);
-  return whole ? one : undefined;
+  const isCount = (number: number) => Number.isSafeInteger(number) && number >= 0;
+  return [one.port, one.up, one.down, one.at].every(isCount) ? one : undefined;
 }
 
-function parseStart(line: string): StartLine | undefined {
-  const [, start, at] = /^Squid starts (\S+) (\d+)$/.exec(line) ?? [];
-  return start === undefined ? undefined : { start, at: Number(at) };
+/** The agents' key, made when there is none. Errors: those of the disk. */
+export function readSealKey(path: string): string {
+  if (existsSync(path)) return readFileSync(path, 'utf8');
+  const key = randomBytes(24).toString('base64url');
+  writeDurably(path, key);
+  chmodSync(path, 0o600);
+  return key;
+}
+
+/** Where a start stands in a log, in the words of its seal. */
+type Place = Pick<LogPosition, 'inode' | 'offset'>;
+
+/** Only the agent has the key: Squid's user can neither make a start up, nor tell it again at another place. */
+function sealOf(key: string, { start, at }: StartLine, { inode, offset }: Place): string {
+  const text = [start, at, inode, offset].join(' ');
+  return createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
+}
+
+/** A start of a Squid; undefined for what is none, was cut off, or an agent of before wrote; `forged`: no agent wrote it there. */
+function parseStart(line: string, key: string, place: Place): StartLine | 'forged' | undefined {
+  const [, start, at, seal] = /^Squid starts (\S+) (\d+) (\S{22})$/.exec(line) ?? [];
+  if (start === undefined) return undefined;
+  const one = { start, at: Number(at) };
+  return seal === sealOf(key, one, place) ? one : 'forged';
 }
 
 /** Notes in a log that a Squid is about to start; makes the log for the user as whom Squid writes it. */
-export function noteStart(path: string, { start, at }: StartLine, user?: UnixUser): void {
+export function noteStart(
+  path: string,
+  line: StartLine,
+  { user, key = '' }: { user?: UnixUser | undefined; key?: string } = {},
+): void {
   const file = openLog(path);
   try {
     if (user) fchownSync(file, user.uid, user.gid);
+    const { ino, size } = fstatSync(file);
+    const seal = sealOf(key, line, { inode: ino, offset: size + 1 });
     // The line before may have been cut off with the Squid that wrote it, or with the machine.
-    writeSync(file, `\n${start_words} ${start} ${at}\n`);
+    writeSync(file, `\n${start_words} ${line.start} ${line.at} ${seal}\n`);
   } finally {
     closeSync(file);
   }
@@ -130,11 +165,20 @@ function openLog(path: string): number {
 export class MeterLog {
   readonly path: string;
   readonly #datasync: (file: number) => Promise<void>;
+  readonly #key: string;
   #fault: string | undefined;
+  #isForged = false;
+  /** When it was read last, in epoch seconds; undefined before. */
+  #read_at: number | undefined;
 
-  constructor(path: string, { datasync = fdatasync as (file: number) => Promise<void> } = {}) {
+  /** `key`: seals the agent's own lines. */
+  constructor(
+    path: string,
+    { datasync = fdatasync as (file: number) => Promise<void>, key = '' } = {},
+  ) {
     this.path = path;
     this.#datasync = datasync;
+    this.#key = key;
   }
 
   get #rotated(): string {
@@ -146,13 +190,21 @@ export class MeterLog {
     return this.#fault;
   }
 
+  /** Whether it held what neither Squid nor the agent writes; until the agent is started again. */
+  get isForged(): boolean {
+    return this.#isForged;
+  }
+
   /**
    * The whole lines after a position, and the new position, before which all is on the disk. Undefined:
    * from the oldest that is there. In a log that is not the one that was read, the lines that
-   * are newer than all that was: never one again. Errors: those of the disk.
+   * are newer than all that was: never one again. No line is newer than `now`, whatever it says. Errors: those of the disk.
    */
-  read(from: LogPosition | undefined): Promise<LogPart> {
+  read(from: LogPosition | undefined, now = Number.POSITIVE_INFINITY): Promise<LogPart> {
     return this.#withFiles(async (files) => {
+      const seconds = now - (this.#read_at ?? Number.NEGATIVE_INFINITY);
+      let left = most_unread_bytes * Math.max(1, seconds);
+      this.#read_at = Number.isFinite(now) ? now : undefined;
       const entries: LogPart['entries'] = [];
       let place = -1;
       for (const [index, file] of files.entries()) {
@@ -166,8 +218,11 @@ export class MeterLog {
       for (const file of files.slice(Math.max(place, 0))) {
         const { inode } = file;
         const offset = place >= 0 && inode === from?.inode ? from.offset : 0;
-        const next = file.read(offset, read, entries);
-        newest = Math.max(newest, next.newest);
+        const next = file.read(offset, { newer_than: read, most: left, key: this.#key }, entries);
+        left -= next.offset - offset;
+        this.#isForged ||= next.isForged;
+        // Times in the log have fractions.
+        newest = Math.max(newest, Math.min(next.newest, now + 1));
         if (inode !== position?.inode) await syncFolder(dirname(this.path));
         const isSame = !isLost && inode === position?.inode && next.offset === offset;
         if (isSame && position?.before !== undefined) continue;
@@ -179,13 +234,15 @@ export class MeterLog {
   }
 
   /** Where the log ends now; undefined when there is none. */
-  end(): Promise<LogPosition | undefined> {
+  end(now = Number.POSITIVE_INFINITY): Promise<LogPosition | undefined> {
     return this.#withFiles(async (files) => {
       const file = files.at(-1);
       if (!file) return undefined;
-      const { offset, newest } = file.read(Math.max(0, file.size - end_bytes), -1, []);
+      const all = { newer_than: -1, most: Number.POSITIVE_INFINITY, key: this.#key };
+      const { offset, newest } = file.read(Math.max(0, file.size - end_bytes), all, []);
       await this.#datasync(file.fd);
-      return { inode: file.inode, offset, before: file.hash(offset), newest };
+      const before = file.hash(offset);
+      return { inode: file.inode, offset, before, newest: Math.min(newest, now + 1) };
     });
   }
 
@@ -267,23 +324,39 @@ class LogFile {
   /** Adds the whole lines from a place on that are newer than that; returns where they end, and the newest time. */
   read(
     from: number,
-    newerThan: number,
+    { newer_than, most, key }: { newer_than: number; most: number; key: string },
     entries: LogPart['entries'],
-  ): { offset: number; newest: number } {
+  ): { offset: number; newest: number; isForged: boolean } {
     let offset = from;
     let newest = 0;
+    let isForged = false;
     const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(this.size - offset, 1)));
     for (;;) {
+      if (offset - from > most) return { offset: this.size, newest, isForged: true };
       const bytes = readSync(this.fd, chunk, 0, chunk.length, offset);
       const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
-      if (whole === 0) return { offset, newest };
+      if (whole === 0) {
+        // The log must not end at a line without an end.
+        if (bytes <= longest_line_bytes) return { offset, newest, isForged };
+        isForged = true;
+        offset += bytes;
+        continue;
+      }
+      let at = offset;
       for (const text of chunk.toString('latin1', 0, whole - 1).split('\n')) {
-        const entry = parseMeterLine(text) ?? parseStart(text);
+        const place = { inode: this.inode, offset: at };
+        at += text.length + 1;
+        const entry = parseMeterLine(text) ?? parseStart(text, key, place);
         if (!entry) continue;
+        if (entry === 'forged') {
+          // In a log that is another one than was read, also an agent's own is at another place.
+          isForged ||= newer_than < 0;
+          continue;
+        }
         const time = 'start' in entry ? entry.at : Number(text.slice(0, text.indexOf(' ')));
         newest = Math.max(newest, time);
         // The agent's clock tells whole seconds.
-        const isNewer = 'start' in entry ? time >= Math.floor(newerThan) : time > newerThan;
+        const isNewer = 'start' in entry ? time >= Math.floor(newer_than) : time > newer_than;
         if (isNewer) entries.push(entry);
       }
       offset += whole;

@@ -77,7 +77,7 @@ export async function createWorker(
   return {
     squid,
     link,
-    meter: new MeterLog(squid.paths.meter_log),
+    meter: new MeterLog(squid.paths.meter_log, { key: squid.seal_key }),
     waiting: new WaitingConnections(),
     listeners: undefined,
     isTold: false,

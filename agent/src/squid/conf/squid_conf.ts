@@ -22,6 +22,8 @@ export interface SquidPaths {
   logs: string;
   cache_log: string;
   meter_log: string;
+  /** For agents alone. */
+  seal_key: string;
   /** For the decider: the rules, which it reads beside the policy, and where it finds the agent. */
   rules: string;
   agent_socket: string;
@@ -38,6 +40,7 @@ export function squidPaths(dir: string): SquidPaths {
     logs: `${dir}/logs`,
     cache_log: `${dir}/logs/cache.log`,
     meter_log: `${dir}/logs/meter.log`,
+    seal_key: `${dir}/seal.key`,
     rules: `${dir}/rules.json`,
     agent_socket: `${dir}/agent.sock`,
   };

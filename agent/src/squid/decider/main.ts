@@ -156,6 +156,8 @@ function serveAgent(): void {
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
+    // It tells all that it holds. The changes of an agent before it are in force, and not to be put upon a newer policy.
+    unstored.clear();
     connections.restart();
     if (isLeaving) part(socket);
   });
