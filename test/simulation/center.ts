@@ -243,7 +243,11 @@ export class Center implements Door {
 
   async reportUsage(token: string, batch: Batch) {
     const node = await authenticateNode(this.db, this.#ctx.secrets, token);
-    const outcome = await this.write((tx) => reportUsage(tx, node.id, batch));
+    const outcome = await this.write((tx) =>
+      reportUsage(tx, node.id, batch, this.#ctx.config.node_max_bytes_per_second),
+    );
+    if (outcome.held)
+      throw new Error(`usage of an honest node was held: ${node.name} ${batch.seq}`);
     if (outcome.counted) this.#noteCounted(node, batch, outcome.left_out);
     else this.#trace.note('duplicate', `${node.name} ${batch.seq}`);
     return outcome;
