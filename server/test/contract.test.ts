@@ -25,7 +25,7 @@ eachDatabase((database) => {
   beforeAll(async () => {
     // Sums at the edge of what JSON can tell are not for any machine to carry.
     t = await startTestApp(await database.url(), {
-      EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(10 ** 15),
+      EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(9 * 10 ** 14),
     });
     for (const server of ['fra1', 'nyc1']) {
       await t.server(server);

@@ -6,7 +6,7 @@ import { reportUsage } from '../../server/src/nodes/nodes.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { prepareSubject } from '../../server/test/durability.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
-import type { TestNode } from '../../server/test/node.ts';
+import { TestNode } from '../../server/test/node.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
 import { newSeed } from '../seed.ts';
 
@@ -28,10 +28,11 @@ eachDatabase((database) => {
   let t: TestApp;
   let names = 0;
   let seq = 0;
+  let url: string;
+  const settings = { EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(rate) };
   beforeAll(async () => {
-    t = await startTestApp(await database.url(), {
-      EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(rate),
-    });
+    url = await database.url();
+    t = await startTestApp(url, settings);
   });
   afterAll(() => t?.stop());
 
@@ -148,7 +149,12 @@ eachDatabase((database) => {
 
   it('a node has 100 batches held; the next one stays in its journal, and is taken when there is room', async () => {
     const { node, row, held } = await scene();
-    for (let at = 0; at < 100; at += 1) await report(node, [row(impossible)], at + 1);
+    await t.write(async (tx) => {
+      for (let at = 0; at < 100; at += 1) {
+        const rows = [row(impossible)];
+        await reportUsage(tx, node.id, { boot: 'b', seq: at + 1, rows }, rate);
+      }
+    });
     for (let times = 0; times < 2; times += 1) {
       const refused = await report(node, [row(impossible)], 101);
       expect(refused).toMatchObject({ status: 503, body: { code: 'held_usage_full' } });
@@ -222,6 +228,23 @@ eachDatabase((database) => {
       expect((await change(wrong)).status).toBe(400);
     }
     expect((await t.operator.patch('/nodes/999999', { max_bytes_per_second: 5 })).status).toBe(404);
+  });
+
+  it('what a node has reported stays known: another process, or one that starts again, gives it no second allowance', async () => {
+    const { node, row } = await scene();
+    expect((await report(node, [row(50 * rate)])).body).toMatchObject({ counted: true });
+    const { config } = t.running.ctx;
+    const other = await startTestApp(url, {
+      ...settings,
+      EXITWARD_KEYS_FILE: config.keys_file,
+      EXITWARD_ADMIN_TOKEN_FILE: config.admin_token_file,
+    });
+    other.clock.seconds = t.clock.seconds;
+    const elsewhere = new TestNode(other.running.node_url, node.id, node.token);
+    expect((await report(elsewhere, [row(50 * rate)])).body).toMatchObject({ held: true });
+    other.clock.advance(50);
+    expect((await report(elsewhere, [row(50 * rate)])).body).toMatchObject({ counted: true });
+    await other.stop();
   });
 
   it('a node at line rate is never held, however often it reports and whenever it is cut off', async () => {

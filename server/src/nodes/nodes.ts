@@ -21,7 +21,7 @@ export type Node = store.NodeRow;
 export { AppliedWatch } from './applied.ts';
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
-export { type HeldBatch, listHeld } from './held_store.ts';
+export { listHeld } from './held_store.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer, Question } from './questions.ts';
 export {
