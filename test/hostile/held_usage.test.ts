@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { burst_seconds, plausibleBytes, reportedUntil } from '../../server/src/nodes/allowance.ts';
 import { reportUsage } from '../../server/src/nodes/nodes.ts';
+import { CommandLine } from '../../server/test/cli_process.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { prepareSubject } from '../../server/test/durability.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
@@ -395,4 +396,45 @@ eachDatabase((database) => {
     expect(total).toBe(accepted.reduce((sum, number) => sum + bytesOf(number), 0));
     await server.end('SIGTERM');
   });
+});
+
+it('the command line lists what is held, accepts it and discards it, and gives a machine its figure', async () => {
+  const cli = new CommandLine({ EXITWARD_NODE_MAX_BYTES_PER_SECOND: String(rate) });
+  await cli.serve();
+  const run = async (...words: string[]) => {
+    const { code, stdout, stderr } = await cli.run(...words);
+    if (code !== 0) throw new Error(`${words.join(' ')}: ${stderr}`);
+    return stdout;
+  };
+  const place = '--title F --city F --country DE --latitude 1 --longitude 1 --services proxy';
+  await run('server', 'add', 'fra1', '--hostname', 'fra1.example', ...place.split(' '));
+  await run('account', 'create', 'acme', '--plan', 'Team', '--expiry', '+1y', '--limit', '1PB');
+  await run('user', 'add', 'acme', 'alice', '--flags', 'proxy');
+  await run('contract', 'add', 'acme', 'fra1');
+  const { code } = JSON.parse(await run('node', 'invite', 'fra1', '--json'));
+  const joined = await fetch(`${cli.base_url}/node/join`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code, name: 'fra1-a', version: '1' }),
+  });
+  const { node: id, token } = (await joined.json()) as { node: number; token: string };
+  const node = new TestNode(cli.base_url, id, token);
+  for (const number of [1, 2]) {
+    const at = Math.floor(Date.now() / 1000);
+    const rows = [{ account: 1, user: 1, at, up: number * 10 ** 12, down: 0 }];
+    const response = await node.send('POST', '/usage', { boot: 'b', seq: number, rows });
+    expect(await response.json()).toMatchObject({ held: true });
+  }
+  const list = await run('held-usage', 'list');
+  expect(list).toMatch(/^1\t1\tfra1-a\tfra1\t\d+\t1000000000000\t.*\tacme:1000000000000\n2\t/);
+  expect(await run('node', 'show', '1')).toContain('usage_held\t\t');
+  expect(await run('held-usage', 'accept', '1', '--yes')).toBe('counted\t1000000000000\n');
+  await run('held-usage', 'discard', '2', '--yes');
+  expect(JSON.parse(await run('held-usage', 'list', '--json'))).toEqual([]);
+  expect((await cli.run('held-usage', 'discard', '2', '--yes')).code).toBe(1);
+  const changed = await run('node', 'limit', '1', '12.5GB');
+  expect(changed).toContain('most a second\t12500000000\n');
+  const lifted = await run('node', 'limit', '1', 'none');
+  expect(lifted).toContain('most a second\t\n');
+  await cli.clean();
 });

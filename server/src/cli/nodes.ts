@@ -48,17 +48,13 @@ export const nodeNoun: Noun = {
       run: async (given, api) => showNode(await api.get(given.path('/nodes/<id>'))),
     },
     {
-      usage: 'change <id>',
-      summary: 'change how much a node may report, before it is held',
-      required: [
-        [
-          '--max-bytes-per-second <size>',
-          'the most that its machine carries, both ways; "none": as the setting says',
-          'max_bytes_per_second',
-          sizeOrNone,
-        ],
-      ],
-      run: async (given, api) => showNode(await api.patch(given.path('/nodes/<id>'), given.fields)),
+      usage: 'limit <id> <size>',
+      summary:
+        'change how many bytes a second a node may report, both ways; "none": as the setting says',
+      run: async (given, api) => {
+        const body = { max_bytes_per_second: given.parsed('size', sizeOrNone) };
+        return showNode(await api.patch(given.path('/nodes/<id>'), body));
+      },
     },
     {
       usage: 'invite <server>',
