@@ -183,6 +183,44 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.sees('There is none.');
   });
 
+  test('usage beyond what a machine can carry is held on the page of its node, until it is accepted or discarded', async () => {
+    await t.operator.put('/accounts/globex/servers/here', {});
+    const { code } = (await t.operator.post('/invites', { server: 'here' })).body;
+    const send = async (path: string, body: object, token?: string) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      return (await fetch(`${t.facts.base_url}/node${path}`, init)).json();
+    };
+    const joined = { code, name: 'greedy', version: '1' };
+    const { node, token } = (await send('/join', joined)) as { node: number; token: string };
+    const used = async () => (await t.operator.get('/accounts/globex')).body.period.usage as number;
+    const before = await used();
+    for (const seq of [1, 2]) {
+      const at = Math.floor(Date.now() / 1000);
+      const rows = [{ account: 2, user: 1, at, up: seq * 5 * 10 ** 14, down: 0 }];
+      expect(await send('/usage', { boot: 'b', seq, rows }, token)).toMatchObject({ held: true });
+    }
+    expect(await used()).toBe(before);
+    await visit.go('/operator/nodes');
+    await visit.heading('Held usage').waitFor();
+    await visit.sees('2 batches of usage');
+    await visit.settled();
+    await expectAccessible(visit, 'held usage');
+    await expectFitsPhone(visit, 'held usage');
+    await visit.row('1 PB').getByRole('button', { name: 'Discard …' }).click();
+    await visit.dialog('Discard 1 PB of greedy?').getByText('The audit log keeps').waitFor();
+    await visit.button('Discard it').click();
+    await visit.row('1 PB').waitFor({ state: 'detached' });
+    await visit.go('/operator/servers/here');
+    await visit.button('Accept …').click();
+    await visit.dialog('Accept 500 TB of greedy?').getByText('It counts for globex').waitFor();
+    await visit.button('Bill it').click();
+    await visit.heading('Held usage').waitFor({ state: 'detached' });
+    expect((await used()) - before).toBe(5 * 10 ** 14);
+    await t.operator.delete(`/nodes/${node}`);
+    await t.operator.delete('/accounts/globex/servers/here');
+  });
+
   test('a node says what it would do with a connection, and why', async () => {
     await visit.go('/operator/servers/here');
     await visit.field('From address').fill('192.0.2.10');

@@ -63,7 +63,7 @@ const tables: Record<string, string[]> = {
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
   authlist: ['authlist', 'authlist_uses'],
   overrides: ['overrides'],
-  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health', 'node_faults'],
+  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health', 'node_faults', 'held_usage'],
 };
 
 /** Tables that a file reads or writes though they are not its own, each with the reason. */
@@ -106,6 +106,7 @@ const joins: Record<string, Record<string, string>> = {
     geo_statuses: 'they go with their exit IP, in one statement for all of a server',
     node_invites: 'they go with their server',
     nodes: 'they go with their server',
+    held_usage: 'a server stays while usage of its nodes waits to be judged',
   },
   'geo/store.ts': {
     exit_ips: 'statuses are listed by server or contract, and kept by exit IP',
@@ -138,6 +139,9 @@ const joins: Record<string, Record<string, string>> = {
     servers: 'nodes and invitations are shown with the name of their server',
     exit_ips: 'a report of health counts for exit IPs of the own server alone, in one statement',
     contract_servers: 'the nodes of a contract are counted, and waited for, in one statement',
+  },
+  'nodes/held_store.ts': {
+    servers: 'a held batch is shown with the name of its server',
   },
   'nodes/log_store.ts': {
     changes: 'nodes follow the log that changes.ts writes',
@@ -173,6 +177,7 @@ const mayBeLong = [
   'docs/openapi.json',
   'demo/network.json',
   'console/src/openapi.ts',
+  'client/src/openapi.ts',
 ];
 /** Programs that decide: by the code of an error, never by its sentence. */
 const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;

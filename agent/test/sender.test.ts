@@ -8,7 +8,7 @@ import type { Clock } from '../src/clock.ts';
 import { ControlError } from '../src/link/control_error.ts';
 import { Journal } from '../src/usage/journal.ts';
 import type { Batch, UsageRow } from '../src/usage/journal_state.ts';
-import { Sender } from '../src/usage/sender.ts';
+import { Sender, type UsageAnswer } from '../src/usage/sender.ts';
 
 const noon = 1_800_014_400;
 const day = 86_400;
@@ -249,6 +249,47 @@ test('rows that the control plane left out are told', async () => {
   control.script.push({ counted: true, left_out: [1] });
   await runUntilSent();
   expect(kept.lines).toMatchObject([{ level: 40, rows: 1, bytes: 20, first: [rowOf(2, 20)] }]);
+});
+
+test('a batch that is held is as done, and told; one that finds no room is kept, and sent again until it does', async () => {
+  const t = await startTestApp(`sqlite:${join(folder, 'held.db')}`, {
+    EXITWARD_NODE_MAX_BYTES_PER_SECOND: '1000',
+  });
+  await t.server('fra1');
+  const { account } = await t.account('acme', { servers: ['fra1'] });
+  const node = await t.node('fra1');
+  const held = async () => (await t.operator.get('/held_usage')).body as Array<{ id: number }>;
+  let refused = 0;
+  const real = {
+    async reportUsage(batch: Batch) {
+      const response = await node.send('POST', '/usage', batch);
+      const body = (await response.json()) as UsageAnswer & { message: string; code?: string };
+      if (response.status === 200) return body;
+      expect([response.status, body.code]).toEqual([503, 'held_usage_full']);
+      refused += 1;
+      if (refused === 3) {
+        const [oldest] = await held();
+        await t.operator.delete(`/held_usage/${oldest?.id}`);
+      }
+      throw rejection(response.status, body.message, body);
+    },
+  };
+  const sender = new Sender({ journal, control: real, clock, log: kept.log, report_seconds: 3 });
+  for (let number = 1; number <= 100; number += 1) {
+    await add([rowOf(account.id, 10 ** 6 + number, t.now())]);
+    await sender.send();
+  }
+  expect(journal.pending()).toEqual([]);
+  expect(messages()).toHaveLength(100);
+  expect(messages()[0]).toContain('billed when an operator accepts it');
+  const last = [rowOf(account.id, 10 ** 6 + 101, t.now())];
+  await add(last);
+  await expect(sender.send()).rejects.toThrow('too much of it is held');
+  expect(journal.pending()).toEqual(last);
+  await runUntilSent(sender);
+  expect(refused).toBe(3);
+  expect(await held()).toMatchObject([...Array(99).fill({}), { bytes: 10 ** 6 + 101 }]);
+  await t.stop();
 });
 
 test('the control plane itself: old rows are refused as the sender expects, the rest counts once', async () => {

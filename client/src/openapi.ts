@@ -254,6 +254,7 @@ export type ErrorCode =
   | 'node_token_unknown'
   | 'snapshot_needed'
   | 'row_invalid'
+  | 'held_usage_full'
   | 'question_over'
   | 'no_live_node'
   | 'token_missing'

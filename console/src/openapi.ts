@@ -1,5 +1,10 @@
 // The records and operations of the console's API and of the operator API: written by `npm run client-types` from docs/openapi.json.
 
+export interface AcceptedUsage {
+  /** Bytes that were counted, both ways. */
+  counted_bytes: number;
+}
+
 export interface Account {
   /** Account name. */
   name: string;
@@ -458,6 +463,44 @@ export interface HandedCode {
   expiry: number;
 }
 
+export interface HeldUsage {
+  /** Names it in paths. */
+  id: number;
+  /** The node that reported it. */
+  node_id: number;
+  /** What its machine calls itself. */
+  node: string;
+  /** The server that it serves. */
+  server: string;
+  /** Whether the node was revoked since. */
+  revoked: boolean;
+  /** The run of the node's journal. */
+  boot: string;
+  /** The number of the batch in it. */
+  seq: number;
+  /** When it came. */
+  received_at: number;
+  /** Bytes both ways, of all its rows. */
+  bytes: number;
+  /** The most that the node could have to report then. */
+  plausible_bytes: number;
+  /** The time of its oldest row. */
+  oldest_at: number;
+  /** The time of its newest row. */
+  newest_at: number;
+  /** How many rows it has. */
+  row_count: number;
+  /** How many accounts they are of. */
+  account_count: number;
+  /** The accounts with the most bytes, ten at most. */
+  accounts: {
+    /** Name of the account. */
+    account: string;
+    /** Bytes both ways. */
+    bytes: number;
+  }[];
+}
+
 export interface Inventory {
   servers: {
     /** Server short name; it stays. */
@@ -718,8 +761,15 @@ export interface Node {
   applied_revision: number;
   /** Changes that concern its server and are not applied; 10000 stands for that many or more. */
   lag: number;
+  /** The most that its machine carries, both ways; null: as the setting says. */
+  max_bytes_per_second: number | null;
   /** What it last said is wrong with it. */
   faults: NodeFault[];
+}
+
+export interface NodeChanges {
+  /** The most that its machine carries, both ways; null: as the setting says. */
+  max_bytes_per_second: number | null;
 }
 
 export interface NodeFault {
@@ -1291,6 +1341,7 @@ export type ErrorCode =
   | 'node_token_unknown'
   | 'snapshot_needed'
   | 'row_invalid'
+  | 'held_usage_full'
   | 'question_over'
   | 'no_live_node'
   | 'token_missing'
@@ -1441,6 +1492,9 @@ export const operations = {
   admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
   admin_check_geo: { method: 'POST', path: '/admin/geo/check' },
   admin_get_geofeed: { method: 'GET', path: '/admin/geofeed.csv' },
+  admin_list_held_usage: { method: 'GET', path: '/admin/held_usage' },
+  admin_remove_held_usage: { method: 'DELETE', path: '/admin/held_usage/{id}' },
+  admin_accept_held_usage: { method: 'POST', path: '/admin/held_usage/{id}/accept' },
   admin_import_inventory: { method: 'POST', path: '/admin/inventory' },
   admin_list_invites: { method: 'GET', path: '/admin/invites' },
   admin_create_invite: { method: 'POST', path: '/admin/invites' },
@@ -1449,6 +1503,7 @@ export const operations = {
   admin_set_maintenance: { method: 'PUT', path: '/admin/maintenance' },
   admin_list_nodes: { method: 'GET', path: '/admin/nodes' },
   admin_get_node: { method: 'GET', path: '/admin/nodes/{id}' },
+  admin_change_node: { method: 'PATCH', path: '/admin/nodes/{id}' },
   admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
   admin_list_port_schemes: { method: 'GET', path: '/admin/port_schemes' },
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
@@ -1864,6 +1919,18 @@ export interface Operations {
     given: object;
     response: string;
   };
+  admin_list_held_usage: {
+    given: object;
+    response: HeldUsage[];
+  };
+  admin_remove_held_usage: {
+    given: { path: { id: number } };
+    response: undefined;
+  };
+  admin_accept_held_usage: {
+    given: { path: { id: number } };
+    response: AcceptedUsage;
+  };
   admin_import_inventory: {
     given: {
       query: { dry_run?: 'true' | 'false'; remove_missing?: 'true' | 'false' };
@@ -1897,6 +1964,10 @@ export interface Operations {
   };
   admin_get_node: {
     given: { path: { id: number } };
+    response: Node;
+  };
+  admin_change_node: {
+    given: { path: { id: number }; body: NodeChanges };
     response: Node;
   };
   admin_remove_node: {

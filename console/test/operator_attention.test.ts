@@ -57,6 +57,7 @@ const server = (name = 'fra1', exits: object = {}) => ({
 
 const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   id: 1,
+  max_bytes_per_second: null,
   server: 'fra1',
   name: 'fra1-a',
   version: '0.1.0',

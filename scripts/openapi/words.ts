@@ -114,6 +114,8 @@ const listWords = (current: boolean): Record<string, OperationWords> => {
 };
 
 /** By `method path`. */
+const tooOften = 'This node reports too often; `Retry-After` says how long to wait.';
+
 export const operationWords: Record<string, OperationWords> = {
   'get /v0': { id: 'get_index', record: 'Index' },
   'get /v0/contract': { id: 'get_contract', record: 'Contract' },
@@ -195,23 +197,44 @@ export const operationWords: Record<string, OperationWords> = {
   'get /node/changes': {
     id: 'node_changes',
     contentType: 'text/event-stream',
-    statuses: { 409: 'The log of changes no longer reaches back that far: take a new snapshot.' },
+    statuses: {
+      409: 'The log of changes no longer reaches back that far: take a new snapshot.',
+      429: tooOften,
+    },
   },
   'post /node/acks': {
     id: 'node_acknowledge',
     body: 'NodeAcknowledgement',
-    statuses: { 409: 'The epoch is not the one that runs: take a new snapshot.' },
+    statuses: { 409: 'The epoch is not the one that runs: take a new snapshot.', 429: tooOften },
   },
-  'post /node/usage': { id: 'node_report_usage', record: 'UsageOutcome', body: 'UsageBatch' },
+  'post /node/usage': {
+    id: 'node_report_usage',
+    record: 'UsageOutcome',
+    body: 'UsageBatch',
+    statuses: {
+      429: tooOften,
+      503: 'Too much of this node is held already (`held_usage_full`), or the server cannot take it now: keep the batch, and send it again.',
+    },
+  },
   'post /node/uses': { id: 'node_report_uses', body: 'UsesReport' },
-  'post /node/health': { id: 'node_report_health', record: 'HealthOutcome', body: 'HealthReport' },
-
-  'post /node/faults': { id: 'node_report_faults', body: 'FaultReport' },
+  'post /node/last-used': { statuses: { 429: tooOften } },
+  'post /node/health': {
+    id: 'node_report_health',
+    record: 'HealthOutcome',
+    body: 'HealthReport',
+    statuses: { 429: tooOften },
+  },
+  'post /node/faults': {
+    id: 'node_report_faults',
+    body: 'FaultReport',
+    statuses: { 429: tooOften },
+  },
   'post /node/answers': {
     id: 'node_answer',
     body: 'NodeAnswer',
     statuses: {
       404: 'No question of this id waits for this node: it was answered, is over, or this node is not live.',
+      429: tooOften,
     },
   },
   'get /node/echo': { id: 'node_echo', record: 'SeenAddress' },
@@ -220,6 +243,9 @@ export const operationWords: Record<string, OperationWords> = {
   'get /admin/audit': { record: 'AuditEntry' },
   'get /admin/tokens': { record: 'OperatorToken' },
   'post /admin/tokens': { body: 'NewOperatorToken', record: 'CreatedOperatorToken' },
+  'get /admin/held_usage': { record: 'HeldUsage' },
+  'post /admin/held_usage/{id}/accept': { id: 'admin_accept_held_usage', record: 'AcceptedUsage' },
+  'patch /admin/nodes/{id}': { body: 'NodeChanges' },
   'get /admin/invites': { record: 'OpenInvite' },
   'post /admin/invites': { record: 'Invite', body: 'NewInvite' },
   'post /admin/servers': { record: 'ServerDetail', body: 'NewServer' },

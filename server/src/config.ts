@@ -42,6 +42,8 @@ export interface Config {
   rate_limit_per_minute: number;
   health_stale_seconds: number;
   node_lost_seconds: number;
+  /** The bytes that a node may report, both ways, unless it has a bound of its own. */
+  node_max_bytes_per_second: number;
   /** In the order in which a provider's files are asked. */
   geoip: GeoipSource[];
   geofeed: 'public' | 'off';
@@ -210,6 +212,7 @@ export function readConfig(env: Environment): Config {
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
     health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
     node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 45, 30),
+    node_max_bytes_per_second: whole('EXITWARD_NODE_MAX_BYTES_PER_SECOND', 2_500_000_000, 1),
     geoip,
     geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),

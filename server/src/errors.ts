@@ -53,6 +53,7 @@ export const errorCodes = [
   'node_token_unknown',
   'snapshot_needed',
   'row_invalid',
+  'held_usage_full',
   'question_over',
   'no_live_node',
   // API tokens, and the state of the service.

@@ -67,6 +67,8 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
     EXITWARD_DATABASE_URL: `sqlite:${join(dir, 'first.db')}`,
     EXITWARD_DATA_DIR: dir,
     EXITWARD_NODE_LOST_SECONDS: String(lost_seconds),
+    // Little more than the engines carry: an honest node is never held.
+    EXITWARD_NODE_MAX_BYTES_PER_SECOND: '20000',
   });
   const overrides = { clock, log: pino({ level: 'silent' }) };
   const db = await openStorage(config, overrides);
@@ -243,7 +245,11 @@ export class Center implements Door {
 
   async reportUsage(token: string, batch: Batch) {
     const node = await authenticateNode(this.db, this.#ctx.secrets, token);
-    const outcome = await this.write((tx) => reportUsage(tx, node.id, batch));
+    const outcome = await this.write((tx) =>
+      reportUsage(tx, node.id, batch, this.#ctx.config.node_max_bytes_per_second),
+    );
+    if (outcome.held)
+      throw new Error(`usage of an honest node was held: ${node.name} ${batch.seq}`);
     if (outcome.counted) this.#noteCounted(node, batch, outcome.left_out);
     else this.#trace.note('duplicate', `${node.name} ${batch.seq}`);
     return outcome;

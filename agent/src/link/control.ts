@@ -125,10 +125,15 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
 
   async reportUsage(batch: Batch): Promise<UsageAnswer> {
     const response = (await this.#post('/usage', batch)) ?? {};
-    const { counted, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
+    const { counted, held, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
     // Usage is forgotten by this response: it had better be one.
     if (typeof counted !== 'boolean' || !Array.isArray(left_out)) throw notOurs();
-    return { counted, left_out, limits: Array.isArray(limits) ? limits : undefined };
+    return {
+      counted,
+      held: held === true,
+      left_out,
+      limits: Array.isArray(limits) ? limits : undefined,
+    };
   }
 
   async reportLastUsed(list: LastUsed[]): Promise<void> {

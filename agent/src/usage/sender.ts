@@ -13,6 +13,8 @@ export interface UsageReports {
 
 export interface UsageAnswer {
   counted: boolean;
+  /** An operator has to judge it first. Undefined from a control plane of before it held any. */
+  held?: boolean | undefined;
   left_out: number[];
   /** Undefined from a control plane of before it told them. */
   limits?: BytesLeft[] | undefined;
@@ -110,6 +112,12 @@ export class Sender {
       try {
         const { left_out, ...answer } = await this.#control.reportUsage({ ...batch, rows });
         limits = answer.limits;
+        if (answer.held) {
+          this.#log.warn(
+            summaryOf(rows),
+            'usage is more than the control plane takes this machine for; it is billed when an operator accepts it',
+          );
+        }
         this.#tellLeftOut(left_out.flatMap((index) => rows[index] ?? []));
         break;
       } catch (error) {

@@ -17,6 +17,7 @@ import {
   Table,
 } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
+import { HeldUsage } from './held_usage.tsx';
 import { NodesTable } from './nodes_table.tsx';
 
 export function NodesPage() {
@@ -46,6 +47,7 @@ export function NodesPage() {
           }
         </Loaded>
       </Card>
+      <HeldUsage />
       <Invites />
       {dialog}
     </Page>

@@ -8,6 +8,7 @@ import { paths } from '../paths.ts';
 import { Badge, Button, Card, DescriptionList, Empty, Loaded, Page } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
+import { HeldUsage } from './held_usage.tsx';
 import { NodesTable } from './nodes_table.tsx';
 import { Exits } from './server/exits.tsx';
 import { Explain } from './server/explain.tsx';
@@ -34,6 +35,7 @@ export function ServerPage({ name }: { name: string }) {
             <Loaded of={{ ...nodes, data: own }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
+            <HeldUsage server={name} />
             <Explain server={name} hasNode={(own ?? []).some(({ live }) => live)} />
           </>
         )}

@@ -9,6 +9,7 @@ import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { explainVerb } from './explain.ts';
 import { geoNoun } from './geo.ts';
 import { Given } from './given.ts';
+import { heldUsageNoun } from './held_usage.ts';
 import { inventoryNoun } from './inventory.ts';
 import { authlistNoun, overrideNoun } from './lists.ts';
 import { addLocalCommands } from './local.ts';
@@ -30,6 +31,7 @@ const nouns: Noun[] = [
   geoNoun,
   contractNoun,
   nodeNoun,
+  heldUsageNoun,
   portSchemeNoun,
   authlistNoun,
   overrideNoun,

@@ -2,7 +2,7 @@
 import { listAt, removeAt } from './actions.ts';
 import type { Choice, Noun } from './command.ts';
 import { type Column, expiry, type Row, record, type Shown } from './output.ts';
-import { lifetime } from './values.ts';
+import { lifetime, sizeOrNone } from './values.ts';
 
 const codeLifetime: Choice = [
   '--lifetime <lifetime>',
@@ -24,7 +24,11 @@ const known: Column[] = [
 const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], 'message'];
 
 function showNode(value: Row): Shown {
-  const shown = record(value, [...known, ['joined', 'joined_at', 'time']]);
+  const shown = record(value, [
+    ...known,
+    ['joined', 'joined_at', 'time'],
+    ['most a second', 'max_bytes_per_second', 'bytes'],
+  ]);
   const faults = { rows: value.faults as Row[], columns: faultColumns };
   return { ...shown, parts: [...shown.parts, faults] };
 }
@@ -42,6 +46,15 @@ export const nodeNoun: Noun = {
       usage: 'show <id>',
       summary: 'show a node with its faults, and since when it has them',
       run: async (given, api) => showNode(await api.get(given.path('/nodes/<id>'))),
+    },
+    {
+      usage: 'limit <id> <size>',
+      summary:
+        'change how many bytes a second a node may report, both ways; "none": as the setting says',
+      run: async (given, api) => {
+        const body = { max_bytes_per_second: given.parsed('size', sizeOrNone) };
+        return showNode(await api.patch(given.path('/nodes/<id>'), body));
+      },
     },
     {
       usage: 'invite <server>',

@@ -9,7 +9,7 @@ import { type InventoryServer, type Plan, type Present, summaryOf } from './inve
 export async function carryOut(tx: Transaction, plan: Plan): Promise<void> {
   // First everything that gives way, so that addresses, port bases and hostnames may change hands.
   for (const { before, after } of plan.changed) await releaseOf(tx, before, after);
-  for (const { row } of plan.removed) await servers.dropServer(tx, row.id);
+  for (const { row } of plan.removed) await servers.dropServer(tx, row);
   for (const { before, after } of plan.changed) await changeTo(tx, before, after, plan.schemes);
   for (const server of plan.added) await add(tx, server, plan.schemes);
   for (const { row, exit_ips } of plan.removed) {

@@ -1,5 +1,6 @@
 // Faults of nodes: the things that each says are wrong with it now, for its operator and for metrics.
 import type { Reader, Transaction } from '../db/database.ts';
+import { heldByNode } from './held_store.ts';
 import * as store from './store.ts';
 
 export interface NodeFault {
@@ -12,6 +13,9 @@ export interface NodeFault {
   /** Epoch seconds. */
   since: number;
 }
+
+/** The kind that the control plane itself tells of a node. */
+const held = 'usage_held';
 
 const nameOf = ({ kind, subject }: NodeFault) => `${kind} ${subject ?? ''}`;
 
@@ -26,10 +30,11 @@ export async function replaceFaults(
   );
   const known = new Map(before.map((fault) => [nameOf(fault), fault.since]));
   // A node whose clock runs ahead has them since they were told first.
-  const told = faults.map((fault) => {
+  const told = faults.flatMap((fault) => {
     const { kind, subject, message, since } = fault;
+    if (kind === held) return [];
     const at = since > tx.now ? Math.min(known.get(nameOf(fault)) ?? tx.now, tx.now) : since;
-    return { kind, subject, message, since: at };
+    return [{ kind, subject, message, since: at }];
   });
   if (JSON.stringify(before) === JSON.stringify(told)) return false;
   await store.removeFaults(tx, node_id);
@@ -40,10 +45,15 @@ export async function replaceFaults(
   return true;
 }
 
-/** By node, those of nodes that are not revoked; in the node's order. */
+/** By node, those of nodes that are not revoked; in the node's order, behind what the control plane tells of it. */
 export async function faultsByNode(db: Reader): Promise<Map<number, NodeFault[]>> {
+  const [told, sums] = await Promise.all([store.allFaults(db), heldByNode(db)]);
   const byNode = new Map<number, NodeFault[]>();
-  for (const { node_id, number: _, ...fault } of await store.allFaults(db)) {
+  for (const { node_id, batches, bytes, since } of sums) {
+    const message = `${batches === 1 ? 'One batch' : `${batches} batches`} of usage with ${bytes} bytes in all: more than its machine can have carried. Held, not billed: accept or discard it (exitward held-usage).`;
+    byNode.set(node_id, [{ kind: held, subject: null, message, since }]);
+  }
+  for (const { node_id, number: _, ...fault } of told) {
     byNode.set(node_id, [...(byNode.get(node_id) ?? []), fault]);
   }
   return byNode;

@@ -1,23 +1,17 @@
 // Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and report.
-import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { bumpUsage, bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
-import {
-  accountsOfServer,
-  type BytesLeft,
-  bytesLeft,
-  evaluateServerLimit,
-} from '../contract_servers/contract_servers.ts';
+import { bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
+import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, notFound, unauthorized } from '../errors.ts';
+import { conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
-import { claimBatch, recordUsage, type UsageBucket } from '../usage/usage.ts';
-import { existingUsers, type UserNamed } from '../users/users.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
+import { acceptHeld, discardHeld } from './held_usage.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
+import { countReport, type UsageOutcome, type UsageReport } from './usage_reports.ts';
 
 /**
  * A machine that serves one server with its agent. It is live while it acknowledges; `applied_revision` says
@@ -27,6 +21,7 @@ export type Node = store.NodeRow;
 export { AppliedWatch } from './applied.ts';
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
+export { listHeld } from './held_store.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer, Question } from './questions.ts';
 export {
@@ -38,6 +33,7 @@ export {
   purgeQuestions,
 } from './questions.ts';
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
+export type { UsageReport } from './usage_reports.ts';
 
 const nodesVersion = 'nodes version';
 
@@ -132,6 +128,8 @@ export async function joinNode(
     joined_at: tx.now,
     seen_at: tx.now,
     revoked_at: null,
+    reported_until: tx.now,
+    max_bytes_per_second: null,
   };
   await store.insert(tx, node);
   await nodesChanged(tx);
@@ -269,96 +267,54 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
 
 // ---- Reporting ----------------------------------------------------------------------------
 
-export interface UsageReport {
-  /** One run of the agent's journal; `seq` rises in it with every batch. */
-  boot: string;
-  seq: number;
-  rows: Array<{ account: number; user: number; at: number; up: number; down: number }>;
-}
-
-const oldest_usage_seconds = 40 * 86_400;
-
-/**
- * Counts a batch of measured traffic once, however often it is sent: the journal's last number and
- * the counters go in one transaction. Rows of accounts or users that the server does not serve are
- * left out and told. Limits act at once; `limits` tells what they leave to the accounts of the batch.
- * Errors: 400 for a row that is too old.
- */
+/** See `countReport`. Errors: 400 for a row that is too old; 503 when too much of the node is held already. */
 export async function reportUsage(
   tx: Transaction,
   node_id: number,
   report: UsageReport,
-): Promise<{ counted: boolean; left_out: number[]; limits: BytesLeft[] }> {
-  const node = await requireNode(tx, node_id);
-  const tooOld = report.rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
-  if (tooOld >= 0)
-    throw badRequest('older than 40 days; usage that old is not counted any more.', {
-      code: 'row_invalid',
-      field: `rows.${tooOld}.at`,
-    });
-  const isNew = await claimBatch(tx, node.id, report.boot, report.seq);
-  const named = Array.from(new Set(report.rows.map((row) => row.account)));
-  const served = await log.served(tx, node.server_id, named);
-  if (!isNew) {
-    return { counted: false, left_out: [], limits: await limitsOf(tx, served, node.server_id) };
-  }
-  const users = new Map<string, UserNamed>();
-  for (const { account, user } of report.rows) {
-    if (served.has(account))
-      users.set(`${account} ${user}`, { account_id: account, user_id: user });
-  }
-  const known = new Set(
-    (await existingUsers(tx, Array.from(users.values()))).map(
-      ({ account_id, user_id }) => `${account_id} ${user_id}`,
-    ),
+  most_bytes_per_second: number,
+): Promise<UsageOutcome> {
+  const outcome = await countReport(
+    tx,
+    await requireNode(tx, node_id),
+    report,
+    most_bytes_per_second,
   );
-  const buckets: UsageBucket[] = [];
-  const left_out: number[] = [];
-  for (const [at, row] of report.rows.entries()) {
-    if (!known.has(`${row.account} ${row.user}`)) {
-      left_out.push(at);
-      continue;
-    }
-    // A node whose clock runs ahead counts in the running hour.
-    const hour = Math.min(row.at, tx.now);
-    buckets.push({
-      account_id: row.account,
-      server_id: node.server_id,
-      user_id: row.user,
-      hour,
-      up: row.up,
-      down: row.down,
-    });
-  }
-  const accounts = new Map(
-    await Promise.all(
-      Array.from(
-        new Set(buckets.map((bucket) => bucket.account_id)),
-        async (id) => [id, await requireAccount(tx, id)] as const,
-      ),
-    ),
-  );
-  await recordUsage(tx, buckets, (id) => accounts.get(id)?.start ?? 0);
-  for (const account of accounts.values()) {
-    await evaluateLimit(tx, account);
-    await evaluateServerLimit(tx, account, node.server_id);
-    await bumpUsage(tx, account.id);
-  }
-  const limits = await limitsOf(tx, accounts.keys(), node.server_id);
-  return { counted: true, left_out, limits };
+  if (outcome.isHeldNow) await nodesChanged(tx);
+  const { isHeldNow: _, ...told } = outcome;
+  return told;
 }
 
-async function limitsOf(
+/** Counts a held batch after all; see `acceptHeld`. Returns its bytes. Errors: 404. */
+export async function acceptHeldUsage(tx: Transaction, id: number): Promise<number> {
+  await nodesChanged(tx);
+  return acceptHeld(tx, id);
+}
+
+/** Throws a held batch away; it is never billed. Errors: 404. */
+export async function discardHeldUsage(tx: Transaction, id: number): Promise<void> {
+  await nodesChanged(tx);
+  return discardHeld(tx, id);
+}
+
+/** Changes how many bytes a second a node may report; null: as the setting says. Errors: 404. */
+export async function changeNode(
   tx: Transaction,
-  account_ids: Iterable<number>,
-  server_id: number,
-): Promise<BytesLeft[]> {
-  const limits: BytesLeft[] = [];
-  for (const id of account_ids) {
-    const left = await bytesLeft(tx, await requireAccount(tx, id), server_id);
-    if (left) limits.push(left);
-  }
-  return limits;
+  id: number,
+  { max_bytes_per_second }: { max_bytes_per_second: number | null },
+): Promise<void> {
+  const node = await store.findById(tx, id);
+  if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
+  if (node.max_bytes_per_second === max_bytes_per_second) return;
+  await store.setRate(tx, id, max_bytes_per_second);
+  await nodesChanged(tx);
+  await audit(tx, {
+    account_id: null,
+    action: 'node.change',
+    target: `node/${id}`,
+    before: { max_bytes_per_second: node.max_bytes_per_second },
+    after: { max_bytes_per_second },
+  });
 }
 
 /** Takes the whole list of what a node says is wrong with it now. */

@@ -16,6 +16,10 @@ export interface NodeRow {
   joined_at: number;
   seen_at: number;
   revoked_at: number | null;
+  /** Epoch seconds, with a fraction: see `allowance.ts`. */
+  reported_until: number;
+  /** The most that its machine carries, both ways; null: as the setting says. */
+  max_bytes_per_second: number | null;
 }
 
 // ---- Invitations --------------------------------------------------------------------------
@@ -109,6 +113,14 @@ export async function currentNodes(db: Reader): Promise<Map<number, boolean>> {
 export function update(tx: Transaction, row: NodeRow): Promise<number> {
   const columns = ['version', 'applied_revision', 'live', 'seen_at', 'revoked_at'] as const;
   return updateRow(tx, 'nodes', ['id'], columns, row);
+}
+
+export function setReportedUntil(tx: Transaction, id: number, until: number): Promise<number> {
+  return tx.run('update nodes set reported_until = $2 where id = $1', [id, until]);
+}
+
+export function setRate(tx: Transaction, id: number, rate: number | null): Promise<number> {
+  return tx.run('update nodes set max_bytes_per_second = $2 where id = $1', [id, rate]);
 }
 
 /** Live nodes that were last heard of before `not_since`. */

@@ -176,7 +176,7 @@ export async function portSchemesOfServer(db: Reader, server_id: number): Promis
   return (await store.portSchemesOf(db, server_id)).map(toPortScheme);
 }
 
-/** Takes a server out of the network. Errors: 409 while it is on a contract. */
+/** Takes a server out of the network. Errors: 409 while it is on a contract, or usage of its nodes is held. */
 export async function removeServer(tx: Transaction, server: Server): Promise<void> {
   const contracts = await store.contractCount(tx, server.id);
   if (contracts > 0) {
@@ -184,12 +184,23 @@ export async function removeServer(tx: Transaction, server: Server): Promise<voi
       code: 'server_in_use',
     });
   }
-  await dropServer(tx, server.id);
+  await dropServer(tx, server);
   await recordServerChange(tx, server, 'server.remove', { before: server });
 }
 
-/** Removes the rows of a server; the custom DNS entries that go with it leave their accounts' counts. */
-export async function dropServer(tx: Transaction, id: number): Promise<void> {
+/**
+ * Removes the rows of a server; the custom DNS entries that go with it leave their accounts' counts. Errors: 409
+ * while usage of its nodes is held.
+ */
+export async function dropServer(
+  tx: Transaction,
+  { id, name }: Pick<Server, 'id' | 'name'>,
+): Promise<void> {
+  if (await store.hasHeldUsage(tx, id)) {
+    throw conflict(`Usage that nodes of ${name} reported is held; accept or discard it first.`, {
+      code: 'server_in_use',
+    });
+  }
   for (const { account_id, entries } of await store.overridesOf(tx, id)) {
     await countHeld(tx, account_id, 'overrides', -entries);
     await bumpVersion(tx, account_id);

@@ -82,6 +82,14 @@ export async function contractCount(db: Reader, server_id: number): Promise<numb
   return row?.contracts ?? 0;
 }
 
+export async function hasHeldUsage(db: Reader, server_id: number): Promise<boolean> {
+  const row = await db.one(
+    'select h.id from held_usage h join nodes n on n.id = h.node_id where n.server_id = $1 limit 1',
+    [server_id],
+  );
+  return row !== undefined;
+}
+
 /** How many custom DNS entries each account has on a server: they go with it. */
 export function overridesOf(db: Reader, server_id: number) {
   return db.all<{ account_id: number; entries: number }>(

@@ -5,6 +5,7 @@ import type { Actor } from '../../db/database.ts';
 import { methodNotAllowed } from '../../errors.ts';
 import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
 import { authenticateNode, type Node } from '../../nodes/nodes.ts';
+import type { Pace } from './pace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,8 +18,8 @@ export const tags = ['Nodes'];
 /** A code is the credential of the one, and the other tells clients only the address that they are seen as. */
 const withoutToken = ['/node/join', '/node/echo'];
 
-/** Adds the checks, in the order of the rulings: 401, 404, 405, then the body's 400. */
-export function addNodeChecks(app: FastifyInstance, ctx: Context): void {
+/** Adds the checks, in the order of the rulings: 401, 404, 405, 429, then the body's 400. */
+export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): void {
   app.decorateRequest('node', null as never);
   app.addHook('onRequest', async (request) => {
     if (!isUnder('/node', request)) return;
@@ -29,6 +30,7 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context): void {
     rejectNul(request, 'path');
     if (allow) throw methodNotAllowed(methodOf(request), allow);
     rejectNul(request, 'query');
+    pace.take(request.node.id, request.routeOptions.url ?? '');
   });
 }
 

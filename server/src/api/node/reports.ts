@@ -109,7 +109,12 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         response: {
           200: Type.Object({
             counted: Type.Boolean({
-              description: 'False when this batch, or a later one of its run, was counted before.',
+              description:
+                'False when this batch, or a later one of its run, was counted before, or is held.',
+            }),
+            held: Type.Boolean({
+              description:
+                'It is more than the node can have carried: kept until an operator has judged it.',
             }),
             left_out: Type.Array(
               Integer('Index of a row whose account or user this server does not serve.'),
@@ -123,13 +128,13 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
               { description: 'What the limits leave to each account of the batch that has one.' },
             ),
           }),
-          ...errors(400, 401),
+          ...errors(400, 401, 429, 503),
         },
       },
     },
     async (request, reply) => {
       const outcome = await ctx.db.write(actorOf(request), (tx) =>
-        reportUsage(tx, request.node.id, request.body),
+        reportUsage(tx, request.node.id, request.body, ctx.config.node_max_bytes_per_second),
       );
       return sendJson(reply, outcome);
     },
@@ -158,7 +163,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Report when authlist entries last let a connection in',
         tags,
         body: LastUsed,
-        response: { 204: NoContent, ...errors(400, 401) },
+        response: { 204: NoContent, ...errors(400, 401, 429) },
       },
     },
     noteLastUsed,
@@ -182,7 +187,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         body: Health,
         response: {
           200: Type.Object({ known: Integer("How many of the exit IPs are this server's.") }),
-          ...errors(400, 401),
+          ...errors(400, 401, 429),
         },
       },
     },
@@ -206,7 +211,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         summary: 'Report the whole list of what is wrong with the node now',
         tags,
         body: Faults,
-        response: { 204: NoContent, ...errors(400, 401) },
+        response: { 204: NoContent, ...errors(400, 401, 429) },
       },
     },
     async (request, reply) => {
@@ -226,7 +231,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         summary: "Answer an operator's question; the first answer counts",
         tags,
         body: Answered,
-        response: { 204: NoContent, ...errors(400, 401, 404) },
+        response: { 204: NoContent, ...errors(400, 401, 404, 429) },
       },
     },
     async (request, reply) => {

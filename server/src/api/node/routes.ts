@@ -4,15 +4,17 @@ import type { Context } from '../../context.ts';
 import { acknowledgementRoutes } from './acknowledgements.ts';
 import { addNodeChecks } from './checks.ts';
 import { joinRoutes } from './join.ts';
+import { Pace } from './pace.ts';
 import { reportRoutes } from './reports.ts';
 import { snapshotRoutes } from './snapshot.ts';
 import { streamRoutes } from './stream.ts';
 
 export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
-  addNodeChecks(app, ctx);
+  const pace = new Pace(ctx.clock);
+  addNodeChecks(app, ctx, pace);
   joinRoutes(app, ctx);
   snapshotRoutes(app, ctx);
-  streamRoutes(app, ctx);
-  acknowledgementRoutes(app, ctx);
+  streamRoutes(app, ctx, pace);
+  acknowledgementRoutes(app, ctx, pace);
   reportRoutes(app, ctx);
 }

@@ -7,6 +7,7 @@ import { errors, Strict, Text } from '../../http/fields.ts';
 import { Feed } from '../../nodes/feed.ts';
 import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
 import { actorOf, tags } from './checks.ts';
+import type { Pace } from './pace.ts';
 
 const FromQuery = Strict({
   since: Type.Optional(
@@ -14,7 +15,7 @@ const FromQuery = Strict({
   ),
 });
 
-export function streamRoutes(app: FastifyInstance, ctx: Context): void {
+export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): void {
   const feed = new Feed(ctx);
   ctx.metrics.countStreams(() => feed.size);
   app.addHook('preClose', async () => feed.close());
@@ -31,7 +32,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context): void {
             description:
               '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.',
           }),
-          ...errors(400, 401, 409),
+          ...errors(400, 401, 409, 429),
         },
       },
     },
@@ -47,6 +48,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context): void {
       if (request.headers['exitward-acknowledges'] === 'false') {
         await requireHistory(ctx.db, epoch, revision);
       } else {
+        if (revision < request.node.applied_revision) pace.take(request.node.id, 'back');
         await ctx.db.write(actorOf(request), (tx) =>
           acknowledge(tx, request.node.id, epoch, revision),
         );

@@ -6,6 +6,7 @@ import { notFound } from '../../errors.ts';
 import { Integer, idOf, Name, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
+  changeNode,
   createInvite,
   faultsByNode,
   listInvites,
@@ -41,7 +42,17 @@ const NodeRecord = Strict({
   lag: Integer(
     `Changes that concern its server and are not applied; ${mostLagCounted} stands for that many or more.`,
   ),
+  max_bytes_per_second: Type.Union([Integer('Bytes.'), Type.Null()], {
+    description: 'The most that its machine carries, both ways; null: as the setting says.',
+  }),
   faults: Type.Array(FaultRecord, { description: 'What it last said is wrong with it.' }),
+});
+
+const most_bytes_per_second = 1e13;
+const NodeChanges = Strict({
+  max_bytes_per_second: Type.Union([Integer('Bytes.', 1, most_bytes_per_second), Type.Null()], {
+    description: 'The most that its machine carries, both ways; null: as the setting says.',
+  }),
 });
 
 const invite_days = 30;
@@ -81,6 +92,18 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       const [node] = await presentNodes(ctx, idOf(request.params.id) ?? 0);
       if (!node) throw notFound(`There is no node ${request.params.id}.`);
       return node;
+    },
+  });
+
+  route('PATCH /admin/nodes/:id', {
+    summary: 'Change how much a node may report',
+    params: NodePath,
+    body: NodeChanges,
+    answer: NodeRecord,
+    handle: async (request) => {
+      const id = idOf(request.params.id) ?? 0;
+      await operatorWrite(ctx, request, (tx) => changeNode(tx, id, request.body));
+      return (await presentNodes(ctx, id))[0];
     },
   });
 
@@ -132,11 +155,13 @@ async function presentNodes(
     ({ id, revoked_at }) => revoked_at === null && (only === undefined || id === only),
   );
   return Promise.all(
-    nodes.map(async ({ server_id, hash: _, revoked_at: __, live, ...node }) => ({
-      ...node,
-      live: live === 1,
-      lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
-      faults: faults.get(node.id) ?? [],
-    })),
+    nodes.map(
+      async ({ server_id, hash: _, revoked_at: __, reported_until: ___, live, ...node }) => ({
+        ...node,
+        live: live === 1,
+        lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
+        faults: faults.get(node.id) ?? [],
+      }),
+    ),
   );
 }

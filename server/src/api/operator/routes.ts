@@ -7,6 +7,7 @@ import { claimRoutes } from './authlist.ts';
 import { addAdminChecks } from './checks.ts';
 import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
+import { heldUsageRoutes } from './held_usage.ts';
 import { inventoryRoutes } from './inventory.ts';
 import { networkRoutes } from './network.ts';
 import { nodeRoutes } from './nodes.ts';
@@ -27,6 +28,7 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   inventoryRoutes(app, ctx);
   geoRoutes(app, ctx);
   nodeRoutes(app, ctx);
+  heldUsageRoutes(app, ctx);
   explainRoutes(app, ctx);
   claimRoutes(app, ctx);
 }

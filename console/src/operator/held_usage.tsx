@@ -1,0 +1,118 @@
+// Held usage: what nodes reported beyond what their machines can carry, for the operator to accept or to discard.
+import { Link } from 'wouter-preact';
+import type { ResponseOf } from '../api/api.ts';
+import { change, useRead } from '../api/reading.ts';
+import { bytes, count, dateTime } from '../format.ts';
+import { FormDialog, type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
+import { paths } from '../paths.ts';
+import { Since } from '../relative_time.tsx';
+import { Button, Card, type Column, Table } from '../ui/ui.ts';
+
+type Held = ResponseOf<'admin_list_held_usage'>[number];
+
+/** Of one server, or of all; nothing where nothing is held. */
+export function HeldUsage({ server }: { server?: string }) {
+  const all = useRead('admin_list_held_usage', {}).data ?? [];
+  const held = all.filter((batch) => server === undefined || batch.server === server);
+  const { dialog, open } = useDialog();
+  return (
+    <>
+      {held.length > 0 && (
+        <Card
+          title="Held usage"
+          note="Reported by a node, and more than its machine can have carried since its last report. It bills nobody until you accept it."
+        >
+          <Table
+            caption="Held usage"
+            columns={columns}
+            rows={held}
+            keyOf={({ id }) => id}
+            actions={(batch) => <Judging of={batch} open={open} />}
+          />
+        </Card>
+      )}
+      {dialog}
+    </>
+  );
+}
+
+const columns: Column<Held>[] = [
+  {
+    heading: 'Node',
+    names: true,
+    cell: ({ node, revoked }) => (revoked ? `${node} (revoked)` : node),
+  },
+  {
+    heading: 'Server',
+    cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
+  },
+  { heading: 'Received', cell: ({ received_at }) => <Since at={received_at} /> },
+  { heading: 'Bytes', numeric: true, cell: (batch) => bytes(batch.bytes) },
+  { heading: 'Plausible', numeric: true, cell: (batch) => bytes(batch.plausible_bytes) },
+  {
+    heading: 'Traffic of',
+    cell: ({ oldest_at, newest_at }) => (
+      <span class="two-lines">
+        {dateTime(oldest_at)}
+        <span class="note">to {dateTime(newest_at)}</span>
+      </span>
+    ),
+  },
+  { heading: 'Accounts', cell: (batch) => accountsOf(batch) },
+];
+
+function accountsOf({ accounts, account_count }: Held): string {
+  const told = accounts.map((one) => `${one.account} ${bytes(one.bytes)}`);
+  const others = account_count - accounts.length;
+  return [...told, ...(others > 0 ? [count(others, 'other')] : [])].join(', ');
+}
+
+function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
+  const { id, node } = batch;
+  const what = `${bytes(batch.bytes)} of ${node}`;
+  return (
+    <>
+      <Button
+        onClick={() =>
+          open((close) => (
+            <FormDialog
+              title={`Accept ${what}?`}
+              verb="Bill it"
+              onClose={close}
+              onSubmit={async () => {
+                await change('admin_accept_held_usage', { path: { id } });
+                return `${what} is billed.`;
+              }}
+            >
+              <p>
+                <strong>It counts for {accountsOf(batch)}</strong>, in the hours that it names.
+                Limits act at once: an account that is over its limit then is refused.
+              </p>
+            </FormDialog>
+          ))
+        }
+      >
+        Accept …
+      </Button>
+      <Button
+        onClick={() =>
+          open((close) => (
+            <FormDialog
+              title={`Discard ${what}?`}
+              verb="Discard it"
+              onClose={close}
+              onSubmit={async () => {
+                await change('admin_remove_held_usage', { path: { id } });
+                return `${what} is thrown away.`;
+              }}
+            >
+              <p>It is never billed, and cannot be brought back. The audit log keeps its sums.</p>
+            </FormDialog>
+          ))
+        }
+      >
+        Discard …
+      </Button>
+    </>
+  );
+}

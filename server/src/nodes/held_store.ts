@@ -1,0 +1,87 @@
+// The SQL of held usage: the batches that nodes reported beyond their allowance, until an operator judges them.
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface HeldRow {
+  id: number;
+  node_id: number;
+  boot: string;
+  seq: number;
+  received_at: number;
+  bytes: number;
+  /** The most that the node could have to report then. */
+  plausible_bytes: number;
+  /** Of the rows, epoch seconds. */
+  oldest_at: number;
+  newest_at: number;
+  row_count: number;
+  account_count: number;
+  /** JSON: the accounts with the most bytes, `{account, bytes}`. */
+  accounts: string;
+  /** JSON: the rows that count once the batch is accepted. */
+  usage_rows: string;
+}
+
+/** As operators see it: all but the rows, with the names of its node and server. */
+export interface HeldBatch extends Omit<HeldRow, 'usage_rows'> {
+  node: string;
+  server: string;
+  revoked_at: number | null;
+}
+
+export function insertHeld(tx: Transaction, row: HeldRow): Promise<void> {
+  return tx.insertMany('held_usage', [{ ...row }]);
+}
+
+export async function isHeld(
+  db: Reader,
+  node_id: number,
+  boot: string,
+  seq: number,
+): Promise<boolean> {
+  const row = await db.one(
+    'select id from held_usage where node_id = $1 and boot = $2 and seq = $3',
+    [node_id, boot, seq],
+  );
+  return row !== undefined;
+}
+
+/** Removes a batch, and returns it; undefined when it was judged before. */
+export async function takeHeld(tx: Transaction, id: number): Promise<HeldRow | undefined> {
+  const rows = await tx.put<HeldRow>('delete from held_usage where id = $1 returning *', [id]);
+  return rows[0];
+}
+
+/** How much of a node is held. */
+export async function heldOf(
+  db: Reader,
+  node_id: number,
+): Promise<{ batches: number; row_count: number }> {
+  const row = await db.one<{ batches: number; row_count: number | null }>(
+    `select count(*) as batches, cast(sum(row_count) as bigint) as row_count
+     from held_usage where node_id = $1`,
+    [node_id],
+  );
+  return { batches: row?.batches ?? 0, row_count: row?.row_count ?? 0 };
+}
+
+/** By node; sums are doubles: exact to 2^53, and they cannot overflow. */
+export function heldByNode(
+  db: Reader,
+): Promise<Array<{ node_id: number; batches: number; bytes: number; since: number }>> {
+  return db.all(
+    `select node_id, count(*) as batches, sum(cast(bytes as double precision)) as bytes,
+       min(received_at) as since
+     from held_usage group by node_id order by node_id`,
+  );
+}
+
+/** All, the oldest first; those of revoked nodes, too. */
+export function listHeld(db: Reader): Promise<HeldBatch[]> {
+  return db.all(
+    `select h.id, h.node_id, h.boot, h.seq, h.received_at, h.bytes, h.plausible_bytes, h.oldest_at,
+       h.newest_at, h.row_count, h.account_count, h.accounts, n.name as node, n.revoked_at,
+       s.name as server
+     from held_usage h join nodes n on n.id = h.node_id join servers s on s.id = n.server_id
+     order by h.id`,
+  );
+}

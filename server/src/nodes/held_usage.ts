@@ -1,0 +1,156 @@
+// Held usage: batches that a node reported beyond its allowance; an operator accepts them, which counts them, or discards them.
+import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
+import { audit } from '../audit.ts';
+import { bumpUsage, nextId } from '../changes.ts';
+import { evaluateServerLimit } from '../contract_servers/contract_servers.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { notFound, unavailable } from '../errors.ts';
+import { recordUsage, safeBytes } from '../usage/usage.ts';
+import { existingUsers, type UserNamed } from '../users/users.ts';
+import * as held from './held_store.ts';
+import * as store from './store.ts';
+
+/** Bytes of a user, and when. */
+export interface UsageRow {
+  account: number;
+  user: number;
+  at: number;
+  up: number;
+  down: number;
+}
+
+/** The most of one node that is held: some 15 MB. Beyond that its batches stay in its journal. */
+const most_batches = 100;
+const most_rows = 200_000;
+/** Of the accounts of a batch, those that are told. */
+const most_accounts = 10;
+const full_retry_seconds = 60;
+
+export function bytesOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, { up, down }) => safeBytes(sum + up + down), 0);
+}
+
+/** Tells of a row whether its user exists. */
+export async function knownRows(
+  db: Reader,
+  rows: readonly UsageRow[],
+): Promise<(row: UsageRow) => boolean> {
+  const users = new Map<string, UserNamed>();
+  for (const { account, user } of rows) {
+    users.set(`${account} ${user}`, { account_id: account, user_id: user });
+  }
+  const found = await existingUsers(db, Array.from(users.values()));
+  const known = new Set(found.map(({ account_id, user_id }) => `${account_id} ${user_id}`));
+  return ({ account, user }) => known.has(`${account} ${user}`);
+}
+
+/** Counts rows of users that exist, and has the limits act. Returns the accounts. */
+export async function countRows(
+  tx: Transaction,
+  server_id: number,
+  rows: readonly UsageRow[],
+): Promise<Set<number>> {
+  const ids = new Set(rows.map(({ account }) => account));
+  const accounts = new Map(
+    await Promise.all(Array.from(ids, async (id) => [id, await requireAccount(tx, id)] as const)),
+  );
+  await recordUsage(
+    tx,
+    rows.map(({ account, user, at, up, down }) => ({
+      account_id: account,
+      server_id,
+      user_id: user,
+      hour: at,
+      up,
+      down,
+    })),
+    (id) => accounts.get(id)?.start ?? 0,
+  );
+  for (const account of accounts.values()) {
+    await evaluateLimit(tx, account);
+    await evaluateServerLimit(tx, account, server_id);
+    await bumpUsage(tx, account.id);
+  }
+  return ids;
+}
+
+/** Holds the rows of a batch. Errors: 503 when the node has as much held as one may have. */
+export async function hold(
+  tx: Transaction,
+  batch: {
+    node_id: number;
+    boot: string;
+    seq: number;
+    plausible_bytes: number;
+    rows: readonly UsageRow[];
+  },
+): Promise<void> {
+  const { node_id, boot, seq, plausible_bytes, rows } = batch;
+  const before = await held.heldOf(tx, node_id);
+  if (before.batches >= most_batches || before.row_count + rows.length > most_rows) {
+    throw unavailable(
+      'This is more than the node can have carried, and too much of it is held already; an operator has to judge that first.',
+      full_retry_seconds,
+      { code: 'held_usage_full' },
+    );
+  }
+  const byAccount = Map.groupBy(rows, ({ account }) => account);
+  const sums = Array.from(byAccount, ([id, some]) => ({ id, bytes: bytesOf(some) }))
+    .sort((one, other) => other.bytes - one.bytes)
+    .slice(0, most_accounts);
+  const accounts = await Promise.all(
+    sums.map(async ({ id, bytes }) => ({ account: (await requireAccount(tx, id)).name, bytes })),
+  );
+  await held.insertHeld(tx, {
+    id: await nextId(tx, 0, 'held_usage'),
+    node_id,
+    boot,
+    seq,
+    received_at: tx.now,
+    bytes: bytesOf(rows),
+    plausible_bytes,
+    oldest_at: rows.reduce((oldest, { at }) => Math.min(oldest, at), tx.now),
+    newest_at: rows.reduce((newest, { at }) => Math.max(newest, at), 0),
+    row_count: rows.length,
+    account_count: byAccount.size,
+    accounts: JSON.stringify(accounts),
+    usage_rows: JSON.stringify(rows),
+  });
+}
+
+/**
+ * Counts a held batch once, in the hours that its rows name; limits act at once. Returns its bytes. Errors: 404 when it
+ * was judged before.
+ */
+export async function acceptHeld(tx: Transaction, id: number): Promise<number> {
+  const { batch, server_id } = await take(tx, id);
+  await countRows(tx, server_id, JSON.parse(batch.usage_rows) as UsageRow[]);
+  await tell(tx, 'held_usage.accept', batch);
+  return batch.bytes;
+}
+
+/** Errors: 404 when it was judged before. */
+export async function discardHeld(tx: Transaction, id: number): Promise<void> {
+  const { batch } = await take(tx, id);
+  await tell(tx, 'held_usage.discard', batch);
+}
+
+async function take(
+  tx: Transaction,
+  id: number,
+): Promise<{ batch: held.HeldRow; server_id: number }> {
+  const batch = await held.takeHeld(tx, id);
+  const node = batch && (await store.findById(tx, batch.node_id));
+  if (!batch || !node)
+    throw notFound(`There is no held batch ${id}; it may have been judged before.`);
+  return { batch, server_id: node.server_id };
+}
+
+function tell(
+  tx: Transaction,
+  action: string,
+  { usage_rows: _, accounts, ...batch }: held.HeldRow,
+): Promise<void> {
+  const before = { ...batch, accounts: JSON.parse(accounts) };
+  return audit(tx, { account_id: null, action, target: `held_usage/${batch.id}`, before });
+}

@@ -1,0 +1,99 @@
+// Usage as nodes report it: a batch counts once, or is held when no machine like theirs can have carried it.
+import { requireAccount } from '../accounts/accounts.ts';
+import { type BytesLeft, bytesLeft } from '../contract_servers/contract_servers.ts';
+import type { Transaction } from '../db/database.ts';
+import { badRequest } from '../errors.ts';
+import { claimBatch } from '../usage/usage.ts';
+import { oldest_usage_seconds, plausibleBytes, reportedUntil } from './allowance.ts';
+import { isHeld } from './held_store.ts';
+import { bytesOf, countRows, hold, knownRows, type UsageRow } from './held_usage.ts';
+import * as log from './log_store.ts';
+import * as store from './store.ts';
+
+export interface UsageReport {
+  /** One run of the agent's journal; `seq` rises in it with every batch. */
+  boot: string;
+  seq: number;
+  rows: UsageRow[];
+}
+
+export interface UsageOutcome {
+  counted: boolean;
+  /** It waits for an operator. */
+  held: boolean;
+  left_out: number[];
+  limits: BytesLeft[];
+}
+
+/**
+ * Counts a batch of measured traffic once, however often it is sent: the journal's last number and
+ * the counters go in one transaction. Rows of accounts or users that the server does not serve are
+ * left out and told. A batch of more bytes than the node can have carried since its last one is held, all of it,
+ * and is as done for the node as one that counts. Limits act at once; `limits` tells what they leave
+ * to the accounts of the batch. Errors: 400 for a row that is too old; 503 when too much is held already.
+ */
+export async function countReport(
+  tx: Transaction,
+  node: store.NodeRow,
+  { boot, seq, rows }: UsageReport,
+  most_bytes_per_second: number,
+): Promise<UsageOutcome & { isHeldNow: boolean }> {
+  const tooOld = rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
+  if (tooOld >= 0)
+    throw badRequest('older than 40 days; usage that old is not counted any more.', {
+      code: 'row_invalid',
+      field: `rows.${tooOld}.at`,
+    });
+  const isNew = await claimBatch(tx, node.id, boot, seq);
+  // The number of a journal is forgotten one day, what is held is not.
+  const held = await isHeld(tx, node.id, boot, seq);
+  const named = Array.from(new Set(rows.map((row) => row.account)));
+  const served = await log.served(tx, node.server_id, named);
+  const limitsOf = (accounts: Iterable<number>) => limitsLeft(tx, accounts, node.server_id);
+  if (!isNew || held) {
+    const limits = await limitsOf(served);
+    return { counted: false, held, left_out: [], limits, isHeldNow: false };
+  }
+  // A node whose clock runs ahead counts in the running hour.
+  const dated = rows.map((row) => ({ ...row, at: Math.min(row.at, tx.now) }));
+  const isKnown = await knownRows(
+    tx,
+    dated.filter(({ account }) => served.has(account)),
+  );
+  const counting = dated.filter(isKnown);
+  const left_out = dated.flatMap((row, at) => (isKnown(row) ? [] : [at]));
+  const bytes = bytesOf(counting);
+  const rate = node.max_bytes_per_second ?? most_bytes_per_second;
+  const plausible_bytes = plausibleBytes(node, rate, tx.now);
+  if (bytes > plausible_bytes) {
+    await hold(tx, { node_id: node.id, boot, seq, plausible_bytes, rows: counting });
+    return {
+      counted: false,
+      held: true,
+      left_out,
+      limits: await limitsOf(served),
+      isHeldNow: true,
+    };
+  }
+  if (rows.length > 0) {
+    const newest_at = dated.reduce((newest, { at }) => Math.max(newest, at), 0);
+    const until = reportedUntil(node, { bytes, newest_at }, rate, tx.now);
+    await store.setReportedUntil(tx, node.id, until);
+  }
+  const accounts = await countRows(tx, node.server_id, counting);
+  const limits = await limitsOf(accounts);
+  return { counted: true, held: false, left_out, limits, isHeldNow: false };
+}
+
+async function limitsLeft(
+  tx: Transaction,
+  account_ids: Iterable<number>,
+  server_id: number,
+): Promise<BytesLeft[]> {
+  const limits: BytesLeft[] = [];
+  for (const id of account_ids) {
+    const left = await bytesLeft(tx, await requireAccount(tx, id), server_id);
+    if (left) limits.push(left);
+  }
+  return limits;
+}

@@ -1,0 +1,192 @@
+// A node that reports without measure: each kind of report has a size, a rate, and nothing to say of what its server does not serve.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Pace } from '../../server/src/api/node/pace.ts';
+import { eachDatabase } from '../../server/test/databases.ts';
+import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+
+const at = 1_800_000_000;
+const long = (length: number) => 'x'.repeat(length);
+const most = <T>(length: number, one: T): T[] => Array<T>(length).fill(one);
+
+const row = { account: 1, user: 1, at, up: 1, down: 1 };
+const use = { account: 1, entry: 1, at };
+const exit = { ip: '198.51.100.1', status: 'ok', checked_at: at };
+const fault = { kind: 'disk', message: 'Full.', since: at };
+const answer = { verdict: 'deny', status: 403, reason: 'why', message: 'No.', revision: 1 };
+
+/** By path: reports that are a little too large, each in one way. */
+const tooLarge: Record<string, object[]> = {
+  '/usage': [
+    { boot: 'b', seq: 1, rows: most(20_001, row) },
+    { boot: long(65), seq: 1, rows: [] },
+    { boot: 'b', seq: 1, rows: [{ ...row, up: 2 ** 50 + 1 }] },
+    { boot: 'b', seq: 1, rows: [{ ...row, down: 2 ** 50 + 1 }] },
+    { boot: 'b', seq: 2 ** 53, rows: [] },
+  ],
+  '/last-used': [{ uses: most(5001, use) }],
+  '/health': [
+    { exit_ips: most(1001, exit) },
+    { exit_ips: [{ ...exit, ip: long(65) }] },
+    { exit_ips: [{ ...exit, status: long(9) }] },
+  ],
+  '/faults': [
+    { faults: most(101, fault) },
+    { faults: [{ ...fault, kind: long(33) }] },
+    { faults: [{ ...fault, subject: long(301) }] },
+    { faults: [{ ...fault, message: long(1001) }] },
+  ],
+  '/answers': [
+    { id: 1, answer: { ...answer, reason: long(65) } },
+    { id: 1, answer: { ...answer, message: long(1001) } },
+    { id: 1, answer: { ...answer, rule: long(1001) } },
+    { id: 1, answer: { ...answer, account: long(256) } },
+    { id: 1, answer: { ...answer, user: long(256) } },
+    { id: 1, answer: { ...answer, exit_ip: long(65) } },
+    { id: 1, answer: { ...answer, dial: long(301) } },
+  ],
+  '/acks': [{ epoch: long(65), revision: 1 }],
+};
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t?.stop());
+
+  async function scene() {
+    const server = `srv${++names}`;
+    await t.server(server);
+    const node = await t.node(server);
+    await node.start();
+    const send = async (path: string, body: object) => {
+      const response = await node.send('POST', path, body);
+      const text = await response.text();
+      return { response, status: response.status, body: text ? JSON.parse(text) : undefined };
+    };
+    return { server, node, send };
+  }
+
+  describe('a report that is too large is refused as a whole', () => {
+    for (const [path, bodies] of Object.entries(tooLarge)) {
+      it(path, async () => {
+        const { node, send } = await scene();
+        for (const body of bodies) expect((await send(path, body)).status).toBe(400);
+        expect((await t.operator.get(`/nodes/${node.id}`)).body.faults).toEqual([]);
+        node.stop();
+      });
+    }
+
+    it('more bytes than any report has', async () => {
+      const { node, send } = await scene();
+      const refused = { body: { code: 'body_too_large' } };
+      const large = { boot: long(9_000_000), seq: 1, rows: [] };
+      expect(await send('/usage', large)).toMatchObject(refused);
+      for (const path of ['/health', '/faults', '/answers', '/acks']) {
+        expect(await send(path, { faults: long(70_000) })).toMatchObject(refused);
+      }
+      node.stop();
+    });
+  });
+
+  it('made-up accounts, users, exit IPs and questions change nothing, and leave nothing behind', async () => {
+    const { node, send } = await scene();
+    const other = await t.account(`other${names}`, {});
+    const { id } = other.account;
+    const rows = [
+      { ...row, account: id },
+      { ...row, account: 10 ** 15 },
+    ];
+    const { body } = await send('/usage', { boot: 'b', seq: 1, rows });
+    expect(body).toEqual({ counted: true, held: false, left_out: [0, 1], limits: [] });
+    const uses = [
+      { ...use, account: id },
+      { ...use, account: 10 ** 15 },
+    ];
+    expect((await send('/last-used', { uses })).status).toBe(204);
+    const exit_ips = [
+      { ...exit, ip: '203.0.113.250' },
+      { ...exit, ip: 'no address' },
+    ];
+    expect((await send('/health', { exit_ips })).body).toEqual({ known: 0 });
+    expect((await send('/answers', { id: 10 ** 15, answer })).status).toBe(404);
+    const future = { epoch: node.epoch, revision: 10 ** 15 };
+    expect((await send('/acks', future)).status).toBe(409);
+    await t.pass(61);
+    const { db } = t.running.ctx;
+    for (const table of ['node_health', 'usage_hours', 'authlist_uses', 'held_usage']) {
+      expect(await db.all(`select * from ${table}`)).toEqual([]);
+    }
+    node.stop();
+  });
+
+  it('a node that reports without a pause is told to wait, and another one is not', async () => {
+    const { server, node, send } = await scene();
+    const victim = await t.node(server, 'victim');
+    const flood = async (path: string, body: (at: number) => object, times: number) => {
+      const statuses = new Map<number, number>();
+      for (let number = 0; number < times; number += 20) {
+        const some = Array.from({ length: 20 }, (_, index) => send(path, body(number + index)));
+        for (const { status, response } of await Promise.all(some)) {
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (status !== 429) continue;
+          expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+        }
+      }
+      return statuses;
+    };
+    // A minute's worth may come at once: 120 lists of faults, 300 of health; and what is earned meanwhile.
+    const faults = await flood(
+      '/faults',
+      (since) => ({ faults: [{ ...fault, since: since + 1 }] }),
+      400,
+    );
+    expect(faults.get(204)).toBeGreaterThanOrEqual(119);
+    expect(faults.get(429)).toBeGreaterThan(0);
+    expect((await victim.send('POST', '/faults', { faults: [] })).status).toBe(204);
+    expect((await send('/health', { exit_ips: [] })).status).toBe(200);
+    node.stop();
+  });
+
+  it('a node that takes back what it acknowledged, again and again, is told to wait', async () => {
+    const { node } = await scene();
+    let status = 204;
+    let times = 0;
+    while (status === 204 && times < 300) {
+      await node.ack(node.revision);
+      status = await node.ack(node.revision - 1);
+      times += 1;
+    }
+    expect(status).toBe(429);
+    expect(times).toBeGreaterThan(29);
+    expect(await node.ack()).toBe(204);
+    node.stop();
+  });
+});
+
+it('each node has a minute of each kind at once, and what it earns from then on', () => {
+  let now = 5;
+  const pace = new Pace({ now: () => 0, steady: () => now });
+  const taken = (node_id: number, what: string, times = 50_000) => {
+    for (let at = 0; at < times; at += 1) {
+      try {
+        pace.take(node_id, what);
+      } catch {
+        return at;
+      }
+    }
+    return times;
+  };
+  for (const node of [1, 2]) {
+    expect(taken(node, '/node/faults')).toBe(120);
+    expect(taken(node, '/node/usage')).toBe(1200);
+    expect(taken(node, 'back')).toBe(30);
+    expect(taken(node, '/node/echo')).toBe(50_000);
+  }
+  now += 10;
+  expect(taken(1, '/node/faults')).toBe(20);
+  expect(taken(1, 'back')).toBe(5);
+  now += 10_000;
+  expect(taken(1, '/node/faults')).toBe(120);
+});
