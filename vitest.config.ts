@@ -55,6 +55,8 @@ const longest = [
   'test/model.test.ts',
   'test/fuzz.test.ts',
   'test/old_agent.test.ts',
+  'test/hostile/fuzz_proxy.test.ts',
+  'test/powercut/powercut.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

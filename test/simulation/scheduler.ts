@@ -120,16 +120,21 @@ function isBefore(one: Happening, other: Happening): boolean {
   return one.at === other.at ? one.order < other.order : one.at < other.at;
 }
 
-const busy = new Set(['FSReqPromise', 'FSReqCallback', 'CloseReq', 'Immediate']);
+const files = new Set(['FSReqPromise', 'FSReqCallback', 'CloseReq']);
 
 /**
  * Resolves when nothing runs that was not left to simulated time: no file is being read or written,
  * and no callback is due. So it does not matter in which order the system answers.
  */
 export async function settled(): Promise<void> {
-  do {
+  for (;;) {
     await new Promise((resolve) => setImmediate(resolve));
-  } while (process.getActiveResourcesInfo().some((resource) => busy.has(resource)));
+    const active = process.getActiveResourcesInfo();
+    if (active.includes('Immediate')) continue;
+    if (!active.some((resource) => files.has(resource))) return;
+    // Without a reference it does not keep the loop turning: the thread sleeps until the system answers.
+    await new Promise((resolve) => setImmediate(resolve).unref());
+  }
 }
 
 const lastLines = 300;

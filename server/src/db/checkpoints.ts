@@ -28,19 +28,19 @@ export class Checkpoints {
     this.#steady = steady;
   }
 
-  /** There was a commit: folds the log when it is long. Never rejects. */
-  async look(): Promise<void> {
+  /** There was a commit: folds the log when it is long. Never throws. */
+  look(): void {
     // A page that may not be on the disk must not go into the database either.
     if (this.#isBusy || this.#wal.isUnsure) return;
-    const bytes = await this.#wal.bytes().catch(() => 0);
-    const isLate = bytes >= due_bytes && this.#steady() >= this.#next.at;
-    if (this.#isBusy || (bytes < this.#next.bytes && !isLate)) return;
-    this.#isBusy = true;
-    this.#next = { bytes: bytes + due_bytes, at: this.#steady() + again_seconds };
     try {
+      const bytes = this.#wal.bytes();
+      const isLate = bytes >= due_bytes && this.#steady() >= this.#next.at;
+      if (bytes < this.#next.bytes && !isLate) return;
+      this.#isBusy = true;
+      this.#next = { bytes: bytes + due_bytes, at: this.#steady() + again_seconds };
       this.#thread().postMessage('fold');
     } catch {
-      // The system gives no thread now: the log grows until the next attempt.
+      // The system gives no size or no thread now: the log grows until the next attempt.
       this.#isBusy = false;
     }
   }

@@ -49,7 +49,7 @@ class SqliteDatabase implements Database {
     this.#checkpoints = new Checkpoints(file, this.#wal, () => options.clock.steady());
     this.#groups = new GroupWriter(this.#writer, options, () => {
       this.#listeners.notify();
-      void this.#checkpoints.look();
+      this.#checkpoints.look();
     });
   }
 
