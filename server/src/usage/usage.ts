@@ -4,7 +4,7 @@ import { hourOf, periodAt } from './periods.ts';
 import * as store from './store.ts';
 
 export { hourOf, periodAt } from './periods.ts';
-export type { UsageBucket, UsageSum } from './store.ts';
+export type { UsageBucket } from './store.ts';
 export { claimBatch, hasUsage, removeOldJournals, sumSlices } from './store.ts';
 
 const window_hours = 720;
