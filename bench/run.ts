@@ -12,6 +12,7 @@ for (const [file, ...args] of [
   ['follow.ts'],
   ['effect.ts'],
   ['limit.ts'],
+  ['fair.ts'],
   ['proxy.ts'],
 ] as const) {
   console.log(`\n# bench/${file}`);

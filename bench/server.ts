@@ -11,6 +11,7 @@ import { bench, fillNetwork } from './network.ts';
 /** What it prints. */
 export interface Served {
   base_url: string;
+  admin_url: string;
   /** API tokens of the first accounts. */
   tokens: string[];
   node_url: string;
@@ -31,7 +32,7 @@ if (process.env.BENCH_RESPONSE_CACHE === 'off') {
 }
 const largest_group = Number(process.env.BENCH_LARGEST_GROUP ?? 512);
 const running = await serve(process.env, { largest_group });
-const { ctx, base_url, node_url } = running;
+const { ctx, base_url, admin_url, node_url } = running;
 const file = join(ctx.config.data_dir, 'bench-tokens.json');
 if (accounts > 0) {
   const exit_ip = process.env.BENCH_EXIT_IP ?? '198.51.100.1';
@@ -56,6 +57,7 @@ async function joinOne(server: number): Promise<string> {
 
 const served: Served = {
   base_url,
+  admin_url,
   tokens: (JSON.parse(readFileSync(file, 'utf8')) as string[]).slice(0, 100),
   node_url,
   nodes: await Promise.all(Array.from({ length: nodes }, (_, at) => joinOne(1 + (at % servers)))),

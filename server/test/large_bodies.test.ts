@@ -38,3 +38,29 @@ test('a response whose client has gone already holds nothing', async () => {
   bodies.read(body, response).pipe(response);
   expect(bodies.share(megabytes(10), '"other"').length).toBe(10 * 1024 * 1024);
 });
+
+test('however fast large responses are read, few slices of them go out in a turn of the event loop', async () => {
+  const bodies = new LargeBodies(megabytes(64).length);
+  const { response, stop } = await unreadAnswer();
+  let inTurn = 0;
+  let most = 0;
+  let isOver = false;
+  const count = () => {
+    most = Math.max(most, inTurn);
+    inTurn = 0;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  const body = bodies.share(megabytes(4), '"one"');
+  const readers = Array.from({ length: 8 }, () =>
+    bodies.read(body, response).on('data', () => {
+      inTurn += 1;
+    }),
+  );
+  await Promise.all(readers.map((reader) => once(reader, 'end')));
+  isOver = true;
+  count();
+  // Four, and as many again where the end of one turn and the start of the next are counted together.
+  expect(most).toBeLessThanOrEqual(8);
+  stop();
+});

@@ -1,9 +1,10 @@
 // How fast nodes are told: each at the pace at which it reads, whatever it missed, and nothing is lost by a fault.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { ChangeKind } from '../src/changes.ts';
+import type { ChangeKind, LoggedChange } from '../src/changes.ts';
 import type { Database, Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
 import * as log from '../src/nodes/log_store.ts';
+import { NodeStream } from '../src/nodes/node_stream.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import * as store from '../src/nodes/store.ts';
 import { requireServer } from '../src/servers/servers.ts';
@@ -338,4 +339,29 @@ eachDatabase((database) => {
       told.stop();
     }
   });
+});
+
+it('a stream of which a megabyte is unread when it is told how far the log is, is cut; with less it goes on', async () => {
+  const position = { epoch: 'e', revision: 1 };
+  const records = (length: number): NodeRecord[] => [
+    { kind: 'user', account: 1, id: 1, value: 'x'.repeat(length) as never },
+  ];
+  const [slow, slower] = await Promise.all([unreadAnswer(), unreadAnswer()]);
+  const [some, much] = [slow, slower].map(
+    ({ response }) => new NodeStream({} as store.NodeRow, response, position, 600),
+  );
+  // The system takes what it has room for: fill that first.
+  for (const { response } of [slow, slower]) {
+    while (response.writableLength < 64 * 1024) {
+      response.write('x'.repeat(64 * 1024));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  some?.sendLive(2, records(megabyte / 2));
+  much?.noteLong(true);
+  much?.sendAhead({ account_id: 1 } as LoggedChange, records(2 * megabyte));
+  for (const stream of [some, much]) stream?.position(3);
+  expect([slow.response.destroyed, slower.response.destroyed]).toEqual([false, true]);
+  slow.stop();
+  slower.stop();
 });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bumpVersion } from '../src/changes.ts';
-import { periodUsage, recordUsage, sumUsage } from '../src/usage/usage.ts';
+import { addUp, periodUsage, recordUsage, sumSlices } from '../src/usage/usage.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -80,7 +80,7 @@ eachDatabase((database) => {
         for (const [at, { period_start }] of periods.entries()) {
           const end = periods[at + 1]?.period_start ?? Number.MAX_SAFE_INTEGER;
           const { total } = await periodUsage(db, account.id, period_start);
-          const sums = await sumUsage(db, account.id, period_start, end, 'hour');
+          const sums = await addUp(sumSlices(db, account.id, period_start, end, 'hour'));
           expect(sums.reduce((sum, { up, down }) => sum + up + down, 0)).toBe(total);
           expect(sums.every(({ key }) => Number(key) % hour === 0)).toBe(true);
         }

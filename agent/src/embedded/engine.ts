@@ -35,11 +35,13 @@ export interface EmbeddedOptions {
   unstored?: Unstored;
   clock: Clock;
   log: Logger;
-  /** How long a client may take to negotiate TLS; tests are less patient. */
+  /** How long a client may take to negotiate TLS, for its first request, and for the next; tests are less patient. */
   handshake_ms?: number;
+  first_request_ms?: number;
+  next_request_ms?: number;
 }
 
-const longest_handshake_ms = 20_000;
+const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
 /**
  * How often connections are evaluated by the clock; and how often ports are tried that could not be
@@ -77,7 +79,7 @@ class EmbeddedEngine implements Engine {
 
   constructor(options: EmbeddedOptions) {
     const { config, rules, dir, unstored, clock, log } = options;
-    const { handshake_ms = longest_handshake_ms } = options;
+    const { handshake_ms, first_request_ms, next_request_ms } = { ...patience, ...options };
     this.#ctx = {
       replica: new Replica(dir, unstored),
       rules: { ...rules, own: ownAddresses() },
@@ -92,7 +94,7 @@ class EmbeddedEngine implements Engine {
     };
     this.#on_revoke = config.on_revoke;
     this.#listeners = new Listeners(
-      { ...config, handshake_ms },
+      { ...config, handshake_ms, first_request_ms, next_request_ms },
       (server, port, tls) => this.#equip(server, port, tls),
       clock,
       log,

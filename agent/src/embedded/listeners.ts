@@ -13,16 +13,19 @@ import { keepAlive } from './dial.ts';
 const options = {
   ...keepAlive,
   noDelay: true,
-  // A client has so long for its headers, also for the first byte; for a body it takes what it takes.
-  headersTimeout: 20_000,
+  // For a body it takes what it takes.
   requestTimeout: 0,
   connectionsCheckingInterval: 5000,
-  keepAliveTimeout: 60_000,
   // The request line says where to.
   requireHostHeader: false,
 };
 
-type Settings = Config & { handshake_ms: number };
+interface Settings extends Config {
+  handshake_ms: number;
+  /** Until its headers are there, also their first byte. */
+  first_request_ms: number;
+  next_request_ms: number;
+}
 
 /** Gives a new server its handlers of requests; `port` is by the port scheme. */
 export type Equip = (server: Server, port: number, tls: boolean) => void;
@@ -111,15 +114,21 @@ export class Listeners {
   }
 
   async #open({ port, tls }: Listener): Promise<void> {
-    const actual = port + this.#config.port_shift;
+    const { port_shift, handshake_ms, first_request_ms, next_request_ms } = this.#config;
+    const actual = port + port_shift;
+    const timed = {
+      ...options,
+      headersTimeout: first_request_ms,
+      keepAliveTimeout: next_request_ms,
+    };
     const server = tls
       ? createTlsServer({
-          ...options,
+          ...timed,
           ...this.#certificate.current,
-          handshakeTimeout: this.#config.handshake_ms,
+          handshakeTimeout: handshake_ms,
           allowHalfOpen: true,
         })
-      : createServer(options);
+      : createServer(timed);
     const sockets = new Set<Socket>();
     const note = (socket: Socket) => {
       sockets.add(socket);

@@ -1,10 +1,11 @@
 // Whole lists as JSON: a long one is made a slice at a time, of one snapshot, so that others are served meanwhile.
 import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.ts';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
-import { Turns, type Waiter } from '../db/turns.ts';
-import { unavailable } from '../errors.ts';
+import { largeBytes } from '../http/large_bodies.ts';
 import type { Versions } from '../versions.ts';
+import { LongReads, turnOf } from './long_reads.ts';
 
 /** A part of a list as it is shown. */
 export interface Part {
@@ -47,32 +48,25 @@ export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
   return new ListJson(Buffer.concat(pieces), `"${hash.digest('base64url')}"`, valid_until);
 }
 
-/** As many as one address has connections: a client that asks and leaves again and again queues no more. */
-const mostWaitingOfAccount = 256;
-
 /** Whoever has the bytes has the list. */
 const listOf = new WeakMap<Buffer, ListJson>();
 
-interface WaitingList extends Waiter {
-  begin: () => void;
-}
-
 /** Makes lists: long ones one after another, by turns between accounts; equal requests share one. */
 export class Lists {
-  readonly #ctx: Pick<Context, 'db' | 'clock'>;
+  readonly #clock: Clock;
+  readonly #reads: LongReads;
   readonly #making = new Map<string, Promise<ListJson>>();
   /** Those that were made, for as long as somebody reads them. */
   readonly #made = new Map<string, WeakRef<ListJson>>();
   readonly #unread = new FinalizationRegistry((key: string) => {
     if (!this.#made.get(key)?.deref()) this.#made.delete(key);
   });
-  readonly #waiting = new Turns<WaitingList>();
   readonly #isVersioned: boolean;
-  #isBusy = false;
 
   /** `isVersioned`: whether the versions tell of all that shows in the lists, so that one that was made holds. */
   constructor(ctx: Pick<Context, 'db' | 'clock'>, isVersioned: boolean) {
-    this.#ctx = ctx;
+    this.#clock = ctx.clock;
+    this.#reads = new LongReads(ctx.db);
     this.#isVersioned = isVersioned;
   }
 
@@ -85,10 +79,11 @@ export class Lists {
   ): Promise<ListJson> {
     const key = `${account_id} ${epoch} ${account} ${network} ${name}`;
     for (;;) {
-      const now = this.#ctx.clock.now();
+      const now = this.#clock.now();
       const shared = this.#making.get(key) ?? this.#made.get(key)?.deref();
-      if (!shared) return this.#share(key, this.#make(account_id, read));
+      if (!shared) return this.#share(key, this.#reads.collect(account_id, read, jsonOf));
       const made = await shared;
+      if (made.body.length >= largeBytes) await turnOf(account_id);
       // A list that was begun before an entry expired is not for a request that came after that.
       if (now < made.valid_until) return made;
       this.#made.delete(key);
@@ -108,40 +103,4 @@ export class Lists {
       this.#making.delete(key);
     }
   }
-
-  async #make(
-    account_id: number,
-    read: (reader: Reader) => AsyncIterable<Part>,
-  ): Promise<ListJson> {
-    for await (const first of read(this.#ctx.db)) {
-      if (first.isLast) return jsonOf(only(first));
-      break;
-    }
-    const key = String(account_id);
-    if (this.#waiting.sizeOf(key) >= mostWaitingOfAccount) {
-      throw unavailable('Too many long lists of the account are waited for; try again.', 1);
-    }
-    await new Promise<void>((begin) => {
-      this.#waiting.push({ key, begin });
-      this.#next();
-    });
-    try {
-      return await this.#ctx.db.snapshot((reader) => jsonOf(read(reader)));
-    } finally {
-      this.#isBusy = false;
-      this.#next();
-    }
-  }
-
-  #next(): void {
-    if (this.#isBusy) return;
-    const next = this.#waiting.take();
-    if (!next) return;
-    this.#isBusy = true;
-    next.begin();
-  }
-}
-
-async function* only(part: Part): AsyncGenerator<Part, void, void> {
-  yield part;
 }

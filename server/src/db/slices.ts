@@ -15,7 +15,7 @@ export interface Ids {
 /** The slices of an account's rows in a table with the key (account_id, id), whichever of them are wanted. */
 export async function* idSlices(
   db: Reader,
-  table: 'authlist' | 'overrides',
+  table: 'authlist' | 'overrides' | 'users',
   account_id: number,
 ): AsyncGenerator<Ids, void, void> {
   for (let after = 0; ; ) {

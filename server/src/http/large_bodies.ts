@@ -2,12 +2,19 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { unavailable } from '../errors.ts';
+import { Pace } from '../pace.ts';
 
 /** From this size on a body is a large one. */
 export const largeBytes = 64 * 1024;
 const sliceBytes = 64 * 1024;
 /** A client that took nothing for so long gives way to others. */
 const stalled_milliseconds = 1000;
+/**
+ * Of all responses together. The system often takes all that is written at once, and Node writes on before it looks
+ * at anything else: many clients that read fast would have whole bodies written in one turn of the event loop.
+ */
+const slicesInATurn = 4;
+const pace = new Pace(slicesInATurn);
 
 /** When each of those that read a body took a slice last. */
 type Readers = Map<ServerResponse, number>;
@@ -45,13 +52,18 @@ export class LargeBodies {
     const readers = this.#held.get(body) ?? this.#hold(body);
     readers.set(response, performance.now());
     response.once('close', () => this.#leave(body, readers, response));
-    const slices = function* () {
-      for (let at = 0; at < body.length; at += sliceBytes) {
-        readers.set(response, performance.now());
-        yield body.subarray(at, at + sliceBytes);
-      }
-    };
-    return Readable.from(slices(), { objectMode: false, highWaterMark: 1 });
+    let at = 0;
+    const slices = new Readable({
+      highWaterMark: 1,
+      read: () =>
+        pace.run('', () => {
+          if (slices.destroyed || response.destroyed) return;
+          readers.set(response, performance.now());
+          slices.push(at < body.length ? body.subarray(at, at + sliceBytes) : null);
+          at += sliceBytes;
+        }),
+    });
+    return slices;
   }
 
   #hold(body: Buffer): Readers {

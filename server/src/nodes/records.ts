@@ -9,7 +9,7 @@ import { findOverrideRow, type OverrideRow, overridesOfAccount } from '../overri
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import type { PublicKey, Secrets } from '../secrets.ts';
 import { exitIpsOfServer, findServer, portSchemesOfServer } from '../servers/servers.ts';
-import { findUser, listUsers, type User } from '../users/users.ts';
+import { findUser, type User, userSlices } from '../users/users.ts';
 import { findQuestion } from './questions.ts';
 
 export interface NodeRecord {
@@ -138,7 +138,7 @@ export async function* accountRecords(
   server_id: number,
 ): AsyncGenerator<NodeRecord> {
   yield await contractRecord(db, account_id, server_id);
-  for (const user of await listUsers(db, account_id)) yield userRecord(user);
+  for await (const { users } of userSlices(db, account_id)) yield* users.map(userRecord);
   yield* authlistRecords(db, account_id);
   yield* overrideRecords(db, account_id, server_id);
 }

@@ -3,10 +3,15 @@ import { PassThrough } from 'node:stream';
 import type { Context } from '../context.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import { unavailable } from '../errors.ts';
+import { Pace } from '../pace.ts';
 import { mostStalled_seconds, untilRead } from './backpressure.ts';
 import { networkPosition } from './log_store.ts';
 import type { Node } from './nodes.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';
+
+/** Of all snapshots together, so many records are written in a turn of the event loop. */
+const recordsInATurn = 250;
+const pace = new Pace(1);
 
 export class Snapshots {
   readonly #ctx: Context;
@@ -46,6 +51,7 @@ export class Snapshots {
       let records = 0;
       const write = async (line: unknown) => {
         records += 1;
+        if (records % recordsInATurn === 0) await pace.take(String(server_id));
         if (!lines.write(`${JSON.stringify(line)}\n`)) {
           await untilRead(lines, this.#stalled_seconds);
         }

@@ -6,6 +6,7 @@
 import { audit } from '../audit.ts';
 import { bumpVersion } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import type { Ids } from '../db/slices.ts';
 import { unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/users.ts';
@@ -205,13 +206,14 @@ export interface SignInFacts {
   sessions: number;
 }
 
-/** How each user of an account can sign in, by user id. */
+/** How each user of a slice of an account's users can sign in, by user id. */
 export async function signInFacts(
   db: Reader,
   account_id: number,
+  ids: Pick<Ids, 'after' | 'to'>,
   now: number,
 ): Promise<Map<number, SignInFacts>> {
-  const rows = await store.facts(db, account_id, now, now - idle_seconds);
+  const rows = await store.facts(db, account_id, ids, now, now - idle_seconds);
   return new Map(
     rows.map(({ user_id, has_password, second_factor, ...facts }) => [
       user_id,

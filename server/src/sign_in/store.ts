@@ -1,5 +1,7 @@
 // The SQL of signing in: passwords and second factors, one-time codes, attempts.
+
 import type { Reader, Row, Transaction } from '../db/database.ts';
+import type { Ids } from '../db/slices.ts';
 
 /** The password and second factor of an active user; nulls where there is none. */
 export interface SignInRow {
@@ -73,7 +75,14 @@ export interface SignInFactsRow {
 }
 
 /** How each user of an account can sign in. */
-export function facts(db: Reader, account_id: number, now: number, used_after: number) {
+/** Of the users with these ids. */
+export function facts(
+  db: Reader,
+  account_id: number,
+  { after, to }: Pick<Ids, 'after' | 'to'>,
+  now: number,
+  used_after: number,
+) {
   return db.all<SignInFactsRow>(
     `select u.id as user_id, case when p.password is null then 0 else 1 end as has_password,
        case when p.totp_sealed is null then 0 else 1 end as second_factor, p.last_sign_in_at,
@@ -82,8 +91,8 @@ export function facts(db: Reader, account_id: number, now: number, used_after: n
        (select count(*) from sessions s where s.account_id = u.account_id and s.user_id = u.id
           and s.expiry > $2 and s.seen_at > $3) as sessions
      from users u left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id
-     where u.account_id = $1`,
-    [account_id, now, used_after],
+     where u.account_id = $1 and u.id > $4 and u.id <= $5`,
+    [account_id, now, used_after, after, to],
   );
 }
 

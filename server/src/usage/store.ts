@@ -121,17 +121,57 @@ const groups: Record<UsageBy, { key: string; by: string }> = {
   user: { key: names.user, by: 'u.user_id, n.name' },
 };
 
-/** Sums of an account's buckets with from <= hour < to. The key: start of the hour or (UTC) day, or a name. */
-export function sumUsage(
+/** The bytes of one hour, day, server or user; the key: start of the hour or (UTC) day, or a name. */
+export interface UsageSum {
+  key: number | string;
+  up: number;
+  down: number;
+}
+
+/** Where a bucket lies among those of its account. */
+type Place = Pick<UsageBucket, 'hour' | 'server_id' | 'user_id'>;
+
+/** As many buckets as are summed in one turn of the event loop. */
+const bucketsOfSlice = 2000;
+const place = '(u.hour, u.server_id, u.user_id)';
+const atStartOf = (hour: number): Place => ({ hour, server_id: -1, user_id: -1 });
+
+/** Sums of an account's buckets with from <= hour < to, for so many buckets after one another. */
+export async function* sumSlices(
   db: Reader,
   account_id: number,
   from: number,
   to: number,
   by: UsageBy,
   filter: UsageFilter = {},
-): Promise<Array<{ key: number | string; up: number; down: number }>> {
-  const values: Value[] = [account_id, from, to];
-  const conditions = ['u.account_id = $1', 'u.hour >= $2', 'u.hour < $3'];
+): AsyncGenerator<{ sums: UsageSum[]; isLast: boolean }, void, void> {
+  for (let after = atStartOf(from); ; ) {
+    const last = await db.one<Place>(
+      `select u.hour, u.server_id, u.user_id from usage_hours u
+       where u.account_id = $1 and ${place} > ($2, $3, $4) and ${place} < ($5, $6, $7)
+       order by u.hour, u.server_id, u.user_id limit 1 offset ${bucketsOfSlice - 1}`,
+      [account_id, ...placed(after), ...placed(atStartOf(to))],
+    );
+    const sums = await sumBetween(db, account_id, after, last ?? atStartOf(to), by, filter);
+    yield { sums, isLast: !last };
+    if (!last) return;
+    after = last;
+  }
+}
+
+const placed = ({ hour, server_id, user_id }: Place) => [hour, server_id, user_id];
+
+/** Of the buckets behind one place, up to another. */
+function sumBetween(
+  db: Reader,
+  account_id: number,
+  after: Place,
+  upTo: Place,
+  by: UsageBy,
+  filter: UsageFilter,
+): Promise<UsageSum[]> {
+  const values: Value[] = [account_id, ...placed(after), ...placed(upTo)];
+  const conditions = ['u.account_id = $1', `${place} > ($2, $3, $4)`, `${place} <= ($5, $6, $7)`];
   const joined = (['server', 'user'] as const).filter((one) => {
     const wanted = filter[one];
     if (wanted !== undefined) conditions.push(`${names[one]} = $${values.push(wanted)}`);
@@ -141,7 +181,7 @@ export function sumUsage(
   return db.all(
     `select ${key} as key, sum(cast(u.up as double precision)) as up, sum(cast(u.down as double precision)) as down
      from usage_hours u ${joined.map((one) => joins[one]).join(' ')} where ${conditions.join(' and ')}
-     group by ${columns} order by 1`,
+     group by ${columns}`,
     values,
   );
 }

@@ -5,7 +5,7 @@ import * as store from './store.ts';
 
 export { hourOf, periodAt } from './periods.ts';
 export type { UsageBucket } from './store.ts';
-export { claimBatch, hasUsage, removeOldJournals, sumUsage } from './store.ts';
+export { claimBatch, hasUsage, removeOldJournals, sumSlices } from './store.ts';
 
 const window_hours = 720;
 
@@ -102,4 +102,21 @@ export async function last30Days(
 /** When the window of `last30Days` moves on: the next full hour. */
 export function nextHour(now: number): number {
   return hourOf(now) + 3600;
+}
+
+/** One sum for each key, in the order of the keys. */
+export async function addUp(
+  slices: AsyncIterable<{ sums: store.UsageSum[] }>,
+): Promise<store.UsageSum[]> {
+  const all = new Map<store.UsageSum['key'], store.UsageSum>();
+  for await (const { sums } of slices) {
+    for (const sum of sums) {
+      const before = all.get(sum.key);
+      if (before) {
+        before.up += sum.up;
+        before.down += sum.down;
+      } else all.set(sum.key, sum);
+    }
+  }
+  return Array.from(all.values()).sort((one, other) => (one.key < other.key ? -1 : 1));
 }

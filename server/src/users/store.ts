@@ -1,6 +1,7 @@
 // The SQL of users.
 import type { Reader, Transaction } from '../db/database.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
+import { type Ids, idSlices } from '../db/slices.ts';
 
 export interface UserRow {
   account_id: number;
@@ -27,12 +28,32 @@ export function listUsers(db: Reader, account_id: number): Promise<UserRow[]> {
   return db.all('select * from users where account_id = $1 order by id', [account_id]);
 }
 
+<<<<<<< HEAD
 export async function countUsers(db: Reader, account_id: number): Promise<number> {
   const row = await db.one<{ users: number }>(
     'select count(*) as users from users where account_id = $1',
     [account_id],
   );
   return row?.users ?? 0;
+=======
+/** A part of the users of an account. */
+export interface UserSlice extends Ids {
+  users: UserRow[];
+}
+
+/** The users of an account by id, inactive ones too, a slice at a time. */
+export async function* userSlices(
+  db: Reader,
+  account_id: number,
+): AsyncGenerator<UserSlice, void, void> {
+  for await (const ids of idSlices(db, 'users', account_id)) {
+    const users = await db.all<UserRow>(
+      'select * from users where account_id = $1 and id > $2 and id <= $3 order by id',
+      [account_id, ids.after, ids.to],
+    );
+    yield { ...ids, users };
+  }
+>>>>>>> w-lists
 }
 
 export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow[]> {

@@ -19,6 +19,8 @@ export {
   listActiveUsers,
   listUsers,
   type UserNamed,
+  type UserSlice,
+  userSlices,
 } from './store.ts';
 
 export interface Flags {

@@ -2,9 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
+import type { Reader } from '../../db/database.ts';
 import { Integer, Strict } from '../../http/fields.ts';
-import { createProxyToken, listActiveUsers, type User } from '../../users/users.ts';
+import { createProxyToken, type User, userSlices } from '../../users/users.ts';
+import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
+import { never } from './response_cache.ts';
+import { listed } from './responses.ts';
 import { accountOf, Routes } from './route.ts';
 
 export const UserRecord = Strict({
@@ -50,6 +54,13 @@ export function presentUser({
   };
 }
 
+async function* activeUsers(db: Reader, account_id: number): AsyncGenerator<Part, void, void> {
+  for await (const { users, isLast } of userSlices(db, account_id)) {
+    const values = users.filter(({ active }) => active === 1).map(presentUser);
+    yield { values, isLast, valid_until: never };
+  }
+}
+
 export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);
   const ofUsers = { variant: 'current', tags: ['Users and tokens'] } as const;
@@ -60,8 +71,10 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
     answer: Type.Array(UserRecord),
     errors: [404],
     handle: async (request) => {
-      const users = await listActiveUsers(ctx.db, accountOf(request));
-      return { value: users.map(presentUser) };
+      const account_id = accountOf(request);
+      const read = (db: Reader) => activeUsers(db, account_id);
+      const name = request.raw.url ?? '';
+      return listed(await ctx.lists.make(account_id, name, request.session.versions, read));
     },
   });
 

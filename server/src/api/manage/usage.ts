@@ -5,7 +5,8 @@ import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { hourOf, nextHour, periodAt, safeBytes, sumUsage } from '../../usage/usage.ts';
+import { addUp, hourOf, nextHour, periodAt, safeBytes, sumSlices } from '../../usage/usage.ts';
+import { LongReads } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
 
 const bytes = {
@@ -47,6 +48,7 @@ const ReportQuery = Strict({
 type ReportQuery = Static<typeof ReportQuery>;
 
 export function usageRoutes({ ctx, routesOf }: Mount): void {
+  const reads = new LongReads(ctx.db);
   const route = routesOf('usage');
   route('GET /usage', {
     may: ['admin', 'billing'],
@@ -55,20 +57,21 @@ export function usageRoutes({ ctx, routesOf }: Mount): void {
     answer: Report,
     handle: async ({ scope, query }) => {
       const account = await requireAccount(ctx.db, scope.account_id);
-      return usageReport(ctx.db, account, query, ctx.clock.now());
+      return usageReport(reads, account, query, ctx.clock.now());
     },
   });
 }
 
 /** The report of an account's usage, as it was asked for. Errors: 400 for a span that holds no time. */
-async function usageReport(db: Reader, account: Account, query: ReportQuery, now: number) {
+async function usageReport(reads: LongReads, account: Account, query: ReportQuery, now: number) {
   const asked = wholeIn('from', query.from, null);
   const to = wholeIn('to', query.to, nextHour(now));
   const from = asked === null ? periodStart(account, now) : hourOf(asked);
   if ((asked ?? from) >= to)
     throw invalidField('from', `${asked ?? from} is not before to, ${to}.`);
   const { by = 'day', server, user } = query;
-  const found = await sumUsage(db, account.id, from, to, by, { server, user });
+  const read = (db: Reader) => sumSlices(db, account.id, from, to, by, { server, user });
+  const found = await reads.collect(account.id, read, addUp);
   const rows = found.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
   return { from, to, by, rows, ...inAll(rows) };
 }

@@ -9,13 +9,16 @@ import { revokeSessions, type SignInFacts, signInFacts } from '../../sign_in/sig
 import {
   changeUser,
   createUser,
-  listUsers,
   raiseTokenVersion,
   requireOtherAdmin,
   requireUserNamed,
   type User,
+  type UserSlice,
+  userSlices,
 } from '../../users/users.ts';
+import { never } from '../account/response_cache.ts';
 import { presentUser, UserRecord } from '../account/users.ts';
+import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { requireAdmin, requireSelf, type Scope } from './scope.ts';
 
@@ -61,7 +64,7 @@ export type UserPath = Static<typeof UserPath>;
 export const userOf = (db: Reader, { account_id }: Scope, { user }: UserPath) =>
   requireUserNamed(db, account_id, user);
 
-const never: SignInFacts = {
+const neverSignedIn: SignInFacts = {
   has_password: false,
   second_factor: false,
   invited_until: null,
@@ -69,7 +72,7 @@ const never: SignInFacts = {
   sessions: 0,
 };
 
-export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
+export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
   const route = routesOf('users');
   const adminsAndSelf = ['admin', 'proxy'] as const;
   /** A person who is no admin hears the same of users that are there and of others. */
@@ -77,24 +80,38 @@ export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
     requireSelf(scope, names.user, 'name');
     return userOf(ctx.db, scope, names);
   };
-  const present = async (users: User[], { account_id }: Scope) => {
-    const facts = await signInFacts(ctx.db, account_id, ctx.clock.now());
-    return users.map((user) => ({ ...presentUser(user), sign_in: facts.get(user.id) ?? never }));
+  const present = async (
+    db: Reader,
+    { users, ...ids }: Pick<UserSlice, 'users' | 'after' | 'to'>,
+    account_id: number,
+  ) => {
+    const facts = await signInFacts(db, account_id, ids, ctx.clock.now());
+    return users.map((user) => ({
+      ...presentUser(user),
+      sign_in: facts.get(user.id) ?? neverSignedIn,
+    }));
   };
-  const presentOne = async (user: User, scope: Scope) => (await present([user], scope))[0];
+  const presentOne = async (user: User) => {
+    const slice = { users: [user], after: user.id - 1, to: user.id };
+    return (await present(ctx.db, slice, user.account_id))[0];
+  };
 
   route('GET /users', {
     may: adminsAndSelf,
     summary: 'The users of the account, inactive ones too',
     description: 'For a person without the admin flag: oneself alone.',
     answer: Type.Array(UserSigningIn),
-    handle: async ({ scope }) => {
-      const users = await listUsers(ctx.db, scope.account_id);
-      const { only_user } = scope;
-      return present(
-        users.filter(({ id }) => !only_user || id === only_user.id),
-        scope,
-      );
+    handle: async ({ scope: { account_id, only_user } }) => {
+      if (only_user) {
+        return [await presentOne(await requireUserNamed(ctx.db, account_id, only_user.name))];
+      }
+      async function* read(db: Reader): AsyncGenerator<Part, void, void> {
+        for await (const { isLast, ...slice } of userSlices(db, account_id)) {
+          const values = await present(db, slice, account_id);
+          yield { values, isLast, valid_until: never };
+        }
+      }
+      return listOf(account_id, 'users', read);
     },
   });
 
@@ -109,7 +126,7 @@ export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
         createUser(tx, await requireAccount(tx, account_id), request.body, ctx.config.max_users),
       );
       const location = `${request.scope.path}/users/${user.name}`;
-      return created(location, await presentOne(user, request.scope));
+      return created(location, await presentOne(user));
     },
   });
 
@@ -119,7 +136,7 @@ export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
     summary: 'One user',
     params: UserPath,
     answer: UserSigningIn,
-    handle: async ({ scope, params }) => presentOne(await userOf(ctx.db, scope, params), scope),
+    handle: async ({ scope, params }) => presentOne(await userOf(ctx.db, scope, params)),
   });
 
   route('PATCH /users/:user', {
@@ -137,14 +154,14 @@ export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
     answer: UserSigningIn,
     errors: audience.keeps_an_admin ? [409] : [],
     handle: async (request) => {
-      const { body, params, scope } = request;
+      const { body, params } = request;
       requireChange(body);
       const user = await write(request, async (tx, now) => {
         const before = await userOf(tx, now, params);
         if (audience.keeps_an_admin) await requireOtherAdmin(tx, before, body);
         return changeUser(tx, before, body, revokeSessions);
       });
-      return presentOne(user, scope);
+      return presentOne(user);
     },
   });
 
@@ -160,7 +177,7 @@ export function userRoutes({ ctx, audience, routesOf, write }: Mount): void {
         requireSelf(scope, request.params.user, 'name');
         return raiseTokenVersion(tx, await userOf(tx, scope, request.params));
       });
-      return presentOne(user, request.scope);
+      return presentOne(user);
     },
   });
 }

@@ -1,0 +1,40 @@
+// Squid's own log, as its user may write it: of what is in it little is kept, and little is told.
+import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { boundCacheLog, lastWords } from '../src/squid/agent/cache_log.ts';
+
+const most = 16 * 1024 * 1024;
+let dir: string;
+let path: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'exitward-cache-log-'));
+  path = join(dir, 'cache.log');
+});
+afterAll(() => rmSync(dir, { recursive: true }));
+
+test('a log of more than 16 MiB is emptied, a smaller one is left', () => {
+  writeFileSync(path, 'FATAL: first\n');
+  truncateSync(path, most);
+  boundCacheLog(path);
+  expect(statSync(path).size).toBe(most);
+  truncateSync(path, most + 1);
+  boundCacheLog(path);
+  expect(statSync(path).size).toBe(0);
+});
+
+test('of the last words 500 characters are told', () => {
+  writeFileSync(path, `Starting Squid Cache\nFATAL: ${'x'.repeat(100_000)}`);
+  expect(lastWords(path)).toBeUndefined();
+  writeFileSync(path, `Starting Squid Cache\nFATAL: ${'x'.repeat(50_000)}\n`);
+  expect(lastWords(path)).toBe('x'.repeat(500));
+});
+
+test('last words are looked for in the last 64 KiB', () => {
+  const words = 'FATAL: no port\n';
+  writeFileSync(path, words + 'y'.repeat(64 * 1024 - words.length));
+  expect(lastWords(path)).toBe('no port');
+  writeFileSync(path, words + 'y'.repeat(64 * 1024));
+  expect(lastWords(path)).toBeUndefined();
+});
