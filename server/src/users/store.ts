@@ -28,14 +28,14 @@ export function listUsers(db: Reader, account_id: number): Promise<UserRow[]> {
   return db.all('select * from users where account_id = $1 order by id', [account_id]);
 }
 
-<<<<<<< HEAD
 export async function countUsers(db: Reader, account_id: number): Promise<number> {
   const row = await db.one<{ users: number }>(
     'select count(*) as users from users where account_id = $1',
     [account_id],
   );
   return row?.users ?? 0;
-=======
+}
+
 /** A part of the users of an account. */
 export interface UserSlice extends Ids {
   users: UserRow[];
@@ -53,7 +53,6 @@ export async function* userSlices(
     );
     yield { ...ids, users };
   }
->>>>>>> w-lists
 }
 
 export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow[]> {
