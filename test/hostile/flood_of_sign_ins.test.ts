@@ -11,7 +11,7 @@ import {
   type TestApp,
 } from '../../server/test/harness.ts';
 
-const addresses = 80;
+const addresses = 72;
 const at_once_of_each = 2;
 const most_tries = 40;
 
@@ -26,7 +26,7 @@ eachDatabase((database) => {
     known = await t.signIn('victim', 'alice');
     await t.signIn('victim', 'bob');
     // So much that the server takes more attempts than it can hash.
-    Object.assign(cost, { log2_n: 13, p: 1 });
+    Object.assign(cost, { log2_n: 12, p: 1 });
   });
   afterAll(async () => {
     Object.assign(cost, before);
@@ -54,6 +54,8 @@ eachDatabase((database) => {
         )[sent % 8 < 5 ? 0 : (sent % 8) - 4] as [string, string];
         const { status } = await signIn(account, user, address);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        // So that the machine is busy with hashing.
+        if (status === 429 || status === 503) await sleep(100);
       }
     };
     const from = Array.from({ length: addresses }, (_, at) => `198.51.100.${at + 1}`);
@@ -62,7 +64,9 @@ eachDatabase((database) => {
     return statuses;
   }
 
-  test('from eighty addresses stops neither a known device nor a session, and a new device for a bounded number of tries', async () => {
+  test('from 72 addresses stops neither a known device nor a session, and a new device for a bounded number of tries', {
+    timeout: 240_000,
+  }, async () => {
     let isOver = false;
     const attack = flood(() => isOver);
     await sleep(1000);

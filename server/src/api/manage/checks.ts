@@ -40,7 +40,7 @@ const reads = new Set(['GET', 'HEAD']);
 
 /**
  * Adds the checks, in their order: 401 (409 of another session), 404 of a path, 405, 403 without the flags, 404 of a
- * record, 403 for other reasons, then the body's 400. Who has not the flags hears the same of records that are there and of others.
+ * record, 403 for other reasons, then the body's 400. Without the flags a person hears the same of any record, there or not.
  */
 export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('person', null as never);
