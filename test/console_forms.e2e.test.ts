@@ -40,6 +40,7 @@ describe('a form of the console', { timeout: 120_000 }, () => {
     await visit.go('/tokens');
     await visit.button('New API token').click();
     await visit.field('Name').fill('nightly');
+    await visit.field('Read-only').check();
     const release = await hold('/console/tokens');
     const dialog = visit.page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Make the token' }).click();

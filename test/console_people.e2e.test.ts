@@ -132,7 +132,10 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
     await visit.go('/tokens');
     await visit.button('New API token').click();
     await visit.field('Name').fill('reports');
+    // Without a password there is none to ask for; a token that only reads asks for none.
+    await visit.sees('Set a password first');
     await visit.field('Read-only').check();
+    await visit.link('Set a password first').waitFor({ state: 'detached' });
     await visit.button('Make the token').click();
     const made = visit.dialog('API token reports');
     const token = (await made.locator('pre').first().textContent()) ?? '';
@@ -167,6 +170,17 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
       .poll(() => visit.dialog('View reports').locator('pre').first().textContent(), patience)
       .toBe(token);
     await visit.button('Done').click();
+
+    await visit.button('New API token').click();
+    await visit.field('Name').fill('full');
+    await visit.field('Your password').fill('not the right password');
+    await visit.button('Make the token').click();
+    expect(await visit.faultOf('Your password')).not.toBe('');
+    await visit.field('Your password').fill(passwordOf(everything));
+    await visit.button('Make the token').click();
+    await visit.dialog('API token full').locator('pre').first().waitFor();
+    await visit.button('Done').click();
+    await visit.row('full').getByText('full', { exact: true }).first().waitFor();
 
     await visit.button('Revoke reports').first().click();
     const dialog = visit.dialog('Revoke reports');

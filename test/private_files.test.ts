@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import { OpenToOthers } from '../server/src/private_files.ts';
 import { loadSecrets } from '../server/src/secrets.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'exitward-private-'));
@@ -100,11 +101,11 @@ describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
 
   test('is refused in a folder where others can replace it, until that is mended', async () => {
     const { folder, path } = make('folder');
-    chmodSync(dirname(path), 0o775);
+    chmodSync(dirname(path), 0o757);
     const refused = await read(folder);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringContaining(`the folder ${dirname(path)} (mode 775): run `),
+      expect.stringContaining(`the folder ${dirname(path)} (mode 757): run `),
     ]);
     expect(mend(refused.stderr)).toMatch(/^chmod go-w /);
     expect((await read(folder)).stderr).toMatch(goesOn);
@@ -112,6 +113,18 @@ describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
     for (const mode of [0o755, 0o1777]) {
       chmodSync(dirname(path), mode);
       expect((await read(folder)).stderr).toMatch(goesOn);
+    }
+  });
+
+  test('may be in a folder that its owner made under umask 002; no other group may replace it there', async () => {
+    // Root, who is alone in a group here, and can hand a folder to another one.
+    if (!isRoot) return;
+    const { folder, path } = make('group');
+    chmodSync(dirname(path), 0o775);
+    expect((await read(folder)).stderr).toMatch(goesOn);
+    for (const gid of [1, 100, 54_321]) {
+      chownSync(dirname(path), 0, gid);
+      expect((await read(folder)).stderr).toContain(`the folder ${dirname(path)} (mode 775): run `);
     }
   });
 
@@ -140,6 +153,37 @@ describe('the keys of a network', () => {
     );
     chmodSync(dirname(path), 0o700);
     expect(loadSecrets(path, true).key_id).toBe(key_id);
+  });
+
+  test('may be read by others where a container is given its secrets, and not replaced', () => {
+    const folder = join(scratch, 'secrets');
+    const version = join(folder, '..version');
+    mkdirSync(version, { recursive: true, mode: 0o755 });
+    const mounted = join(folder, 'keys.json');
+    const { key_id } = loadSecrets(join(version, 'keys.json'), false);
+    symlinkSync('..version/keys.json', mounted);
+    for (const mode of [0o444, 0o644]) {
+      chmodSync(mounted, mode);
+      expect(() => loadSecrets(mounted, true)).toThrow(OpenToOthers);
+      for (const other of [`${scratch}/secret`, join(scratch, 'keys'), join(folder, 'none')]) {
+        expect(() => loadSecrets(mounted, true, other)).toThrow(OpenToOthers);
+      }
+      expect(loadSecrets(mounted, true, folder).key_id).toBe(key_id);
+    }
+    chmodSync(mounted, 0o646);
+    expect(() => loadSecrets(mounted, true, folder)).toThrow(OpenToOthers);
+    chmodSync(mounted, 0o444);
+    chmodSync(folder, 0o757);
+    expect(() => loadSecrets(mounted, true, folder)).toThrow(OpenToOthers);
+    chmodSync(folder, 0o755);
+    chmodSync(version, 0o757);
+    expect(() => loadSecrets(mounted, true, folder)).toThrow(OpenToOthers);
+    chmodSync(version, 0o755);
+    // A link that leads out of it.
+    symlinkSync(path, join(folder, 'out.json'));
+    chmodSync(path, 0o644);
+    expect(() => loadSecrets(join(folder, 'out.json'), true, folder)).toThrow(OpenToOthers);
+    chmodSync(path, 0o600);
   });
 
   test('are refused when another user owns them, or their folder; root alone can try that', () => {

@@ -1,5 +1,13 @@
 // Private files: a secret is read only from a file that no other user could have read, written or replaced.
-import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 /** A file or folder that is open to others; the message says the command that mends it. */
@@ -19,6 +27,7 @@ export function readPrivate(path: string): string {
       const isTrusted = (uid: number) => uid === user || uid === 0;
       checkFile(path, fstatSync(handle), user, isTrusted);
       checkFolder(dirname(path), isTrusted);
+      checkFolder(dirname(realpathSync(path)), isTrusted);
     }
     return readFileSync(handle, 'utf8');
   } finally {
@@ -41,15 +50,36 @@ function checkFile(path: string, { uid, mode }: Stats, user: number, isTrusted: 
   );
 }
 
+/** Whether a group is this user's alone, as systems with umask 002 give one to each user: it has the user's name, and no other is in it. */
+function isOwnGroup(gid: number, uid: number): boolean {
+  const records = (path: string) =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'));
+  try {
+    const users = records('/etc/passwd');
+    const name = users.find(([, , id]) => id === `${uid}`)?.[0];
+    const groups = records('/etc/group').filter(([, , id]) => id === `${gid}`);
+    const isTheirs = groups.every(
+      ([group, , , members = '']) => group === name && (members === '' || members === name),
+    );
+    const isShared = users.some(([, , id, primary]) => primary === `${gid}` && id !== `${uid}`);
+    return groups.length > 0 && isTheirs && !isShared;
+  } catch {
+    return false;
+  }
+}
+
 /** A folder in which others can replace files; where it is sticky, as /tmp is, they cannot. */
 function checkFolder(path: string, isTrusted: Trusted): void {
-  const { uid, mode } = statSync(path);
+  const { uid, gid, mode } = statSync(path);
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
       `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${quoted(path)}".`,
     );
   }
-  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
+  const open = mode & (isOwnGroup(gid, uid) ? 0o002 : 0o022);
+  if (open === 0 || (mode & 0o1000) !== 0) return;
   throw new OpenToOthers(
     `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${quoted(path)}".`,
   );

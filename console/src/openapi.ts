@@ -716,6 +716,17 @@ export interface NewOverride {
   expiry: number;
 }
 
+export interface NewOwnToken {
+  /** Name of the token. */
+  name: string;
+  /** Whether it only reads; full by default. */
+  read_only?: boolean;
+  /** When it ends, epoch seconds; at most 10 years from now. */
+  expiry?: number;
+  /** Your password: needed for a token that is not read-only. */
+  password?: string;
+}
+
 export interface NewServer {
   /** Server short name; it stays. */
   name: string;
@@ -1677,7 +1688,7 @@ export interface Operations {
     response: AccountToken[];
   };
   console_create_token: {
-    given: { body: NewAccountToken };
+    given: { body: NewOwnToken };
     response: CreatedAccountToken;
   };
   console_remove_token: {

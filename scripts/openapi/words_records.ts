@@ -36,7 +36,12 @@ const shared: Record<string, OperationWords> = {
   'post /console/tokens': {
     id: 'console_create_token',
     record: 'CreatedAccountToken',
-    body: 'NewAccountToken',
+    body: 'NewOwnToken',
+    statuses: {
+      403: 'The password is wrong; or the person does not have the admin flag.',
+      409: 'The name is taken; or the person has no password yet.',
+      429: 'Too many attempts; `Retry-After` says how long to wait.',
+    },
   },
   'post /console/tokens/{id}/view': {
     id: 'console_view_token',
@@ -164,6 +169,11 @@ export const recordWords: Record<string, OperationWords> = {
     record: 'OperatorAuthlistEntry',
     body: 'OperatorAuthlistEntryChanges',
     statuses: { 409: claimed },
+  },
+  'post /admin/accounts/{account}/tokens': {
+    id: 'admin_create_account_token',
+    record: 'CreatedAccountToken',
+    body: 'NewAccountToken',
   },
   'get /admin/events': {
     id: 'admin_events',

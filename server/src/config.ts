@@ -20,6 +20,8 @@ export interface Config {
   database_url: string;
   keys_file: string;
   admin_token_file: string;
+  /** The folder in which a container is given its secrets; all users of the container may read them. */
+  mounted_secrets: string | undefined;
   tls: { cert_file: string; key_file: string } | undefined;
   tls_terminated: boolean;
   trusted_proxies: Network[];
@@ -184,6 +186,7 @@ export function readConfig(env: Environment): Config {
     database_url,
     keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
     admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),
+    mounted_secrets: text('EXITWARD_MOUNTED_SECRETS', '') || undefined,
     tls: cert_file === '' ? undefined : { cert_file, key_file },
     tls_terminated,
     trusted_proxies,
@@ -243,6 +246,8 @@ export interface OperatorAccess {
   /** Undefined: it is in the file. */
   admin_token: string | undefined;
   admin_token_file: string;
+  /** The folder in which a container is given its secrets; all users of the container may read them. */
+  mounted_secrets: string | undefined;
 }
 
 /** Reads the settings of the command line; the rest of the environment does not matter to it. */
@@ -253,6 +258,7 @@ export function readOperatorAccess(env: Environment): OperatorAccess {
     admin_insecure: env.EXITWARD_ADMIN_INSECURE === 'yes',
     admin_token: env.EXITWARD_ADMIN_TOKEN?.trim() || undefined,
     admin_token_file: resolve(env.EXITWARD_ADMIN_TOKEN_FILE || resolve(data_dir, 'admin-token')),
+    mounted_secrets: env.EXITWARD_MOUNTED_SECRETS || undefined,
   };
 }
 

@@ -121,7 +121,7 @@ export async function createContext(
     config,
     clock,
     db,
-    secrets: loadSecrets(config.keys_file, await livesWithKeys(db)),
+    secrets: loadSecrets(config.keys_file, await livesWithKeys(db), config.mounted_secrets),
     versions: openVersions(db),
     metrics,
     geoip: await Geoip.open(config.geoip, log),
@@ -165,7 +165,8 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     const stopping = new AbortController();
     const ctx = await createContext(config, db, doubles, metrics, stopping.signal);
     await ensureNetwork(ctx);
-    await ensureOperatorToken(db, ctx.secrets, config.admin_token_file, starting);
+    const { admin_token_file, mounted_secrets } = config;
+    await ensureOperatorToken(db, ctx.secrets, admin_token_file, starting, mounted_secrets);
     if (doubles.jobs !== false) closers.push(await startJobs(ctx));
     const urls = await listenAll(ctx, closers);
     closers.push(async () => stopping.abort());

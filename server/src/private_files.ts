@@ -1,5 +1,14 @@
 // Private files: a secret is read only from a file that no other user could have read, written or replaced.
-import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 
 /** A file or folder that is open to others; the message says the command that mends it. */
@@ -7,18 +16,24 @@ export class OpenToOthers extends Error {}
 
 /**
  * The text of a file that is its owner's alone: this user's, or root's. Root's may also be read by a group, which is how
- * service managers hand out secrets. `anyOwner` is for root, who reads the files of another user on purpose.
+ * service managers hand out secrets. `anyOwner` is for root, who reads the files of another user on purpose. Files below
+ * `mounted`, where a container is given its secrets, may be read by all: no other user is in the container.
  * Errors: OpenToOthers, also for its folder; those of the disk.
  */
-export function readPrivate(path: string, { anyOwner = false } = {}): string {
+export function readPrivate(
+  path: string,
+  { anyOwner = false, mounted }: { anyOwner?: boolean; mounted?: string | undefined } = {},
+): string {
   // The file that is checked is the one that is read, whatever happens to its name meanwhile.
   const handle = openSync(path, 'r');
   try {
     const user = process.getuid?.();
     if (user !== undefined) {
       const isTrusted = (uid: number) => uid === user || uid === 0 || (anyOwner && user === 0);
-      checkFile(path, fstatSync(handle), user, isTrusted);
+      const mayBeRead = mounted !== undefined && isBelow(mounted, path) ? 0o044 : 0;
+      checkFile(path, fstatSync(handle), user, isTrusted, mayBeRead);
       checkFolder(dirname(path), isTrusted);
+      checkFolder(dirname(realpathSync(path)), isTrusted);
     }
     return readFileSync(handle, 'utf8');
   } finally {
@@ -28,28 +43,60 @@ export function readPrivate(path: string, { anyOwner = false } = {}): string {
 
 type Trusted = (uid: number) => boolean;
 
-function checkFile(path: string, { uid, mode }: Stats, user: number, isTrusted: Trusted): void {
+/** Also a link is below a folder only when the file that it leads to is. */
+function isBelow(folder: string, path: string): boolean {
+  return existsSync(folder) && realpathSync(path).startsWith(`${realpathSync(folder)}/`);
+}
+
+function checkFile(
+  path: string,
+  { uid, mode }: Stats,
+  user: number,
+  isTrusted: Trusted,
+  mayBeRead: number,
+): void {
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
       `${path} belongs to another user (uid ${uid}), who can read and replace it: run "chown ${user} ${quoted(path)}".`,
     );
   }
   const right = uid === 0 && user !== 0 ? 0o640 : 0o600;
-  if ((mode & 0o077 & ~right) === 0) return;
+  if ((mode & 0o077 & ~right & ~mayBeRead) === 0) return;
   throw new OpenToOthers(
     `${path} is open to other users (mode ${octal(mode)}): run "chmod ${octal(right)} ${quoted(path)}".`,
   );
 }
 
+/** Whether a group is this user's alone, as systems with umask 002 give one to each user: it has the user's name, and no other is in it. */
+function isOwnGroup(gid: number, uid: number): boolean {
+  const records = (path: string) =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line) => line.split(':'));
+  try {
+    const users = records('/etc/passwd');
+    const name = users.find(([, , id]) => id === `${uid}`)?.[0];
+    const groups = records('/etc/group').filter(([, , id]) => id === `${gid}`);
+    const isTheirs = groups.every(
+      ([group, , , members = '']) => group === name && (members === '' || members === name),
+    );
+    const isShared = users.some(([, , id, primary]) => primary === `${gid}` && id !== `${uid}`);
+    return groups.length > 0 && isTheirs && !isShared;
+  } catch {
+    return false;
+  }
+}
+
 /** A folder in which others can replace files; where it is sticky, as /tmp is, they cannot. */
 function checkFolder(path: string, isTrusted: Trusted): void {
-  const { uid, mode } = statSync(path);
+  const { uid, gid, mode } = statSync(path);
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
       `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${quoted(path)}".`,
     );
   }
-  if ((mode & 0o022) === 0 || (mode & 0o1000) !== 0) return;
+  const open = mode & (isOwnGroup(gid, uid) ? 0o002 : 0o022);
+  if (open === 0 || (mode & 0o1000) !== 0) return;
   throw new OpenToOthers(
     `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${quoted(path)}".`,
   );

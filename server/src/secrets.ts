@@ -149,12 +149,13 @@ export function newKeys(): KeysFile {
 
 /**
  * Reads the keys, or makes them (mode 0600) where there are none yet, unless a database lives with them (`mustExist`).
+ * `mounted`: where a container is given its secrets.
  * Errors: a plain Error with one sentence; it never holds the file's content.
  */
-export function loadSecrets(path: string, mustExist: boolean): Secrets {
+export function loadSecrets(path: string, mustExist: boolean, mounted?: string): Secrets {
   let text: string;
   try {
-    text = readPrivate(path);
+    text = readPrivate(path, { mounted });
     removeUnfinished(path);
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;

@@ -79,7 +79,7 @@ export class Browser extends TestClient {
 
   /** The session's token; undefined when it is not signed in. */
   get token(): string | undefined {
-    return [...this.#cookies.values()][0];
+    return this.#cookies.get('__Host-exitward') ?? this.#cookies.get('exitward');
   }
 
   override async send(

@@ -136,9 +136,27 @@ eachDatabase((database) => {
       expect((await alice.delete(`/tokens/${token.id}`)).status).toBe(404);
     });
 
+    test('that do not only read are made by who says the password anew', async () => {
+      const names = async () =>
+        (await alice.get('/tokens')).body.map(({ name }: { name: string }) => name);
+      for (const full of [{ name: 'full' }, { name: 'full', read_only: false }]) {
+        const missing = await alice.post('/tokens', full);
+        expect([missing.status, missing.body.field]).toEqual([400, 'password']);
+        const wrong = await alice.post('/tokens', { ...full, password: 'not this one at all' });
+        expect([wrong.status, wrong.body.code]).toEqual([403, 'wrong_password']);
+      }
+      expect(await names()).not.toContain('full');
+      const made = await alice.post('/tokens', { name: 'full', password: passwordOf('alice') });
+      expect([made.status, made.body.read_only]).toEqual([201, false]);
+      expect((await t.operator.post('/accounts/acme/tokens', { name: 'free' })).status).toBe(201);
+      const [last] = (await alice.get('/audit?limit=1')).body;
+      expect(JSON.stringify(last)).not.toContain(passwordOf('alice'));
+    });
+
     test('need a name of their own and an expiry to come', async () => {
-      expect((await alice.post('/tokens', { name: 'default' })).status).toBe(409);
-      const past = await alice.post('/tokens', { name: 'late', expiry: t.now() });
+      const read_only = true;
+      expect((await alice.post('/tokens', { name: 'default', read_only })).status).toBe(409);
+      const past = await alice.post('/tokens', { name: 'late', read_only, expiry: t.now() });
       expect([past.status, past.body.message]).toEqual([400, expect.stringMatching(/^expiry: /)]);
     });
 
@@ -159,13 +177,16 @@ eachDatabase((database) => {
       expect((await alice.post('/tokens/99/view', { password: 'x' })).status).toBe(404);
     });
 
-    test('are not viewed by who has no password', async () => {
+    test('are not viewed by who has no password, and made only to read', async () => {
       await t.user(acme, 'carol', { admin: true });
       const path = '/accounts/acme/users/carol/sign-in-link';
       const { code } = (await t.operator.post(path, {})).body;
       const carol = t.browser();
       expect((await carol.post('/session/link', { code })).status).toBe(201);
-      expect((await carol.post('/tokens/1/view', { password: 'whatever it is' })).status).toBe(409);
+      const password = 'whatever it is';
+      expect((await carol.post('/tokens/1/view', { password })).status).toBe(409);
+      expect((await carol.post('/tokens', { name: 'carols', password })).status).toBe(409);
+      expect((await carol.post('/tokens', { name: 'carols', read_only: true })).status).toBe(201);
     });
   });
 

@@ -30,7 +30,12 @@ const routes: Route[] = [
   { method: 'GET', path: '/removals', may: ['admin'] },
   { method: 'GET', path: '/audit', may: ['admin'] },
   { method: 'GET', path: '/tokens', may: ['admin'] },
-  { method: 'POST', path: '/tokens', may: ['admin'], body: ({ name }) => ({ name }) },
+  {
+    method: 'POST',
+    path: '/tokens',
+    may: ['admin'],
+    body: ({ name }) => ({ name, read_only: true }),
+  },
   {
     method: 'POST',
     path: '/tokens/2/view',

@@ -37,7 +37,11 @@ eachDatabase((database) => {
     return sendHeldBack(t.base_url, { method, path: `/console${path}`, headers, body }, meanwhile);
   };
 
-  const newToken: [string, string, unknown] = ['POST', '/tokens', { name: 'late' }];
+  const newToken: [string, string, unknown] = [
+    'POST',
+    '/tokens',
+    { name: 'late', read_only: true },
+  ];
   const namesOfTokens = async () =>
     (await alice.get('/tokens')).body.map((token: { name: string }) => token.name);
 

@@ -1,15 +1,14 @@
 // Guessing: attempts are counted before they are evaluated, waits grow, and nothing tells a right guess from a wrong one.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ApiError } from '../src/errors.ts';
-import { inHashQueue } from '../src/sign_in/passwords.ts';
+import { inHashQueue } from '../src/sign_in/hash_queue.ts';
 import { addressPrefix } from '../src/sign_in/throttle.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, passwordOf, startTestApp, type TestApp } from './harness.ts';
 import { until } from './waiting.ts';
 
 const right = passwordOf('alice');
+const place = (at: number) => ({ prefix: `place ${at}`, account: `${at}`, isKnown: false });
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -130,7 +129,7 @@ eachDatabase((database) => {
   test('attempts that find no place to be looked at are counted until then, and given back', async () => {
     const { name } = await alice();
     const places = Array.from({ length: 32 }, () => Promise.withResolvers<void>());
-    const busy = places.map(({ promise }, at) => inHashQueue(`place ${at}`, () => promise));
+    const busy = places.map(({ promise }, at) => inHashQueue(place(at), () => promise));
     for (let times = 0; times < 8; times++) {
       expect((await attempt(name, 'not the password')).status).toBe(503);
     }
@@ -142,7 +141,7 @@ eachDatabase((database) => {
   test('attempts are counted while they wait to be looked at', async () => {
     const { name } = await alice();
     const places = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
-    const busy = places.map(({ promise }, at) => inHashQueue(`place ${at}`, () => promise));
+    const busy = places.map(({ promise }, at) => inHashQueue(place(at), () => promise));
     const guesses = Array.from({ length: 4 }, () => attempt(name, 'not the password'));
     const failures = async () => {
       const rows = await t.running.ctx.db.all<{ failures: number; at: number }>(
@@ -280,32 +279,4 @@ describe('addressPrefix', () => {
   ])('of %s is %s', (address, expected) => {
     expect(addressPrefix(address)).toBe(expected);
   });
-});
-
-test('two passwords are hashed at a time, thirty wait, and the next one is sent away', async () => {
-  let [now, most, done, places] = [0, 0, 0, 0];
-  const work = (from = `place ${++places}`) =>
-    inHashQueue(from, async () => {
-      now += 1;
-      most = Math.max(most, now);
-      await sleep(2);
-      now -= 1;
-      done += 1;
-    });
-  const taken = Array.from({ length: 32 }, () => work());
-  const refused = await work().catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(ApiError);
-  expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
-  await Promise.all(taken);
-  expect([most, done]).toEqual([2, 32]);
-  // A failure leaves its place as well.
-  await expect(inHashQueue('', () => Promise.reject(new Error('broken')))).rejects.toThrow(
-    'broken',
-  );
-  await Promise.all([work(), work(), work()]);
-  expect([most, now]).toEqual([2, 0]);
-  // Of one place four wait, beside others.
-  const crowd = Array.from({ length: 6 }, () => work('here'));
-  await expect(work('here')).rejects.toMatchObject({ status: 503 });
-  await Promise.all([...crowd, work('there')]);
 });

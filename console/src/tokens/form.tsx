@@ -1,4 +1,5 @@
 // API tokens: a new one, the text of one that is there, and revoking one.
+import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { PasswordField } from '../account/sign_in/password.tsx';
 import { type AccountResponse, change, changeIn } from '../api/reading.ts';
@@ -15,12 +16,14 @@ export type ApiToken = AccountResponse<'list_tokens'>[number];
 
 export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
   const scope = useScope();
+  const [readOnly, setReadOnly] = useState(false);
   const make = (fields: FormData) => {
     const seconds = Number(textOf(fields, 'expiry'));
     const body = {
       name: textOf(fields, 'name'),
       read_only: fields.has('read_only'),
       ...(seconds > 0 ? { expiry: now.value + seconds } : {}),
+      ...(fields.has('password') ? { password: String(fields.get('password')) } : {}),
     };
     return changeIn(scope, 'create_token', { body });
   };
@@ -56,8 +59,20 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
         label="Read-only"
         name="read_only"
         hint="It reads everything of the account, and changes nothing: for reports and monitoring."
+        onChange={(event) => setReadOnly(event.currentTarget.checked)}
       />
+      {!scope.isOperator && !readOnly && <PasswordForFullToken />}
     </MakerDialog>
+  );
+}
+
+function PasswordForFullToken() {
+  if (session.value?.has_password) return <PasswordField label="Your password" />;
+  return (
+    <p>
+      For a token that is not read-only you give your password anew, and you have none yet.{' '}
+      <Link href={paths.signIn}>Set a password first</Link>.
+    </p>
   );
 }
 

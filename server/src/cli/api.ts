@@ -129,11 +129,11 @@ function baseUrl({ admin_url, admin_insecure }: OperatorAccess): string {
 }
 
 /** The operator token. Errors: a failure that says where one is looked for. */
-function tokenOf({ admin_token, admin_token_file }: OperatorAccess): string {
+function tokenOf({ admin_token, admin_token_file, mounted_secrets }: OperatorAccess): string {
   if (admin_token) return admin_token;
   try {
     // Root works with the server of another user, and takes nothing from that user but its token.
-    return readPrivate(admin_token_file, { anyOwner: true }).trim();
+    return readPrivate(admin_token_file, { anyOwner: true, mounted: mounted_secrets }).trim();
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;

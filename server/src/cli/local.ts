@@ -113,7 +113,10 @@ async function restoreBackup(
 /** The advice on the keys before a server can start; empty when they fit. */
 function keysAdvice(config: Config, key_id: string | null): string {
   if (key_id === null) return '';
-  if (existsSync(config.keys_file) && loadSecrets(config.keys_file, true).key_id === key_id)
+  if (
+    existsSync(config.keys_file) &&
+    loadSecrets(config.keys_file, true, config.mounted_secrets).key_id === key_id
+  )
     return '';
   return ` The keys file ${config.keys_file} is not the one that this database lives with: put that one there before you start the server.`;
 }

@@ -52,6 +52,11 @@ export class Connection {
     return this.#requests.length === 0;
   }
 
+  /** Whether bytes that were written for the client are still in this process. */
+  get hasUnsent(): boolean {
+    return this.socket.writableLength > 0 || this.raw.writableLength > 0;
+  }
+
   /** Starts the request when those before it are answered. */
   take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     // One read can bring more requests behind the one that ended it.

@@ -73,6 +73,11 @@ export class Connections {
     const accept = server.listeners('connection') as Array<(socket: Socket) => void>;
     const handshaking = new Map<string, Connection>();
     server.removeAllListeners('connection');
+    // Node takes a connection for idle once the last bytes of its response are written, sent or not; it asks this itself, too.
+    const closeIdle = server.closeIdleConnections;
+    server.closeIdleConnections = () => {
+      if (!this.#anyUnsent(server)) closeIdle.call(server);
+    };
     server.on('connection', (raw: Socket) => {
       const connection = this.#admit(server, raw, servesOperators);
       if (!connection) {
@@ -119,6 +124,12 @@ export class Connections {
 
   close(): void {
     clearInterval(this.#look);
+  }
+
+  #anyUnsent(server: Server): boolean {
+    return [this.#operators, this.#nodes, this.#others].some((set) =>
+      [...set].some((connection) => connection.server === server && connection.hasUnsent),
+    );
   }
 
   #admit(server: Server, raw: Socket, servesOperators: boolean): Connection | undefined {

@@ -88,20 +88,21 @@ export async function ensureOperatorToken(
   secrets: Secrets,
   file: string,
   actor: Actor,
+  mounted?: string,
 ): Promise<string | undefined> {
   return db.write(actor, async (tx) => {
     if ((await store.listOperatorTokens(tx)).length > 0) return undefined;
     // Inside the transaction: processes that start together follow one another here. Run again, it
     // finds the file that it has written.
-    const text = readTokenFile(file) ?? makeTokenFile(file);
+    const text = readTokenFile(file, mounted) ?? makeTokenFile(file);
     return (await createOperatorToken(tx, secrets, 'first', text)).token.name;
   });
 }
 
-function readTokenFile(file: string): string | undefined {
+function readTokenFile(file: string, mounted?: string): string | undefined {
   let text: string;
   try {
-    text = readPrivate(file).trim();
+    text = readPrivate(file, { mounted }).trim();
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;

@@ -4,7 +4,10 @@ import { bumpVersion } from '../changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import type { Secrets } from '../secrets.ts';
-import { hashPassword, inHashQueue, isOfOldCost, passwordIs } from './passwords.ts';
+import { deviceOf } from './devices.ts';
+import { inHashQueue } from './hash_queue.ts';
+import { hashPassword, isOfOldCost, passwordIs } from './passwords.ts';
+import { findPerson } from './sessions.ts';
 import * as store from './store.ts';
 import {
   addressPrefix,
@@ -30,6 +33,8 @@ export interface Visitor {
   request_id: string;
   /** The session's token that the browser held so far. */
   earlier: string | undefined;
+  /** The token by which the browser is a known device. */
+  device: string | undefined;
 }
 
 /** The actor of an attempt: it is not known yet who that is. */
@@ -41,9 +46,39 @@ export function actorOf(row: store.SignInRow, { address, request_id }: Visitor):
   return { kind: 'user', name: `${row.account_name}/${row.user_name}`, address, request_id };
 }
 
-export function subjectsOf(secrets: Secrets, account: string, user: string, { address }: Visitor) {
-  const name = nameSubject(secrets, account, user);
-  return { name, all: [name, ...addressSubjects(secrets, address)] };
+/** By which a browser is known as a user's: this user's device, or session. */
+export type KnownBy = `device ${string}` | `session ${number}`;
+
+/** By which the visitor is known as the user who is named; undefined for all others. */
+export async function knownAs(
+  { db, secrets, clock }: SignInContext,
+  { device, earlier }: Visitor,
+  given: { account: string; user: string },
+): Promise<KnownBy | undefined> {
+  const now = clock.now();
+  if (device !== undefined) {
+    const row = await store.signInOf(db, given.account, given.user);
+    const id = row && deviceOf(secrets, row, device, now);
+    if (id !== undefined) return `device ${id}`;
+  }
+  const person = earlier && (await findPerson(db, secrets, earlier, now));
+  if (!person || person.account_name !== given.account || person.user_name !== given.user) return;
+  return `session ${person.session_id}`;
+}
+
+/**
+ * By what attempts are counted: name and address; of a known browser by the browser alone, so that the guesses of others
+ * do not make it wait. As many of its own do.
+ */
+export function subjectsOf(
+  secrets: Secrets,
+  account: string,
+  user: string,
+  { address }: Visitor,
+  known?: KnownBy,
+) {
+  const name = nameSubject(secrets, account, user, known);
+  return { name, all: known ? [name] : [name, ...addressSubjects(secrets, address)] };
 }
 
 /**
@@ -55,12 +90,14 @@ export async function tryPassword(
   visitor: Visitor,
   subjects: readonly Subject[],
   given: { account: string; user: string; password: string },
+  known: KnownBy | undefined,
 ): Promise<store.SignInRow | undefined> {
   // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the queue.
   await rejectIfThrottled(db, subjects, clock.now());
   await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   try {
-    return await inHashQueue(addressPrefix(visitor.address), async () => {
+    const place = placeOf(visitor, given.account, known !== undefined);
+    return await inHashQueue(place, async () => {
       const row = await store.signInOf(db, given.account, given.user);
       const stored = row?.password ?? null;
       if (!(await passwordIs(given.password, stored)) || !row || stored === null) return undefined;
@@ -95,8 +132,15 @@ async function raisedCost(
   return stored === password || (await passwordIs(given, stored)) ? stored : null;
 }
 
-export function hashInQueue({ address }: Visitor, password: string): Promise<string> {
-  return inHashQueue(addressPrefix(address), () => hashPassword(password));
+const placeOf = ({ address }: Visitor, account: string, isKnown: boolean) => ({
+  prefix: addressPrefix(address),
+  account,
+  isKnown,
+});
+
+/** Hashes the new password of a visitor who has a session or an invitation. Errors: 503. */
+export function hashInQueue(visitor: Visitor, account: string, password: string): Promise<string> {
+  return inHashQueue(placeOf(visitor, account, true), () => hashPassword(password));
 }
 
 /** Open codes end with the password before: an invitation or a link that others know is no way past a new one. */

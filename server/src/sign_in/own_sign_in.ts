@@ -5,12 +5,14 @@ import {
   actorOf,
   anonymous,
   hashInQueue,
+  type KnownBy,
   type SignInContext,
   setPassword,
   subjectsOf,
   tryPassword,
   type Visitor,
 } from './context.ts';
+import { createDevice, type DeviceToken } from './devices.ts';
 import { checkPassword } from './passwords.ts';
 import { confirmSecondFactor, requirePending } from './second_factor.ts';
 import { endSessions, type Person, requirePerson, sessionEnded } from './sessions.ts';
@@ -29,6 +31,8 @@ export async function signInOfPerson(
   return row;
 }
 
+const bySession = ({ session_id }: Person): KnownBy => `session ${session_id}`;
+
 /**
  * Asks a signed-in person for the password anew, throttled like a sign-in. `field` is where it was sent.
  * Answers the person's sign-in. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
@@ -44,24 +48,25 @@ export async function confirmPassword(
   if ((await signInOfPerson(ctx.db, person, ctx.clock.now())).password === null) {
     throw conflict('you have no password yet; set one first.', { code: 'password_needed', field });
   }
-  const subjects = subjectsOf(ctx.secrets, account, user, visitor).all;
-  const right = await tryPassword(ctx, visitor, subjects, { account, user, password });
+  const known = bySession(person);
+  const subjects = subjectsOf(ctx.secrets, account, user, visitor, known).all;
+  const right = await tryPassword(ctx, visitor, subjects, { account, user, password }, known);
   if (!right) throw forbidden('is not right.', { code: 'wrong_password', field });
   await ctx.db.write(anonymous(visitor), (tx) => giveBackAttempt(tx, subjects));
   return right;
 }
 
 /**
- * Sets the password of a signed-in person; the person's other sessions end, and open codes. Errors: 400
- * when it is not taken; 403 when the current one is wrong; 409 when it was changed meanwhile; 401 when the
- * session has ended; 429, 503.
+ * Sets the password of a signed-in person; the person's other sessions end, open codes, and known devices: answers
+ * the token of a new one. Errors: 400 when it is not taken; 403 when the current one is wrong; 409 when it was changed
+ * meanwhile; 401 when the session has ended; 429, 503.
  */
 export async function changePassword(
   ctx: SignInContext,
   visitor: Visitor,
   person: Person,
   given: { current_password?: string | undefined; password: string },
-): Promise<void> {
+): Promise<DeviceToken> {
   checkPassword(given.password, { name: person.user_name, account: person.account_name });
   let before = await signInOfPerson(ctx.db, person, ctx.clock.now());
   if (before.password !== null) {
@@ -78,14 +83,15 @@ export async function changePassword(
   } else if (given.current_password !== undefined) {
     throw invalidField('current_password', 'you have no password yet; leave it out.');
   }
-  const password = await hashInQueue(visitor, given.password);
-  await ctx.db.write(actorOf(before, visitor), async (tx) => {
+  const password = await hashInQueue(visitor, person.account_name, given.password);
+  return ctx.db.write(actorOf(before, visitor), async (tx) => {
     const row = await signInOfPerson(tx, person, tx.now);
     if (row.password !== before.password) {
       throw conflict('it was changed at the same moment; sign in again.', { field: 'password' });
     }
     await setPassword(tx, row, password);
     await endSessions(tx, row, person.session_id);
+    return createDevice(ctx.secrets, { ...row, password }, tx.now);
   });
 }
 
@@ -102,7 +108,8 @@ export async function putSecondFactorInForce(
 ): Promise<string[]> {
   const before = await signInOfPerson(db, person, clock.now());
   requirePending(secrets, before, clock.now());
-  const subjects = subjectsOf(secrets, person.account_name, person.user_name, visitor).all;
+  const { account_name, user_name } = person;
+  const subjects = subjectsOf(secrets, account_name, user_name, visitor, bySession(person)).all;
   await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   return db.write(actorOf(before, visitor), async (tx) => {
     const row = await signInOfPerson(tx, person, tx.now);

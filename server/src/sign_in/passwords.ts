@@ -1,6 +1,6 @@
-// Passwords: which are taken, the slow hash under which they are stored, and the queue in which hashes are made.
+// Passwords: which are taken, and the slow hash under which they are stored.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
-import { invalidField, unavailable } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 
 export const min_password_length = 12;
 export const max_password_length = 200;
@@ -37,7 +37,7 @@ interface Cost {
 export const cost: Cost = { log2_n: 15, r: 8, p: 3 };
 const hash_bytes = 32;
 
-/** A slow hash with its salt and its cost: `scrypt$15$8$3$SALT$HASH`. Call it in the queue. */
+/** A slow hash with its salt and its cost: `scrypt$15$8$3$SALT$HASH`. Call it in the hash queue. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await derive(password, salt, cost);
@@ -47,7 +47,7 @@ export async function hashPassword(password: string): Promise<string> {
 /** Stands in for the password of a user without one, so that the response takes as long. */
 const placeholder = { salt: randomBytes(16), hash: randomBytes(hash_bytes) };
 
-/** Whether the password is the stored one; for null never, at the same cost. Call it in the queue. */
+/** Whether the password is the stored one; for null never, at the same cost. Call it in the hash queue. */
 export async function passwordIs(password: string, stored: string | null): Promise<boolean> {
   const [, log2_n, r, p, salt = '', hash = ''] = (
     stored ?? format(cost, placeholder.salt, placeholder.hash)
@@ -75,35 +75,4 @@ function derive(password: string, salt: Buffer, { log2_n, r, p }: Cost): Promise
       error ? reject(error) : resolve(hash),
     );
   });
-}
-
-const most_at_work = 2;
-const most_waiting = 30;
-const most_waiting_from_one_place = 4;
-let atWork = 0;
-const waiting: Array<{ from: string; begin: () => void }> = [];
-
-/**
- * The password-hash queue: runs two at a time in this process, so that everything else has its processors,
- * and lets no more wait than are served within seconds, few of them `from` one address prefix: no visitor
- * can fill it alone. Errors: 503 when too many wait.
- */
-export async function inHashQueue<T>(from: string, work: () => Promise<T>): Promise<T> {
-  if (atWork >= most_at_work) {
-    const ofPlace = waiting.filter((one) => one.from === from).length;
-    if (waiting.length >= most_waiting || ofPlace >= most_waiting_from_one_place) {
-      throw unavailable('Too many are signing in at this moment; try again.', 2);
-    }
-    // The one that leaves hands its place over.
-    await new Promise<void>((begin) => waiting.push({ from, begin }));
-  } else {
-    atWork += 1;
-  }
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next.begin();
-    else atWork -= 1;
-  }
 }

@@ -15,12 +15,14 @@ import {
   actorOf,
   anonymous,
   hashInQueue,
+  knownAs,
   type SignInContext,
   setPassword,
   subjectsOf,
   tryPassword,
   type Visitor,
 } from './context.ts';
+import { createDevice, type DeviceToken } from './devices.ts';
 import { checkPassword } from './passwords.ts';
 import { useSecondFactor } from './second_factor.ts';
 import { createSession, endSessions, idle_seconds, type NewSession } from './sessions.ts';
@@ -50,7 +52,6 @@ export {
   findPerson,
   listSessions,
   markSessionsSeen,
-  type NewSession,
   type Person,
   requireOwnSession,
   requirePerson,
@@ -68,12 +69,13 @@ export async function signIn(
   ctx: SignInContext,
   visitor: Visitor,
   given: { account: string; user: string; password: string; code?: string | undefined },
-): Promise<NewSession | 'totp'> {
+): Promise<SignedIn | 'totp'> {
   const { db, secrets } = ctx;
-  const subjects = subjectsOf(secrets, given.account, given.user, visitor);
+  const known = await knownAs(ctx, visitor, given);
+  const subjects = subjectsOf(secrets, given.account, given.user, visitor, known);
   const wrong = () =>
     unauthorized('account, user or password is not right.', 'Cookie', { code: 'wrong_password' });
-  const tried = await tryPassword(ctx, visitor, subjects.all, given);
+  const tried = await tryPassword(ctx, visitor, subjects.all, given, known);
   if (!tried) throw wrong();
   return db.write(actorOf(tried, visitor), async (tx) => {
     const row = await store.signInById(tx, tried);
@@ -88,8 +90,14 @@ export async function signIn(
     }
     await giveBackAttempt(tx, subjects.all);
     await clearAttempts(tx, subjects.name);
-    return startSession(tx, secrets, row, visitor, 'password');
+    const session = await startSession(tx, secrets, row, visitor, 'password');
+    return { ...session, device: createDevice(secrets, row, tx.now) };
   });
+}
+
+/** A session that was just made; its browser is a known device from now on where the password was shown in it. */
+export interface SignedIn extends NewSession {
+  device?: DeviceToken;
 }
 
 async function startSession(
@@ -132,7 +140,7 @@ export async function acceptInvite(
   ctx: SignInContext,
   visitor: Visitor,
   given: { code: string; password: string; second_factor_code?: string | undefined },
-): Promise<NewSession> {
+): Promise<SignedIn> {
   const { db, secrets, clock } = ctx;
   const seen = await requireCode(db, secrets, 'invite', given.code, clock.now());
   checkPassword(given.password, { name: seen.user_name, account: seen.account_name });
@@ -142,7 +150,7 @@ export async function acceptInvite(
     if (factor === undefined) throw factorMissing();
     await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects.all));
   }
-  const password = await hashInQueue(visitor, given.password);
+  const password = await hashInQueue(visitor, seen.account_name, given.password);
   return db.write(actorOf(seen, visitor), async (tx) => {
     const row = await requireCode(tx, secrets, 'invite', given.code, tx.now);
     if (row.totp_sealed !== null) {
@@ -153,7 +161,8 @@ export async function acceptInvite(
     await setPassword(tx, row, password);
     await endSessions(tx, row);
     await clearAttempts(tx, subjects.name);
-    return startSession(tx, secrets, row, visitor, 'invitation');
+    const session = await startSession(tx, secrets, row, visitor, 'invitation');
+    return { ...session, device: createDevice(secrets, { ...row, password }, tx.now) };
   });
 }
 

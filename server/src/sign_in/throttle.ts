@@ -16,9 +16,15 @@ export interface Subject {
 const longest_wait_seconds = 900;
 const forgotten_seconds = 86_400;
 
-/** The user who is to be signed in. Unknown names count like known ones. */
-export function nameSubject(secrets: Secrets, account: string, user: string): Subject {
-  return { key: secrets.hashToken(`attempts on ${JSON.stringify([account, user])}`), free: 5 };
+/** The user who is to be signed in. Unknown names count like known ones; a browser that is known as the user's by itself. */
+export function nameSubject(
+  secrets: Secrets,
+  account: string,
+  user: string,
+  known?: string,
+): Subject {
+  const names = known === undefined ? [account, user] : [account, user, known];
+  return { key: secrets.hashToken(`attempts on ${JSON.stringify(names)}`), free: 5 };
 }
 
 /** The place of a visitor; an office behind one address has more tries, and a site of many IPv6 networks more still. */

@@ -38,7 +38,10 @@ declare module 'fastify' {
 
 const reads = new Set(['GET', 'HEAD']);
 
-/** Adds the checks, in the order of the rulings: 401 (409 of another session), 404, 405, 403, then the body's 400. */
+/**
+ * Adds the checks, in their order: 401 (409 of another session), 404 of a path, 405, 403 without the flags, 404 of a
+ * record, 403 for other reasons, then the body's 400. Without the flags a person hears the same of any record, there or not.
+ */
 export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('person', null as never);
   app.addHook('onRoute', ({ url, config }) => {
@@ -58,12 +61,13 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     }
     if (request.is404) return;
     rejectNul(request, 'path');
+    const may = access && 'may' in access ? access.may : [];
     if (allow) {
-      await rejectIfAbsent(request, find);
+      if (hasFlags(request.person, may)) await rejectIfAbsent(request, find);
       throw methodNotAllowed(methodOf(request), allow);
     }
+    requireFlags(request.person, may);
     await find?.(request);
-    if (access && 'may' in access) requireFlags(request.person, access.may);
     if (!reads.has(request.method)) requireOurPage(ctx, request);
     if (access && 'may' in access && access.record) {
       rejectUnlessWritable(request.person.contract, ctx.clock.now());
@@ -74,7 +78,7 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
 
 /** Errors: 401 when the cookie holds no session, or one that has ended. */
 async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
-  const token = readCookie(request.headers.cookie, isSecure(ctx.config));
+  const token = readCookie(request.headers.cookie, 'session', isSecure(ctx.config));
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
   if (!person) throw sessionEnded();
   ctx.lastUsed.sessions.note(person.account_id, person.session_id, ctx.clock.now());
@@ -95,9 +99,12 @@ function rejectOtherSession({ headers, person }: FastifyRequest): void {
   throw conflict('This page was opened in another session; reload it.', { code: 'other_session' });
 }
 
+const hasFlags = (person: Pick<Person, 'flags'>, may: readonly Flag[]): boolean =>
+  may.length === 0 || may.some((flag) => person.flags[flag]);
+
 /** Errors: 403 when a person has none of the flags. */
 export function requireFlags(person: Pick<Person, 'flags'>, may: readonly Flag[]): void {
-  if (may.length === 0 || may.some((flag) => person.flags[flag])) return;
+  if (hasFlags(person, may)) return;
   throw forbidden(`This needs the ${may.join(' or ')} flag; ask an admin of your account.`, {
     code: 'flag_needed',
   });
@@ -121,11 +128,14 @@ function requireOurPage(ctx: Context, request: FastifyRequest): void {
 
 /** Where a request comes from. */
 export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
+  const { cookie } = request.headers;
+  const secure = isSecure(ctx.config);
   return {
     address: request.ip,
     browser: request.headers['user-agent'] ?? '',
     request_id: request.id,
-    earlier: readCookie(request.headers.cookie, isSecure(ctx.config)),
+    earlier: readCookie(cookie, 'session', secure),
+    device: readCookie(cookie, 'device', secure),
   };
 }
 

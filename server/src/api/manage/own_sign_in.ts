@@ -1,5 +1,6 @@
 // /console/sessions, /console/password, /console/second-factor: how a person's own sign-in is changed.
 import { Type } from 'typebox';
+import { isSecure, setCookie } from '../../http/cookies.ts';
 import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import { created } from '../../http/route.ts';
@@ -103,7 +104,11 @@ function passwordRoute({ ctx, routesOf }: Mount): void {
     summary: 'Set the password; other sessions end',
     body: PasswordChange,
     errors: [409, 429],
-    handle: (request) => changePassword(ctx, visitorOf(ctx, request), request.person, request.body),
+    handle: async (request, reply) => {
+      const { body, person } = request;
+      const device = await changePassword(ctx, visitorOf(ctx, request), person, body);
+      reply.header('set-cookie', setCookie('device', device, isSecure(ctx.config)));
+    },
   });
 }
 

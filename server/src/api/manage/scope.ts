@@ -8,7 +8,7 @@ import { forbidden } from '../../errors.ts';
 import type { OverrideRules } from '../../overrides/overrides.ts';
 import type { Person } from '../../sign_in/sign_in.ts';
 import { operatorWrite } from '../operator/checks.ts';
-import { consoleWrite, requireFlags, requirePassword } from './checks.ts';
+import { consoleWrite, requirePassword } from './checks.ts';
 
 /** The account that a request is about, and how much of it its client may see and change. */
 export interface Scope {
@@ -116,11 +116,6 @@ export function operators(ctx: Context): Audience {
 async function scopeOfPath(db: Reader, { params }: FastifyRequest): Promise<Scope> {
   const { id, name } = await requireAccountNamed(db, (params as { account: string }).account);
   return { account_id: id, account_name: name, path: `/admin/accounts/${name}` };
-}
-
-/** Errors: 403 for a person without the admin flag. */
-export function requireAdmin({ only_user }: Scope): void {
-  if (only_user) requireFlags({ flags: { admin: false, billing: false, proxy: false } }, ['admin']);
 }
 
 /** Errors: 403 when a person without the admin flag names somebody else, to do what `verb` says. */

@@ -11,8 +11,8 @@ import {
   enterByLink,
   findPerson,
   min_password_length,
-  type NewSession,
   requireCode,
+  type SignedIn,
   signIn,
 } from '../../sign_in/sign_in.ts';
 import { version } from '../../version.ts';
@@ -100,13 +100,14 @@ export function sessionRoutes(app: FastifyInstance, mount: Mount): void {
   ownSessionRoutes(mount);
 }
 
-/** Hands the browser its cookie, and shows the person who is signed in. */
-async function startedSession({ ctx }: Mount, reply: FastifyReply, session: NewSession) {
+/** Hands the browser its cookies, and shows the person who is signed in. */
+async function startedSession({ ctx }: Mount, reply: FastifyReply, session: SignedIn) {
   const now = ctx.clock.now();
   const person = await findPerson(ctx.db, ctx.secrets, session.token, now);
   if (!person) throw new Error('A session that was just made does not hold.');
-  const cookie = setCookie(session.token, session.lifetime_seconds, isSecure(ctx.config));
-  reply.header('set-cookie', cookie);
+  const secure = isSecure(ctx.config);
+  reply.header('set-cookie', setCookie('session', session, secure));
+  if (session.device) reply.header('set-cookie', setCookie('device', session.device, secure));
   return created('/console/session', await describeSession(ctx.db, person, now));
 }
 
@@ -184,7 +185,8 @@ function ownSessionRoutes({ ctx, routesOf, write }: Mount): void {
     handle: async (request, reply) => {
       const { person } = request;
       await write(request, (tx) => endSession(tx, person, person.session_id));
-      reply.header('set-cookie', setCookie('', 0, isSecure(ctx.config)));
+      const nothing = { token: '', lifetime_seconds: 0 };
+      reply.header('set-cookie', setCookie('session', nothing, isSecure(ctx.config)));
     },
   });
 }

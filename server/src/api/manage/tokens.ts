@@ -10,10 +10,12 @@ import {
   viewApiToken,
   withoutSecrets,
 } from '../../api_tokens/api_tokens.ts';
+import { invalidField } from '../../errors.ts';
 import { checkExpiry, Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
+import { GivenPassword } from './sign_in_fields.ts';
 
 const tokenFields = {
   id: Integer('Names it in paths.', 1),
@@ -37,7 +39,13 @@ const NewToken = Strict({
   ),
   expiry: Type.Optional(Integer('When it ends, epoch seconds; at most 10 years from now.')),
 });
-const Confirmation = Strict({ password: Text('The password, asked anew.', 800) });
+const ConfirmedToken = Strict({
+  ...NewToken.properties,
+  password: Type.Optional(
+    GivenPassword('Your password: needed for a token that is not read-only.'),
+  ),
+});
+const Confirmation = Strict({ password: GivenPassword('The password, asked anew.') });
 const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the API token.' }) });
 
 function presentToken(token: ApiToken) {
@@ -48,6 +56,7 @@ function presentToken(token: ApiToken) {
 export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
   const route = routesOf('tokens');
   const may = ['admin'] as const;
+  const { confirmPassword } = audience;
   const viewable = ctx.config.api_tokens === 'viewable';
   const { max_api_tokens } = ctx.config;
   const find = ({ account_id }: Scope, { id }: { id: string }) =>
@@ -63,14 +72,27 @@ export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
   route('POST /tokens', {
     may,
     summary: 'Create an API token',
-    body: NewToken,
+    ...(confirmPassword
+      ? { description: 'Asks for your password anew, but for a read-only one.' }
+      : {}),
+    body: confirmPassword ? ConfirmedToken : NewToken,
     created: CreatedToken,
-    errors: [409],
+    errors: confirmPassword ? [409, 429] : [409],
     handle: async (request) => {
+      const { password, ...given } = request.body as Static<typeof ConfirmedToken>;
+      if (confirmPassword && given.read_only !== true) {
+        if (password === undefined) {
+          throw invalidField(
+            'password',
+            'is missing; it is needed for a token that is not read-only.',
+          );
+        }
+        await confirmPassword(request, password);
+      }
       const { token, text } = await write(request, async (tx, { account_id }) => {
-        if (request.body.expiry !== undefined) checkExpiry(request.body.expiry, tx.now);
+        if (given.expiry !== undefined) checkExpiry(given.expiry, tx.now);
         const account = await requireAccount(tx, account_id);
-        return createApiToken(tx, ctx.secrets, viewable, account, request.body, max_api_tokens);
+        return createApiToken(tx, ctx.secrets, viewable, account, given, max_api_tokens);
       });
       const value = { ...presentToken(token), api_token: text };
       return created(`${request.scope.path}/tokens/${token.id}`, value);
@@ -88,7 +110,6 @@ export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
       ),
   });
 
-  const { confirmPassword } = audience;
   route('POST /tokens/:id/view', {
     may,
     find,

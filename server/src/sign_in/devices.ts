@@ -1,0 +1,45 @@
+// Known devices: a browser in which a user has signed in is recognised by a cookie, which opens nothing.
+//
+// Its token is not stored: a keyed hash binds it to the user and to the password's stored hash. So a new password, and
+// a reset of the sign-in, end all devices of the user, and there are no records of them to bound.
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Secrets } from '../secrets.ts';
+import type { SignInRow } from './store.ts';
+
+const device_seconds = 180 * 86_400;
+
+/** A device's token, for its cookie. */
+export interface DeviceToken {
+  token: string;
+  lifetime_seconds: number;
+}
+
+type Owner = Pick<SignInRow, 'account_id' | 'user_id' | 'password'>;
+
+const token_format = /^([A-Za-z0-9_-]{22})\.(\d{1,12})\.([A-Za-z0-9_-]{43})$/;
+
+/** Makes a browser a known device of a user, who has just shown this password. */
+export function createDevice(secrets: Secrets, owner: Owner, now: number): DeviceToken {
+  const id = randomBytes(16).toString('base64url');
+  const expiry = now + device_seconds;
+  const token = `${id}.${expiry}.${hashOf(secrets, owner, id, expiry)}`;
+  return { token, lifetime_seconds: device_seconds };
+}
+
+/** The id of a device that is known as this user's; undefined for any other token. */
+export function deviceOf(
+  secrets: Secrets,
+  owner: Owner,
+  token: string,
+  now: number,
+): string | undefined {
+  const [, id = '', expiry = '', hash = ''] = token_format.exec(token) ?? [];
+  if (owner.password === null || !(now < Number(expiry))) return undefined;
+  const expected = hashOf(secrets, owner, id, Number(expiry));
+  return timingSafeEqual(Buffer.from(hash), Buffer.from(expected)) ? id : undefined;
+}
+
+function hashOf(secrets: Secrets, owner: Owner, id: string, expiry: number): string {
+  const { account_id, user_id, password } = owner;
+  return secrets.hashToken(`device ${JSON.stringify([account_id, user_id, password, id, expiry])}`);
+}
