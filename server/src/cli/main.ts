@@ -4,7 +4,7 @@ import { type Environment, SettingsFault } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Choice, type Noun, readValue, UsageFault, type Verb } from './command.ts';
+import { type Noun, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { explainVerb } from './explain.ts';
 import { geoNoun } from './geo.ts';
@@ -102,8 +102,9 @@ function exitCodeOf(error: unknown): number {
 function addVerb(group: Command, verb: Verb, env: Environment): void {
   const { question, required = [], options = [], isAsked = () => true } = verb;
   const command = group.command(verb.usage).description(verb.summary);
-  for (const choice of required) command.addOption(optionOf(choice).makeOptionMandatory());
-  for (const choice of options) command.addOption(optionOf(choice));
+  for (const [flags, description] of required)
+    command.addOption(new Option(flags, description).makeOptionMandatory());
+  for (const [flags, description] of options) command.option(flags, description);
   if (question) command.option('-y, --yes', 'do it without being asked');
   command.option('--json', 'print what the server said, for programs');
   command.action(async () => {
@@ -111,10 +112,4 @@ function addVerb(group: Command, verb: Verb, env: Environment): void {
     if (question && isAsked(given) && !given.has('yes')) await confirmed(given.text(question));
     print(await verb.run(given, new AdminApi(env)), given.has('json'));
   });
-}
-
-function optionOf([flags, description, , parse]: Choice): Option {
-  const option = new Option(flags, description);
-  const [name = ''] = flags.split(' ');
-  return parse ? option.argParser((text) => readValue(name, parse, text)) : option;
 }
