@@ -1,5 +1,7 @@
 // "Remove all" leaves the rows where they are until it is final: beside them, everything is as if they were gone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createEntry, restoreEntries } from '../src/authlist/authlist.ts';
+import { ConflictCap } from '../src/authlist/conflicts.ts';
 import { countHeld, lastId, nextId } from '../src/changes.ts';
 import type { Database, Row } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -189,6 +191,28 @@ eachDatabase((database) => {
     expect(await one.shown()).toEqual([2]);
     const again = await one.alice.post('/authlist', one.body(1));
     expect([again.status, again.body.code]).toEqual([409, 'address_taken']);
+  });
+
+  test('of many entries whose addresses were claimed since 200 are kept; the claims on further ones count as told', async () => {
+    const [one, other] = [await scene('authlist'), await scene('authlist')];
+    const net = `100.${64 + made}.0`;
+    const list = (account_id: number) =>
+      t.write(async (tx) => {
+        for (let at = 0; at < 202; at += 1) {
+          const entry = { ip: `${net}.${at}`, user: 'alice', expiry: tx.now + day };
+          await createEntry(tx, account_id, entry, t.running.ctx.config);
+        }
+      });
+    await list(one.account.account.id);
+    const removal_id = await one.clear();
+    await list(other.account.account.id);
+    await other.clear();
+    const undo = (conflicts: ConflictCap) =>
+      t.write((tx) =>
+        restoreEntries(tx, one.account.account, removal_id, { ...t.running.ctx.config, conflicts }),
+      );
+    await expect(undo(new ConflictCap(1))).rejects.toThrow(/too many addresses/);
+    expect(await undo(new ConflictCap(2))).toEqual({ restored: 200, left_out: 2 });
   });
 
   test('an operator finds no claim of a removed entry', async () => {
