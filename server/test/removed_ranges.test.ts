@@ -196,16 +196,21 @@ eachDatabase((database) => {
   test('of many entries whose addresses were claimed since 200 are kept; the claims on further ones count as told', async () => {
     const [one, other] = [await scene('authlist'), await scene('authlist')];
     const net = `100.${64 + made}.0`;
-    const list = (account_id: number) =>
-      t.write(async (tx) => {
-        for (let at = 0; at < 202; at += 1) {
-          const entry = { ip: `${net}.${at}`, user: 'alice', expiry: tx.now + day };
-          await createEntry(tx, account_id, entry, t.running.ctx.config);
-        }
-      });
-    await list(one.account.account.id);
+    const { id: account_id, port_scheme_id } = one.account.account;
+    const addresses = Array.from({ length: 202 }, (_, at) => `${net}.${at}`);
+    await t.write(async (tx) => {
+      const place = { account_id, port_scheme_id, user_id: 1, expiry: tx.now + day };
+      const rows = addresses.map((ip, at) => ({ ...place, ip, id: at + 1 }));
+      await tx.insertMany('authlist', rows);
+      await countHeld(tx, account_id, 'authlist', rows.length);
+    });
     const removal_id = await one.clear();
-    await list(other.account.account.id);
+    await t.write(async (tx) => {
+      for (const ip of addresses) {
+        const entry = { ip, user: 'alice', expiry: tx.now + day };
+        await createEntry(tx, other.account.account.id, entry, t.running.ctx.config);
+      }
+    });
     await other.clear();
     const undo = (conflicts: ConflictCap) =>
       t.write((tx) =>
