@@ -360,8 +360,9 @@ export function lastUsedOfAccount(
   { after, to }: Pick<Ids, 'after' | 'to'>,
 ): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
   return db.all(
-    `select entry_id, used_at from authlist_uses
-     where account_id = $1 and entry_id > $2 and entry_id <= $3`,
+    `select s.entry_id, s.used_at from authlist_uses s
+       join authlist a on a.account_id = s.account_id and a.id = s.entry_id
+     where s.account_id = $1 and s.entry_id > $2 and s.entry_id <= $3 and not ${removed}`,
     [account_id, after, to],
   );
 }
