@@ -3,7 +3,7 @@ import type { Program } from './commands.ts';
 
 /** The words behind each beginning of a command line: nouns, verbs, and the options of a whole command. */
 function wordsAfter({ commands }: Program): Map<string, string[]> {
-  const after = new Map<string, string[]>([['', ['--help', '--version']]]);
+  const after = new Map<string, string[]>();
   const add = (begun: string, word: string) => {
     const words = after.get(begun) ?? [];
     if (!words.includes(word)) words.push(word);
@@ -14,6 +14,8 @@ function wordsAfter({ commands }: Program): Map<string, string[]> {
     for (const [at, word] of path.entries()) add(path.slice(0, at).join(' '), word);
     for (const [flags] of options) add(words, /--[\w-]+/.exec(flags)?.[0] ?? flags);
   }
+  // Behind the nouns: what begins with an option is a whole command.
+  for (const option of ['--help', '--version']) add('', option);
   return after;
 }
 
@@ -24,16 +26,21 @@ export function bashCompletion(program: Program): string {
   const name = program.name.replaceAll('-', '_');
   return `# Made from the table of commands of ${program.name}.
 _${name}() {
-  local begun='' next='' words='' word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD}" ''; do
+  local begun='' words='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}" ''; do
+    words=''
     case "$begun" in
 ${cases.join('\n')}
     esac
-    next="\${begun:+$begun }$word"
-    [[ $word != -* && " $words " == *" $word "* ]] || break
-    begun=$next
+    if [[ -n $word && $word != -* && " $words " == *" $word "* ]]; then
+      begun="\${begun:+$begun }$word"
+    elif [[ -z $word || $words == --* ]]; then
+      break
+    else
+      return
+    fi
   done
-  if [[ -n $words && ( $2 == -* || $words != --* ) ]]; then
+  if [[ $2 == -* || $words != --* ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$2"))
   fi
 }

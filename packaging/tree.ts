@@ -79,7 +79,7 @@ export class Tree {
 export function packDeb(tree: Tree, file: string, epoch: number): void {
   mkdirSync(dirname(file), { recursive: true });
   // One thread and a level that is said: neither the machine's cores nor dpkg's defaults show in the bytes.
-  const how = ['--root-owner-group', '--uniform-compression', '-Zzstd', '-z12', '--threads-max=1'];
+  const how = ['--root-owner-group', '--uniform-compression', '-Zzstd', '-z6', '--threads-max=1'];
   execFileSync('dpkg-deb', [...how, '--build', tree.folder, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(epoch) },
