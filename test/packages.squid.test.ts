@@ -1,6 +1,6 @@
 // The Debian packages: built twice, installed by dpkg into a copy of this system, run from there, and purged.
 import { execFile, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -240,17 +240,7 @@ describe('installed', () => {
     expect(told).toContain('rm -r /var/lib/exitward-agent\n');
     expect(statSync(join(system, 'var/lib/exitward/keys.json')).isFile()).toBe(true);
     expect(statSync(join(system, 'var/lib/exitward-agent/node.json')).isFile()).toBe(true);
-    const left = await inside(
-      'find / -xdev -name "*exitward*" -not -path "/proc/*" -not -path "/work/*" -not -path "/tmp/*" -newer /etc/hostname -path "/[eu]*"',
-    );
+    const left = await inside('find /etc /usr /var/cache -name "*exitward*"');
     expect(left).toBe('');
-    for (const path of [
-      'etc/exitward',
-      'usr/lib/exitward',
-      'usr/bin/exitward',
-      'var/cache/exitward',
-    ]) {
-      expect([path, existsSync(join(system, path))]).toEqual([path, false]);
-    }
   });
 });
