@@ -37,8 +37,8 @@ const inside = async (command: string, env: Record<string, string> = {}): Promis
 };
 
 /** Starts a program of the copy, and returns its errors' text as it grows. */
-function start(command: string, env: Record<string, string>) {
-  const script = `cd /tmp && exec ${command}`;
+function start(command: string, env: Record<string, string>, first = ':') {
+  const script = `cd /tmp && ${first} && exec ${command}`;
   const child = spawn('chroot', [system, 'sh', '-c', script], { env: { ...bare, ...env } });
   const told = { text: '' };
   for (const stream of [child.stdout, child.stderr]) {
@@ -218,7 +218,13 @@ describe('installed', () => {
       const invited = await inside('exitward node invite fra1 --json', settings);
       const [code] = /ewi_[\w.-]+/.exec(invited) ?? [];
       await inside(`echo ${code} | exitward-agent join http://127.0.0.1:18480 - --name fra1-a`);
-      const agent = start('exitward-agent run', {});
+      // Squid's user must reach what the agent makes under the mask of its unit.
+      const unit = readFileSync(
+        join(system, 'usr/lib/systemd/system/exitward-agent.service'),
+        'utf8',
+      );
+      const [, mask] = /^UMask=(\d+)$/m.exec(unit) ?? [];
+      const agent = start('exitward-agent run', {}, `umask ${mask}`);
       try {
         await until(
           async () => /^state\tfollowing$/m.test(await inside('exitward-agent status')),
