@@ -1,10 +1,12 @@
 // The commands of the three programs in one form, read from their own tables: manual pages and completions come from it.
-import type { Command } from 'commander';
 import { commandLine as agentCommandLine, notes as agentNotes } from '../agent/src/cli.ts';
 import { type Command as ExwCommand, optionsOf } from '../client/src/cli/command.ts';
 import { commands as exwCommands } from '../client/src/cli/commands.ts';
 import { notes as exwNotes, optionLine, usageOf } from '../client/src/cli/help.ts';
 import { notes, commandLine as serverCommandLine } from '../server/src/cli/main.ts';
+
+/** Of commander, which both command lines are made of. */
+type Command = ReturnType<typeof serverCommandLine>;
 
 export interface Program {
   name: string;
