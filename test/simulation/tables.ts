@@ -47,11 +47,13 @@ const queries: Record<keyof Rows, string> = {
   overrides: `select o.* from overrides o where o.removed_revision is null and ${isOnList('overrides', 'o')}`,
 };
 
-/** A list that an account emptied, and from which revision on. */
+/** A list that an account emptied, or an account that was taken off a server, and from which revision on. */
 export interface Cleared {
   revision: number;
-  kind: 'authlist' | 'override';
+  kind: 'authlist' | 'override' | 'account';
   account: number;
+  /** The server of it; null: all. */
+  server: number | null;
 }
 
 export class Tables {
@@ -65,9 +67,10 @@ export class Tables {
     this.#db = new DatabaseSync(file, { readOnly: true });
     this.#keys = keys;
     this.#position = this.#db.prepare('select epoch, revision from network');
-    this.#cleared = this.#db.prepare(`select revision, account_id as account,
-        case kind when 'authlist_cleared' then 'authlist' else 'override' end as kind
-      from changes where revision > ? and kind in ('authlist_cleared', 'overrides_cleared')`);
+    this.#cleared = this.#db.prepare(`select revision, account_id as account, server_id as server,
+        case kind when 'authlist_cleared' then 'authlist' when 'overrides_cleared' then 'override' else kind end as kind
+      from changes where revision > ? and kind in ('authlist_cleared', 'overrides_cleared', 'account')
+      order by revision`);
     this.#queries = Object.entries(queries).map(
       ([name, sql]) => [name, this.#db.prepare(sql)] as const,
     );
@@ -77,7 +80,7 @@ export class Tables {
     return this.#position.get() as unknown as Position;
   }
 
-  /** Lists that were emptied after a revision: the same transaction group may have filled them again. */
+  /** What was emptied after a revision: the same transaction group may have filled it again. */
   clearedAfter(revision: number): Cleared[] {
     return this.#cleared.all(revision) as unknown as Cleared[];
   }

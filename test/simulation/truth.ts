@@ -48,16 +48,20 @@ export class Truth {
     for (const [server_id, records] of tables.read()) {
       const now = new Map(records.map((record) => [keyOf(record), record]));
       const name = `${at.epoch} ${server_id}`;
-      for (const one of cleared) this.#clear(name, one);
+      for (const one of cleared) {
+        if (one.server === null || one.server === server_id) this.#clear(name, one);
+      }
       this.#extend(name, at.revision, now);
     }
     return true;
   }
 
-  /** A node may have heard of an emptied list, and not yet of what was put back in the same commit. */
+  /** A node may have heard that something is gone, and not yet of what was put back in the same commit. */
   #clear(name: string, { revision, kind, account }: Cleared): void {
+    const isCleared = (key: string) =>
+      key.includes(` ${account} `) && (kind === 'account' || key.startsWith(`${kind} `));
     for (const [key, versions] of this.#histories.get(name) ?? []) {
-      if (!key.startsWith(`${kind} ${account} `) || !versions.at(-1)?.record) continue;
+      if (!isCleared(key) || !versions.at(-1)?.record) continue;
       versions.push({ from: revision, record: undefined, text: '' });
     }
   }
