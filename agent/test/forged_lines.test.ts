@@ -154,6 +154,22 @@ test('a flood of lines is not read into memory, and the log is read on behind it
   expect(log.isForged).toBe(true);
 });
 
+test('what piles up while polls fail is no flood', async () => {
+  const path = join(dir, 'meter.log');
+  const log = new MeterLog(path);
+  const line = '1795253061.350 192.0.2.1 1 11001 1 1 10 20 origin:1 200 TCP_TUNNEL CONNECT\n';
+  writeFileSync(path, line);
+  const { position } = await log.read(undefined, 1000);
+  const lines = Math.floor((10 * 1024 * 1024) / line.length);
+  for (const now of [1001, 1002, 1003]) {
+    appendFileSync(path, line.repeat(lines));
+    // Something else fails, and where it was read to is not kept.
+    const part = await log.read(position, now);
+    expect(part.entries.length).toBe(lines * (now - 1000));
+  }
+  expect(log.isForged).toBe(false);
+});
+
 test('what was carried more than some minutes ago can be claimed no more, nor by many lines of nothing', () => {
   let carried = 1e9;
   const claims = new Claims(() => carried);
