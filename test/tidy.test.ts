@@ -49,7 +49,8 @@ const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 const tables: Record<string, string[]> = {
   'changes.ts': ['network', 'changes', 'versions', 'counters'],
   'audit.ts': ['audit'],
-  'removals.ts': ['removed_entries'],
+  'removals.ts': ['removals', 'removed_entries'],
+  'removed_ranges.ts': ['removed_ranges'],
   'stored_responses.ts': ['idempotency_keys'],
   operators: ['admin_tokens'],
   usage: ['usage_hours', 'usage_server_hours', 'usage_periods', 'usage_journals'],
@@ -74,6 +75,9 @@ const joins: Record<string, Record<string, string>> = {
     versions: 'versions are read here, for every request, in one statement',
     network: 'maintenance is read in the same statement',
   },
+  'removals.ts': {
+    removed_ranges: 'an entry that gives way is of the removal whose range it is in',
+  },
   'operators/store.ts': {
     network: 'maintenance and the revision are columns of the network',
     audit: 'the audit log is listed here',
@@ -93,7 +97,6 @@ const joins: Record<string, Record<string, string>> = {
     network: 'as above',
   },
   'accounts/store.ts': {
-    authlist: 'an account keeps its port scheme while it lists addresses, which come later',
     contract_servers: 'every server of a contract listens on its port scheme',
     servers: 'as above: the conflict names them',
     server_port_schemes: 'as above',

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S node --max-semi-space-size=8
 // Starts the agent's command line, on a Node that can run it.
 import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+// By its default: a Node that is too old has no export of the name, and would say no more than that.
+import module from 'node:module';
 import process from 'node:process';
 
 const needed = 24;
@@ -12,7 +13,7 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   );
   process.exitCode = 1;
 } else {
-  enableCompileCache?.();
+  module.enableCompileCache?.();
   // A checkout runs its source; the published package holds it as JavaScript.
   const isBuilt = !existsSync(new URL('../src', import.meta.url));
   const { main } = await import(isBuilt ? '../dist/cli.js' : '../src/cli.ts');

@@ -12,7 +12,8 @@ import { runUntilStopped } from './process.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
 
-const help = `
+/** Below the commands, in --help and in the manual page. */
+export const notes = `
 Settings are environment variables, EXITWARD_AGENT_…; all are in docs/configuration.md.
 Off a terminal, output is tab-separated with plain numbers; --json prints it all for programs.`;
 
@@ -21,12 +22,12 @@ const hint = 'Add --help for what is expected.';
 /** A command line that was not understood: exit code 2. */
 class UsageFault extends Error {}
 
-/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
+/** Every command, from which parsing, help, the manual page and completions come. */
+export function commandLine(env: Environment): Command {
   const program = new Command('exitward-agent')
     .description('The node agent: makes a proxy do what the control plane says.')
     .version(version)
-    .addHelpText('after', help)
+    .addHelpText('after', notes)
     .exitOverride()
     .configureOutput({ outputError: (text) => notify(...faultText(text).split('\n')) })
     .showHelpAfterError(hint);
@@ -38,12 +39,17 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   addStatus(program, env);
   addExplain(program, env);
   addGuard(program, env);
+  return program;
+}
+
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
   // The reader may stop early, as head does; that is no failure of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
   try {
-    await program.parseAsync(argv);
+    await commandLine(env).parseAsync(argv);
     return 0;
   } catch (error) {
     // Commander has printed its own: help and version end well, everything else is a usage fault.

@@ -1,14 +1,14 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 import { sweepLimits } from './accounts/accounts.ts';
 import { AuditBound, removeOldAudit } from './audit.ts';
-import { sweepEntries, sweepProofs } from './authlist/authlist.ts';
+import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { GeoWatch } from './geo/geo.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
-import { purgeOverrides, sweepOverrides } from './overrides/overrides.ts';
+import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { purgeStoredResponses } from './stored_responses.ts';
@@ -54,7 +54,9 @@ export const jobs: readonly Job[] = [
   { name: 'purge sign-in codes', every_seconds: 3600, purges: true, run: purgeCodes },
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
-  { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemoved },
+  { name: 'end removals', every_seconds: 600, purges: true, run: purgeRemoved },
+  { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemovedEntries },
+  { name: 'purge removed overrides', every_seconds: 600, purges: true, run: purgeRemovedOverrides },
   { name: 'purge stored responses', every_seconds: 600, purges: true, run: purgeStoredResponses },
   {
     name: 'purge usage journals',

@@ -1,15 +1,29 @@
 // Removals: the entries of a list that were removed all at once, kept for seven days so that it can be undone.
+//
+// Their rows stay where they are: a removal names the ranges of ids that it took (removed_ranges.ts), so that it is as short
+// for a long list as for a short one. An entry whose address is listed anew meanwhile gives way, and is kept here.
 import { setImmediate } from 'node:timers/promises';
 import { audit } from './audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from './changes.ts';
 import type { Reader, Transaction } from './db/database.ts';
 import { conflict } from './errors.ts';
-
-export type RemovableList = 'authlist' | 'overrides';
+import {
+  countIn,
+  endRanges,
+  liveRanges,
+  type RemovableList,
+  rangesOf,
+  reviveRanges,
+  writeRanges,
+} from './removed_ranges.ts';
 
 const kept_seconds = 7 * 86_400;
-/** Rows of a removal that are read at once; each holds a slice. */
-const keptAtOnce = 1;
+/** As many removals of a list can be undone: with the next one the oldest becomes final. */
+const mostUndoable = 20;
+/** As many ranges does a list fall into; a removal that would make more leaves none of before that can be undone. */
+const mostRanges = 100;
+/** As many entries of a removal as gave way are kept; further ones do not come back. */
+const mostKept = 200;
 
 /** A removal that can still be undone. */
 export interface Removal {
@@ -46,82 +60,156 @@ const words = {
 } as const;
 
 /**
- * Records that an account's list is emptied, whose rows `removed` tells a slice at a time as it takes them off. Those
- * that were still shown are kept. Where none of these holds any more, there is nothing to undo.
+ * Removes all that is on an account's list. `since`: entries that expired by then are shown no more, and not counted. Where
+ * none holds any more, there is nothing to undo.
  */
-export async function recordRemoval<Row extends { id: number; expiry: number }>(
+export async function recordRemoval(
   tx: Transaction,
   account_id: number,
   list: RemovableList,
-  removed: AsyncIterable<Row[]>,
-  isShown: (row: Row) => boolean,
+  since: number,
 ): Promise<Removed> {
-  let rows = 0;
-  let entries = 0;
-  let canBeUndone = false;
-  let removal_id: number | null = null;
-  for await (const some of removed) {
-    rows += some.length;
-    const shown = some.filter(isShown);
-    const [first] = shown;
-    if (!first) continue;
-    entries += shown.length;
-    canBeUndone ||= shown.some(({ expiry }) => tx.now < expiry);
-    removal_id ??= await nextId(tx, account_id, 'removals');
-    const entry = JSON.stringify(shown);
-    const kept = { account_id, removal_id, list, id: first.id, entry, at: tx.now };
-    await tx.insertMany('removed_entries', [{ ...kept, entries: shown.length }]);
-  }
+  const removed = (await rangesOf(tx, account_id, list)).filter(
+    ({ restored_revision }) => restored_revision === null,
+  );
+  const live = await liveRanges(tx, account_id, list, removed);
+  const { rows, shown, expiry } = await countIn(tx, list, live, since);
   if (rows === 0) return { removal_id: null, entries: 0 };
-  if (removal_id !== null && !canBeUndone) {
-    await forget(tx, account_id, removal_id);
-    removal_id = null;
+  const removal_id = expiry > tx.now ? await nextId(tx, account_id, 'removals') : null;
+  const most = removed.length + live.length > mostRanges ? 0 : mostUndoable - 1;
+  const undoable = await keepNewest(
+    tx,
+    account_id,
+    list,
+    removal_id === null ? mostUndoable : most,
+  );
+  const place = { account_id, list, restored_revision: null };
+  await writeRanges(tx, account_id, list, [
+    ...removed.map((range) => ({
+      ...range,
+      removal_id: undoable.has(range.removal_id) ? range.removal_id : 0,
+    })),
+    ...live.map((range) => ({ ...range, ...place, removal_id: removal_id ?? 0 })),
+  ]);
+  if (removal_id !== null) {
+    const counts = { entries: shown, kept: 0, lost: 0 };
+    await tx.insertMany('removals', [{ account_id, removal_id, list, ...counts, at: tx.now }]);
   }
   await countHeld(tx, account_id, list, -rows);
   const { cleared, entry } = words[list];
   await recordChange(tx, { kind: cleared, account_id });
-  const outcome = { entries, removal_id };
+  const outcome = { entries: shown, removal_id };
   await audit(tx, { account_id, action: `${entry}.remove_all`, target: list, before: outcome });
   return outcome;
 }
 
-function forget(tx: Transaction, account_id: number, removal_id: number): Promise<number> {
-  return tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', [
-    account_id,
-    removal_id,
-  ]);
+/** Makes all removals of a list final but the newest; answers the ids of these. */
+async function keepNewest(
+  tx: Transaction,
+  account_id: number,
+  list: RemovableList,
+  most: number,
+): Promise<Set<number>> {
+  const removals = await tx.all<{ removal_id: number }>(
+    'select removal_id from removals where account_id = $1 and list = $2 order by removal_id desc',
+    [account_id, list],
+  );
+  const ids = removals.map(({ removal_id }) => removal_id);
+  for (const removal_id of ids.slice(most)) await forget(tx, account_id, removal_id);
+  return new Set(ids.slice(0, most));
+}
+
+async function forget(tx: Transaction, account_id: number, removal_id: number): Promise<void> {
+  for (const table of ['removals', 'removed_entries']) {
+    await tx.run(`delete from ${table} where account_id = $1 and removal_id = $2`, [
+      account_id,
+      removal_id,
+    ]);
+  }
 }
 
 /** The removals of an account that can still be undone, newest first. */
 export function listRemovals(db: Reader, account_id: number, now: number): Promise<Removal[]> {
   return db.all(
-    `select removal_id, list, cast(sum(entries) as bigint) as entries, max(at) as at from removed_entries
-     where account_id = $1 and at > $2 group by removal_id, list order by removal_id desc`,
+    `select removal_id, list, entries, at from removals
+     where account_id = $1 and at > $2 order by removal_id desc`,
     [account_id, now - kept_seconds],
   );
 }
 
-/** The entries of a removal, a slice at a time. Errors: 409 when it is not there, undone or too old. */
-export async function* keptEntries<T>(
+/** A removal that can be undone, with what has become of its entries. */
+export interface KeptRemoval extends Removal {
+  kept: number;
+  /** Claims of other accounts on addresses of it that are not among those kept. */
+  lost: number;
+}
+
+/** Errors: 409 when it is not there, undone or too old. */
+export async function requireRemoval(
   db: Reader,
   account_id: number,
   { list, removal_id }: Pick<Removal, 'list' | 'removal_id'>,
   now: number,
+): Promise<KeptRemoval> {
+  const removal = await db.one<KeptRemoval>(
+    `select removal_id, list, entries, at, kept, lost from removals
+     where account_id = $1 and removal_id = $2 and list = $3 and at > $4`,
+    [account_id, removal_id, list, now - kept_seconds],
+  );
+  if (removal) return removal;
+  throw conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
+    code: 'removal_gone',
+    field: 'removal_id',
+  });
+}
+
+/** Keeps a removed entry that gives way to an entry of `taker`, if its removal can be undone. */
+export async function keepEntry(
+  tx: Transaction,
+  list: RemovableList,
+  row: { account_id: number; id: number },
+  taker: number,
+): Promise<void> {
+  const { account_id, id } = row;
+  const removal = await tx.one<KeptRemoval>(
+    `select m.* from removed_ranges r join removals m
+       on m.account_id = r.account_id and m.removal_id = r.removal_id
+     where r.account_id = $1 and r.list = $2 and r.up_to >= $3 and r.after_id < $3`,
+    [account_id, list, id],
+  );
+  if (!removal) return;
+  const { removal_id, at } = removal;
+  const isKept = removal.kept < mostKept;
+  if (!isKept && account_id === taker) return;
+  await tx.run(
+    `update removals set ${isKept ? 'kept = kept' : 'lost = lost'} + 1
+     where account_id = $1 and removal_id = $2`,
+    [account_id, removal_id],
+  );
+  const entry = JSON.stringify(row);
+  if (isKept) {
+    await tx.insertMany('removed_entries', [
+      { account_id, removal_id, list, id, entry, at, entries: 1 },
+    ]);
+  }
+}
+
+/** The entries of a removal that are kept beside the list, a slice at a time. */
+export async function* keptEntries<T>(
+  db: Reader,
+  account_id: number,
+  { removal_id, kept }: KeptRemoval,
 ): AsyncGenerator<T[], void, void> {
+  // A row of before the ranges holds a slice, each of today one entry.
+  const atOnce = kept > 0 ? mostKept : 1;
   for (let after = -1; ; ) {
     const rows = await db.all<{ id: number; entry: string }>(
-      `select id, entry from removed_entries where account_id = $1 and removal_id = $2 and id > $5
-         and list = $3 and at > $4 order by id limit ${keptAtOnce}`,
-      [account_id, removal_id, list, now - kept_seconds, after],
+      `select id, entry from removed_entries where account_id = $1 and removal_id = $2 and id > $3
+       order by id limit ${atOnce}`,
+      [account_id, removal_id, after],
     );
     const last = rows.at(-1)?.id;
-    if (last === undefined) {
-      if (after >= 0) return;
-      throw conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
-        code: 'removal_gone',
-        field: 'removal_id',
-      });
-    }
+    if (last === undefined) return;
     yield rows.flatMap(({ entry }) => JSON.parse(entry) as T | T[]) as T[];
     after = last;
     await setImmediate();
@@ -147,15 +235,24 @@ export async function requireRoom(
   );
 }
 
-/** Records an undo, as one change: so many entries are back in the list, `left_out` are not. */
+/**
+ * Records an undo, as one change: the removal's ranges are on the list again, with `rows` rows, and `put_back` entries that
+ * were kept beside it. Where none comes back, its rows stay off the list for good.
+ */
 export async function recordRestore(
   tx: Transaction,
   account_id: number,
-  { list, removal_id }: Pick<Removal, 'list' | 'removal_id'>,
-  outcome: Restored,
+  removal: KeptRemoval,
+  { restored, rows, revision }: { restored: number; rows: number; revision: number | undefined },
 ): Promise<Restored> {
+  const { list, removal_id, entries } = removal;
   await forget(tx, account_id, removal_id);
-  await countHeld(tx, account_id, list, outcome.restored);
+  if (revision === undefined) await endRanges(tx, account_id, removal);
+  else {
+    await reviveRanges(tx, account_id, removal, revision);
+    await countHeld(tx, account_id, list, rows);
+  }
+  const outcome = { restored, left_out: Math.max(0, entries - restored) };
   await audit(tx, {
     account_id,
     action: `${words[list].entry}.restore`,
@@ -165,11 +262,21 @@ export async function recordRestore(
   return outcome;
 }
 
-/** Forgets removals that can no longer be undone, a batch at a time. */
-export function purgeRemoved(tx: Transaction, most: number): Promise<number> {
-  return tx.run(
+/** Makes removals final that can no longer be undone, and forgets what is kept of them, a batch at a time. */
+export async function purgeRemoved(tx: Transaction, most: number): Promise<number> {
+  const until = tx.now - kept_seconds;
+  const entries = await tx.run(
     `delete from removed_entries where (account_id, removal_id, id) in
      (select account_id, removal_id, id from removed_entries where at <= $1 limit $2)`,
-    [tx.now - kept_seconds, most],
+    [until, most],
   );
+  const removals = await tx.all<Removal & { account_id: number }>(
+    'select account_id, removal_id, list from removals where at <= $1 limit $2',
+    [until, most - entries],
+  );
+  for (const removal of removals) {
+    await endRanges(tx, removal.account_id, removal);
+    await forget(tx, removal.account_id, removal.removal_id);
+  }
+  return entries + removals.length;
 }

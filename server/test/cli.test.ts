@@ -139,6 +139,9 @@ describe('against a running server', () => {
     expect(await json('contract', 'limit', 'acme', 'ams1', 'none')).toMatchObject({
       limit_bytes: null,
     });
+    expect(await json('contract', 'add', 'acme', 'ams1', '--limit', 'none')).toMatchObject({
+      limit_bytes: null,
+    });
     expect(await json('contract', 'list', 'acme')).toHaveLength(1);
 
     expect(await json('user', 'add', 'acme', 'bob', '--flags', 'proxy,billing')).toMatchObject({

@@ -29,6 +29,11 @@ interface Rows {
   >;
 }
 
+/** A "remove all" leaves the rows where they are, and names their ids. */
+const isOnList = (list: string, row: string) => `not exists (select 1 from removed_ranges r
+  where r.account_id = ${row}.account_id and r.list = '${list}' and r.restored_revision is null
+    and ${row}.id > r.after_id and ${row}.id <= r.up_to)`;
+
 const queries: Record<keyof Rows, string> = {
   servers: 'select * from servers order by id',
   schemes: `select s.server_id, p.* from server_port_schemes s
@@ -38,8 +43,8 @@ const queries: Record<keyof Rows, string> = {
   accounts: `select a.*, p.name as port_scheme from accounts a
     join port_schemes p on p.id = a.port_scheme_id`,
   users: 'select * from users',
-  authlist: 'select * from authlist',
-  overrides: 'select * from overrides where removed_revision is null',
+  authlist: `select a.* from authlist a where ${isOnList('authlist', 'a')}`,
+  overrides: `select o.* from overrides o where o.removed_revision is null and ${isOnList('overrides', 'o')}`,
 };
 
 /** A list that an account emptied, and from which revision on. */

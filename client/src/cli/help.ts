@@ -1,7 +1,8 @@
 // The text of --help, from the table of commands.
 import { type Command, type Option, optionsOf } from './command.ts';
 
-const environment = `
+/** Below the commands, in --help and in the manual page. */
+export const notes = `
 EXW_URL          where the service is
 EXW_VARIANT      current or earlier
 EXW_TOKEN_FILE   a file that holds the API token
@@ -11,7 +12,7 @@ Off a terminal, lists are tab-separated, without a header and with plain numbers
 `;
 
 /** How a command is called: `exw authlist add [options] [ip]`. */
-function usageOf({ name, arguments: own = {}, verbatim }: Command): string {
+export function usageOf({ name, arguments: own = {}, verbatim }: Command): string {
   const words = Object.entries(own).map(([word, { optional, many }]) => {
     const text = `${word}${many ? '...' : ''}`;
     return optional ? `[${text}]` : `<${text}>`;
@@ -25,7 +26,7 @@ export function overview(commands: readonly Command[]): string {
   return `Usage: exw <command> [options]
 ${section('Commands', lines)}
 "exw <command> --help" says more.
-${environment}`;
+${notes}`;
 }
 
 export function helpOf(command: Command): string {
@@ -39,10 +40,11 @@ export function helpOf(command: Command): string {
   ].join('');
 }
 
-function optionLine([name, { short, value, summary, choices, required }]: [string, Option]): [
+/** An option's flags, and what it does. */
+export function optionLine([name, { short, value, summary, choices, required }]: [
   string,
-  string,
-] {
+  Option,
+]): [string, string] {
   const flag = `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
   const more = [choices?.join(', '), required ? 'required' : undefined].filter(Boolean);
   return [flag, `${summary}${more.length > 0 ? ` (${more.join('; ')})` : ''}`];

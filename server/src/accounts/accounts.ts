@@ -1,7 +1,7 @@
 // Accounts: the contract with each customer, its state, and who may change it.
 import { createApiToken } from '../api_tokens/api_tokens.ts';
 import { audit } from '../audit.ts';
-import { nextId, recordChange } from '../changes.ts';
+import { heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
 import { requirePortScheme } from '../port_schemes/port_schemes.ts';
@@ -175,7 +175,8 @@ async function rejectSchemeInUse(
   port_scheme_id: number,
   name: string | undefined,
 ): Promise<void> {
-  if (await store.listsAddresses(tx, account_id)) {
+  // Each is claimed on the account's port scheme.
+  if ((await heldCount(tx, account_id, 'authlist')) > 0) {
     throw conflict(
       'the account lists addresses on its present port scheme; clear its authlist first.',
       { code: 'port_scheme_in_use', field: 'port_scheme' },

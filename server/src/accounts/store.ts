@@ -61,12 +61,6 @@ export function update(tx: Transaction, row: AccountRow): Promise<number> {
   return updateRow(tx, 'accounts', ['id'], changeable, row);
 }
 
-/** True while the account lists addresses: each is claimed on the account's port scheme. */
-export async function listsAddresses(db: Reader, account_id: number): Promise<boolean> {
-  const row = await db.one('select id from authlist where account_id = $1 limit 1', [account_id]);
-  return row !== undefined;
-}
-
 /** The names of the account's servers that do not listen on a port scheme. */
 export async function serversWithoutScheme(
   db: Reader,

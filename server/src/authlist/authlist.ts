@@ -14,6 +14,7 @@ import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import type { HourlyCap } from '../hourly.ts';
 import type { Use } from '../last_used.ts';
 import { quoted } from '../quoted.ts';
+import { keepEntry } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
@@ -25,9 +26,9 @@ export {
   proveEntries,
   sweepProofs,
 } from './proofs.ts';
-export { removeAllEntries, restoreEntries } from './removal.ts';
+export { purgeRemovedEntries, removeAllEntries, restoreEntries } from './removal.ts';
 export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
-export { authlistPage, findAuthlistRow } from './store.ts';
+export { authlistOfAccount, findAuthlistRow } from './store.ts';
 
 export interface NewEntry {
   ip: string;
@@ -209,6 +210,10 @@ async function freeClaim(
 ): Promise<void> {
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
+  if (holder.removed === 1) {
+    await giveWay(tx, holder, id);
+    return;
+  }
   if (tx.now < holder.expiry) {
     const isWeaker = proven_at !== null && holder.proven_at === null && holder.account_id !== id;
     if (!isWeaker || rules.authlist_proof === 'off') {
@@ -218,6 +223,16 @@ async function freeClaim(
     await auditLoss(tx, holder);
   }
   await removeRow(tx, holder);
+}
+
+/** Frees the address of an entry that a "remove all" took; an undo knows what became of it. */
+export async function giveWay(
+  tx: Transaction,
+  { removed: _, ...row }: store.StoredRow,
+  taker: number,
+): Promise<void> {
+  await store.remove(tx, row.account_id, row.id);
+  if (tx.now < row.expiry) await keepEntry(tx, 'authlist', row, taker);
 }
 
 /** Tells the account that lost an address in its audit log; not to whom. */
@@ -355,6 +370,9 @@ export async function lastUses(
 /** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */
 export async function sweepEntries(tx: Transaction, most: number): Promise<number> {
   const rows = await store.expired(tx, tx.now, most);
-  for (const row of rows) await removeRow(tx, row);
+  for (const row of rows) {
+    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
+    else await removeRow(tx, row);
+  }
   return rows.length;
 }

@@ -50,7 +50,12 @@ export async function sweepProofs(
 ): Promise<number> {
   const { proven_at, waits } = newProof(false, setting, tx.now);
   const rows = await store.unprovenThat(tx, 1 - waits, most);
-  for (const row of rows) await changeProof(tx, row, { proven_at, waits });
+  for (const row of rows) {
+    const changed = { proven_at, waits };
+    // Of an entry that is removed nobody is told; it is to be right when it comes back.
+    if (row.removed === 1) await store.updateProof(tx, { ...row, ...changed });
+    else await changeProof(tx, row, changed);
+  }
   return rows.length;
 }
 

@@ -1,7 +1,7 @@
 // The whole IP authlist of an account at once: removed, and put back by an undo. Each is one change.
 import { setImmediate } from 'node:timers/promises';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
-import { recordChange } from '../changes.ts';
+import { nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
 import {
@@ -10,9 +10,17 @@ import {
   type Restored,
   recordRemoval,
   recordRestore,
+  requireRemoval,
   requireRoom,
 } from '../removals.ts';
-import { type AuthlistRules, expiredAtOnce, removeRow, sweepOwnExpired } from './authlist.ts';
+import { countIn, type IdRange, isWithin, purgeRanges, rangesOf } from '../removed_ranges.ts';
+import {
+  type AuthlistRules,
+  expiredAtOnce,
+  giveWay,
+  removeRow,
+  sweepOwnExpired,
+} from './authlist.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
@@ -24,19 +32,7 @@ export async function removeAllEntries(
 ): Promise<Removed> {
   await requireWritable(tx, account_id, any_contract);
   await requireMatch(() => store.slices(tx, account_id, tx.now));
-  const removed = takeOff(tx, account_id);
-  return recordRemoval(tx, account_id, 'authlist', removed, ({ expiry }) => tx.now < expiry);
-}
-
-async function* takeOff(tx: Transaction, account_id: number): AsyncGenerator<store.AuthlistRow[]> {
-  for (;;) {
-    const rows = await store.authlistPage(tx, account_id, 0, slice);
-    const last = rows.at(-1);
-    if (!last) return;
-    await store.removeUpTo(tx, account_id, last.id);
-    yield rows;
-    await setImmediate();
-  }
+  return recordRemoval(tx, account_id, 'authlist', tx.now);
 }
 
 /**
@@ -53,42 +49,80 @@ export async function restoreEntries(
   rules: Pick<AuthlistRules, 'max_authlist_entries' | 'conflicts' | 'restored'>,
 ): Promise<Restored> {
   const { id: account_id, port_scheme_id } = account;
-  const removal = { list: 'authlist', removal_id } as const;
   rules.restored?.rejectTooMany(account_id, tx.now, 'entries brought back');
+  const which = { list: 'authlist', removal_id } as const;
+  const removal = await requireRemoval(tx, account_id, which, tx.now);
+  const ranges = await rangesOf(tx, account_id, 'authlist');
+  const own = ranges.filter((range) => range.removal_id === removal_id);
+  const others = ranges.filter((range) => !own.includes(range) && range.restored_revision === null);
+  const isMoved = await isOnAnotherScheme(tx, own, port_scheme_id);
+  const { rows, shown } = await countIn(tx, 'authlist', isMoved ? [] : own, tx.now);
+  const tell = () => {
+    rules.conflicts?.rejectTooMany(account_id, tx.now);
+    rules.conflicts?.count(account_id, tx.now);
+  };
+  for (let told = 0; told < removal.lost; told += 1) tell();
   const back: store.AuthlistRow[] = [];
-  const outdated: store.AuthlistRow[] = [];
-  let kept = 0;
-  for await (const rows of keptEntries<store.RemovedRow>(tx, account_id, removal, tx.now)) {
-    kept += rows.length;
-    const wanted = rows
+  const inTheWay: store.StoredRow[] = [];
+  const putBack = async (some: readonly store.RemovedRow[]) => {
+    const wanted = some
       .filter(({ expiry }) => tx.now < expiry)
       .map((row) => ({ proven_at: null, waits: 0, ...row, port_scheme_id }));
     const ips = wanted.map(({ ip }) => ip);
     const claims = ips.length > 0 ? await store.claimsOnAny(tx, port_scheme_id, ips) : [];
     const taken = new Set<string>();
     for (const claim of claims) {
-      if (tx.now >= claim.expiry) {
-        outdated.push(claim);
+      if (claim.removed === 1 || tx.now >= claim.expiry) {
+        inTheWay.push(claim);
         continue;
       }
-      rules.conflicts?.rejectTooMany(account_id, tx.now);
-      rules.conflicts?.count(account_id, tx.now);
+      tell();
       taken.add(claim.ip);
     }
     back.push(...wanted.filter(({ ip }) => !taken.has(ip)));
+  };
+  for await (const some of keptEntries<store.RemovedRow>(tx, account_id, removal)) {
+    await putBack(some);
   }
+  if (isMoved) for await (const some of store.rowsIn(tx, own)) await putBack(some);
+  const restored = shown + back.length;
   const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
   const room = { expired: expired.length, most: rules.max_authlist_entries };
-  await requireRoom(tx, account_id, 'authlist', back.length, room);
+  await requireRoom(tx, account_id, 'authlist', restored, room);
   // Only now is anything written: a refusal disturbs no other action of the group.
-  for (const row of outdated) await removeRow(tx, row);
+  for (const row of inTheWay) {
+    if (row.removed === 1) await giveWay(tx, row, account_id);
+    else await removeRow(tx, row);
+  }
   await sweepOwnExpired(tx, account_id);
+  if (isMoved) for (const range of own) await store.removeIn(tx, range, Number.MAX_SAFE_INTEGER);
   for (let at = 0; at < back.length; at += slice) {
-    await store.putBack(tx, back.slice(at, at + slice));
+    const some = back.slice(at, at + slice);
+    for (const row of some) {
+      if (isWithin(others, row.id)) row.id = await nextId(tx, account_id, 'authlist');
+    }
+    await store.putBack(tx, some);
     await setImmediate();
   }
-  if (back.length > 0) await recordChange(tx, { kind: 'authlist', account_id });
-  rules.restored?.count(account_id, tx.now, back.length);
-  const outcome = { restored: back.length, left_out: kept - back.length };
-  return recordRestore(tx, account_id, removal, outcome);
+  const revision =
+    restored > 0 ? await recordChange(tx, { kind: 'authlist', account_id }) : undefined;
+  rules.restored?.count(account_id, tx.now, restored);
+  return recordRestore(tx, account_id, removal, { restored, rows: rows + back.length, revision });
+}
+
+/** Whether the account has got another port scheme since: the removed entries' claims are none on the present one. */
+async function isOnAnotherScheme(
+  tx: Transaction,
+  ranges: readonly IdRange[],
+  port_scheme_id: number,
+): Promise<boolean> {
+  for await (const [first] of store.rowsIn(tx, ranges)) {
+    return first?.port_scheme_id !== port_scheme_id;
+  }
+  return false;
+}
+
+/** Deletes the rows of removals that are final, a batch at a time. */
+export function purgeRemovedEntries(tx: Transaction, most: number): Promise<number> {
+  return purgeRanges(tx, 'authlist', most, (range, some) => store.removeIn(tx, range, some));
 }

@@ -3,7 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
-import { type Ids, idSlices } from '../db/slices.ts';
+import { type Ids, slice } from '../db/slices.ts';
+import { type IdRange, isRemoved, liveSlices } from '../removed_ranges.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -21,6 +22,12 @@ export interface AuthlistRow {
 /** An entry's right to its address, as far as it is known. */
 export type Proof = Pick<AuthlistRow, 'proven_at' | 'waits'>;
 
+/** A row as it is stored, on the list or not. */
+export interface StoredRow extends AuthlistRow {
+  /** 1 when a "remove all" took it off the list. */
+  removed: number;
+}
+
 /** As a removal keeps it; one of before the proofs knows of none. */
 export type RemovedRow = Omit<AuthlistRow, keyof Proof> & Partial<Proof>;
 
@@ -33,6 +40,8 @@ export interface AuthlistEntry extends AuthlistRow {
 
 const key = ['account_id', 'id'] as const;
 const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits'] as const;
+const removed = isRemoved('authlist', 'a');
+const selectStored = `select a.*, case when ${removed} then 1 else 0 end as removed from authlist a`;
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
   join users u on u.account_id = a.account_id and u.id = a.user_id`;
 
@@ -60,7 +69,7 @@ export async function* slices(
     yield { ...whole, entries: await within(db, account_id, now, filter, whole) };
     return;
   }
-  for await (const ids of idSlices(db, 'authlist', account_id)) {
+  for await (const ids of liveSlices(db, 'authlist', account_id)) {
     yield { ...ids, entries: await within(db, account_id, now, filter, ids) };
   }
 }
@@ -78,7 +87,7 @@ function within(
   if (ip !== undefined) {
     // Through the claim's index: an address is listed once per port scheme.
     conditions.push('a.port_scheme_id = (select port_scheme_id from accounts where id = $1)');
-    conditions.push(`a.ip = ${place(ip)}`);
+    conditions.push(`a.ip = ${place(ip)}`, `not ${removed}`);
   }
   // Both engines replace plain text here: nothing in the part is a pattern.
   if (part !== undefined) conditions.push(`replace(a.ip, ${place(part)}, '') <> a.ip`);
@@ -92,11 +101,10 @@ export function find(
   id: number,
   now: number,
 ): Promise<AuthlistEntry | undefined> {
-  return db.one(`${select} where a.account_id = $1 and a.id = $2 and a.expiry > $3`, [
-    account_id,
-    id,
-    now,
-  ]);
+  return db.one(
+    `${select} where a.account_id = $1 and a.id = $2 and a.expiry > $3 and not ${removed}`,
+    [account_id, id, now],
+  );
 }
 
 /** The fields of a new entry; the user by name. */
@@ -152,9 +160,9 @@ export function claimsOnAny(
   db: Reader,
   port_scheme_id: number,
   ips: readonly string[],
-): Promise<AuthlistRow[]> {
+): Promise<StoredRow[]> {
   const places = paddedTexts(ips).map((_, at) => `$${at + 2}`);
-  return db.all(`select * from authlist where port_scheme_id = $1 and ip in (${places})`, [
+  return db.all(`${selectStored} where a.port_scheme_id = $1 and a.ip in (${places})`, [
     port_scheme_id,
     ...paddedTexts(ips),
   ]);
@@ -164,16 +172,13 @@ export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
   return updateRow(tx, 'authlist', key, changeable, row);
 }
 
-/** The entry that claims an address, of whichever account. */
+/** The row that holds an address, of whichever account; one that is removed gives way. */
 export function claimOn(
   db: Reader,
   port_scheme_id: number,
   ip: string,
-): Promise<AuthlistRow | undefined> {
-  return db.one('select * from authlist where port_scheme_id = $1 and ip = $2', [
-    port_scheme_id,
-    ip,
-  ]);
+): Promise<StoredRow | undefined> {
+  return db.one(`${selectStored} where a.port_scheme_id = $1 and a.ip = $2`, [port_scheme_id, ip]);
 }
 
 /** Also forgets when it was used. */
@@ -185,23 +190,52 @@ export async function remove(tx: Transaction, account_id: number, id: number): P
   return removed;
 }
 
-/** Also forgets when they were used. */
-export async function removeUpTo(tx: Transaction, account_id: number, id: number): Promise<void> {
-  const values = [account_id, id];
-  await Promise.all([
-    tx.run('delete from authlist where account_id = $1 and id <= $2', values),
-    tx.run('delete from authlist_uses where account_id = $1 and entry_id <= $2', values),
+/** Rows of a range of ids, `most` at most; answers how many. Also forgets when they were used. */
+export async function removeIn(
+  tx: Transaction,
+  { account_id, after_id, up_to }: IdRange,
+  most: number,
+): Promise<number> {
+  const last = await tx.one<{ id: number }>(
+    'select id from authlist where account_id = $1 and id > $2 and id <= $3 order by id limit 1 offset $4',
+    [account_id, after_id, up_to, most - 1],
+  );
+  const values = [account_id, after_id, last?.id ?? up_to];
+  const [rows] = await Promise.all([
+    tx.run('delete from authlist where account_id = $1 and id > $2 and id <= $3', values),
+    tx.run(
+      'delete from authlist_uses where account_id = $1 and entry_id > $2 and entry_id <= $3',
+      values,
+    ),
   ]);
+  return rows;
 }
 
-export function expired(db: Reader, now: number, most: number): Promise<AuthlistRow[]> {
-  return db.all('select * from authlist where expiry <= $1 order by expiry limit $2', [now, most]);
+/** The rows of ranges of ids, removed or not, a slice at a time. */
+export async function* rowsIn(
+  db: Reader,
+  ranges: readonly IdRange[],
+): AsyncGenerator<AuthlistRow[], void, void> {
+  for (const { account_id, after_id, up_to } of ranges) {
+    for (let after: number | undefined = after_id; after !== undefined; ) {
+      const rows: AuthlistRow[] = await db.all<AuthlistRow>(
+        `select * from authlist where account_id = $1 and id > $2 and id <= $3 order by id limit ${slice}`,
+        [account_id, after, up_to],
+      );
+      if (rows.length > 0) yield rows;
+      after = rows.at(-1)?.id;
+    }
+  }
+}
+
+export function expired(db: Reader, now: number, most: number): Promise<StoredRow[]> {
+  return db.all(`${selectStored} where a.expiry <= $1 order by a.expiry limit $2`, [now, most]);
 }
 
 /** Expired entries of one account, through the range of its primary key. */
 export function expiredOfAccount(db: Reader, account_id: number, now: number, most: number) {
   return db.all<AuthlistRow>(
-    'select * from authlist where account_id = $1 and expiry <= $2 limit $3',
+    `select a.* from authlist a where a.account_id = $1 and a.expiry <= $2 and not ${removed} limit $3`,
     [account_id, now, most],
   );
 }
@@ -223,30 +257,31 @@ export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClai
      from port_schemes p join authlist a on a.port_scheme_id = p.id and a.ip = $1
      join accounts c on c.id = a.account_id
      join users u on u.account_id = a.account_id and u.id = a.user_id
-     where a.expiry > $2 order by p.name`,
+     where a.expiry > $2 and not ${removed} order by p.name`,
     [ip, now],
   );
 }
 
-/** A page of the entries of an account as the nodes need them, in the order of their ids. */
-export function authlistPage(
+/** The entries of an account as the nodes need them, in the order of their ids, a slice at a time. */
+export async function* authlistOfAccount(
   db: Reader,
   account_id: number,
-  after_id: number,
-  most: number,
-): Promise<AuthlistRow[]> {
-  return db.all('select * from authlist where account_id = $1 and id > $2 order by id limit $3', [
-    account_id,
-    after_id,
-    most,
-  ]);
+): AsyncGenerator<AuthlistRow[], void, void> {
+  for await (const { after, to } of liveSlices(db, 'authlist', account_id)) {
+    // Judged once more: a removal may have come between the two statements.
+    yield await db.all<AuthlistRow>(
+      `select a.* from authlist a where a.account_id = $1 and a.id > $2 and a.id <= $3
+         and not ${removed} order by a.id`,
+      [account_id, after, to],
+    );
+  }
 }
 
 export function findAuthlistRow(db: Reader, account_id: number, id: number) {
-  return db.one<AuthlistRow>('select * from authlist where account_id = $1 and id = $2', [
-    account_id,
-    id,
-  ]);
+  return db.one<AuthlistRow>(
+    `select a.* from authlist a where a.account_id = $1 and a.id = $2 and not ${removed}`,
+    [account_id, id],
+  );
 }
 
 /** An account, and the canonical address that it called from. */
@@ -263,7 +298,7 @@ const unprovenStatement = `select a.* from (values ${Array.from(
   (_, at) => `(cast($${2 * at + 1} as bigint), $${2 * at + 2})`,
 )}) as v join accounts c on c.id = v.column1
   join authlist a on a.port_scheme_id = c.port_scheme_id and a.ip = v.column2 and a.account_id = v.column1
-  where a.proven_at is null`;
+  where a.proven_at is null and not ${removed}`;
 
 /** The unproven entries of these accounts for the addresses that they called from; each through the claim's index. */
 export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
@@ -278,8 +313,8 @@ export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promis
 }
 
 /** Unproven entries that wait, or that do not. */
-export function unprovenThat(db: Reader, waits: number, most: number): Promise<AuthlistRow[]> {
-  return db.all('select * from authlist where proven_at is null and waits = $1 limit $2', [
+export function unprovenThat(db: Reader, waits: number, most: number): Promise<StoredRow[]> {
+  return db.all(`${selectStored} where a.proven_at is null and a.waits = $1 limit $2`, [
     waits,
     most,
   ]);
@@ -347,8 +382,9 @@ export function lastUsedOfAccount(
   { after, to }: Pick<Ids, 'after' | 'to'>,
 ): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
   return db.all(
-    `select entry_id, used_at from authlist_uses
-     where account_id = $1 and entry_id > $2 and entry_id <= $3`,
+    `select s.entry_id, s.used_at from authlist_uses s
+       join authlist a on a.account_id = s.account_id and a.id = s.entry_id
+     where s.account_id = $1 and s.entry_id > $2 and s.entry_id <= $3 and not ${removed}`,
     [account_id, after, to],
   );
 }

@@ -9,13 +9,19 @@ export class Given {
   readonly #options: Record<string, unknown>;
 
   constructor(command: Command, choices: readonly Choice[]) {
-    this.#options = command.opts();
+    this.#options = { ...command.opts() };
     for (const [at, argument] of command.registeredArguments.entries()) {
       this.#words.set(argument.name(), command.processedArgs[at] as string | string[]);
     }
     for (const option of command.options) {
-      const value = this.#options[option.attributeName()];
-      const [, , field] = choices.find(([flags]) => flags === option.flags) ?? [];
+      const name = option.attributeName();
+      const [, , field, parse] = choices.find(([flags]) => flags === option.flags) ?? [];
+      // Not by Commander, which takes null for a value that is missing.
+      const text = this.#options[name];
+      if (parse && typeof text === 'string') {
+        this.#options[name] = readValue(`${option.long}`, parse, text);
+      }
+      const value = this.#options[name];
       if (field && value !== undefined) this.fields[field] = value;
     }
   }

@@ -4,7 +4,7 @@ import { type Environment, SettingsFault } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Choice, type Noun, readValue, UsageFault, type Verb } from './command.ts';
+import { type Noun, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { explainVerb } from './explain.ts';
 import { geoNoun } from './geo.ts';
@@ -42,7 +42,8 @@ const nouns: Noun[] = [
 const verbs: Verb[] = [statusVerb, usageVerb, auditVerb, explainVerb];
 
 const hint = 'Add --help for what is expected.';
-const environmentHelp = `
+/** Below the commands, in --help and in the manual page. */
+export const notes = `
 Commands talk to a running server:
   EXITWARD_ADMIN_URL         where it listens for operators (http://127.0.0.1:8081)
   EXITWARD_ADMIN_INSECURE    yes: send the token over plain http to another machine, too
@@ -53,12 +54,12 @@ serve, migrate, backup and restore work on this machine, with the settings of th
 Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;
 
-/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
+/** Every command, from which parsing, help, the manual page and completions come. */
+export function commandLine(env: Environment): Command {
   const program = new Command('exitward')
     .description('The control plane for proxy and VPN networks.')
     .version(version)
-    .addHelpText('after', environmentHelp)
+    .addHelpText('after', notes)
     .exitOverride()
     .configureOutput({ outputError: (text) => notify(...faultText(text).split('\n')) })
     .showHelpAfterError(hint);
@@ -68,12 +69,17 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     for (const verb of noun.verbs) addVerb(group, verb, env);
   }
   addLocalCommands(program, env);
+  return program;
+}
+
+/** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
   // The reader may stop early, as head does; that is no failure of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
   try {
-    await program.parseAsync(argv);
+    await commandLine(env).parseAsync(argv);
     return 0;
   } catch (error) {
     return exitCodeOf(error);
@@ -102,8 +108,9 @@ function exitCodeOf(error: unknown): number {
 function addVerb(group: Command, verb: Verb, env: Environment): void {
   const { question, required = [], options = [], isAsked = () => true } = verb;
   const command = group.command(verb.usage).description(verb.summary);
-  for (const choice of required) command.addOption(optionOf(choice).makeOptionMandatory());
-  for (const choice of options) command.addOption(optionOf(choice));
+  for (const [flags, description] of required)
+    command.addOption(new Option(flags, description).makeOptionMandatory());
+  for (const [flags, description] of options) command.option(flags, description);
   if (question) command.option('-y, --yes', 'do it without being asked');
   command.option('--json', 'print what the server said, for programs');
   command.action(async () => {
@@ -111,10 +118,4 @@ function addVerb(group: Command, verb: Verb, env: Environment): void {
     if (question && isAsked(given) && !given.has('yes')) await confirmed(given.text(question));
     print(await verb.run(given, new AdminApi(env)), given.has('json'));
   });
-}
-
-function optionOf([flags, description, , parse]: Choice): Option {
-  const option = new Option(flags, description);
-  const [name = ''] = flags.split(' ');
-  return parse ? option.argParser((text) => readValue(name, parse, text)) : option;
 }

@@ -12,6 +12,7 @@ import { nodeFaults } from './migrations/0008_node_faults.ts';
 import { proofs } from './migrations/0009_proofs.ts';
 import { removalsInSlices } from './migrations/0011_removals_in_slices.ts';
 import { heldUsage } from './migrations/0013_held_usage.ts';
+import { removalsByRange } from './migrations/0014_removals_by_range.ts';
 
 interface Migration {
   id: number;
@@ -32,6 +33,7 @@ const migrations: Migration[] = [
   { id: 9, name: 'proofs', statements: proofs },
   { id: 11, name: 'removals_in_slices', statements: removalsInSlices },
   { id: 13, name: 'held_usage', statements: heldUsage },
+  { id: 14, name: 'removals_by_range', statements: removalsByRange },
 ];
 /** Numbers may be left out. */
 const newest = migrations.at(-1)?.id ?? 0;

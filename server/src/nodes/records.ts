@@ -1,7 +1,6 @@
 // The records that a node is sent, each as `{kind, account, id, value}`, where a null value means gone.
-import { setImmediate } from 'node:timers/promises';
 import { type Account, requireAccount } from '../accounts/accounts.ts';
-import { type AuthlistRow, authlistPage, findAuthlistRow } from '../authlist/authlist.ts';
+import { type AuthlistRow, authlistOfAccount, findAuthlistRow } from '../authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../changes.ts';
 import { findContractServer } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
@@ -107,14 +106,8 @@ export async function* justGone(
 }
 
 async function* authlistRecords(db: Reader, account_id: number): AsyncGenerator<NodeRecord> {
-  for (let after = 0; ; ) {
-    const rows = await authlistPage(db, account_id, after, piece);
+  for await (const rows of authlistOfAccount(db, account_id)) {
     for (const row of rows) if (row.waits === 0) yield authlistRecord(row);
-    const last = rows.at(-1);
-    if (!last || rows.length < piece) return;
-    after = last.id;
-    // A list may be long, and others are to be served meanwhile.
-    await setImmediate();
   }
 }
 

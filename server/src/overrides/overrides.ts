@@ -13,9 +13,10 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
 import type { HourlyCap } from '../hourly.ts';
+import { keepEntry } from '../removals.ts';
 import * as store from './store.ts';
 
-export { removeAllOverrides, restoreOverrides } from './removal.ts';
+export { purgeRemovedOverrides, removeAllOverrides, restoreOverrides } from './removal.ts';
 export type { Override, OverrideRow, OverrideSlice, ServerNode } from './store.ts';
 export {
   findOverrideRow,
@@ -51,22 +52,26 @@ export interface OverrideRules {
  * have acknowledged). Nothing of it is stored.
  */
 export function statusOf(override: store.Override, now: number): OverrideStatus {
-  const { applied_revision, contract_revision, revision, removed_revision } = override;
+  const { applied_revision, contract_revision, removed_revision } = override;
   const wanted = now < override.expiry;
   const applied =
     contract_revision !== null &&
-    applied_revision >= Math.max(revision, contract_revision) &&
+    applied_revision >= Math.max(revisionOf(override), contract_revision) &&
     (removed_revision === null || applied_revision < removed_revision);
   if (wanted) return applied ? 'active' : 'pending';
   return applied ? 'expiring' : 'expired';
 }
 
+/** The last change of an entry; that it came back after a "remove all" is one. */
+const revisionOf = ({ revision, restored_revision }: store.Override) =>
+  Math.max(revision, restored_revision ?? 0);
+
 /** The change that a node must have applied to be where the entry is now; undefined: none tells it yet. */
 export function lastChangeOf(override: store.Override, now: number): number | undefined {
-  const { contract_revision, revision, removed_revision } = override;
+  const { contract_revision, removed_revision } = override;
   if (removed_revision !== null) return removed_revision;
   if (contract_revision === null || now >= override.expiry) return undefined;
-  return Math.max(revision, contract_revision);
+  return Math.max(revisionOf(override), contract_revision);
 }
 
 /** Epoch seconds from which time alone changes an entry's answer: its expiry, then its purge. */
@@ -190,6 +195,10 @@ async function freeHostname(
 ): Promise<void> {
   const holder = await store.holder(tx, account_id, server_id, hostname);
   if (!holder || holder.id === own_id) return;
+  if (holder.removed === 1) {
+    await giveWay(tx, holder);
+    return;
+  }
   if (tx.now < holder.expiry) {
     throw conflict(
       `${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
@@ -197,6 +206,15 @@ async function freeHostname(
     );
   }
   await endOverride(tx, holder);
+}
+
+/** Frees the hostname of an entry that a "remove all" took; an undo knows what became of it. */
+export async function giveWay(
+  tx: Transaction,
+  { removed: _, ...row }: store.StoredRow,
+): Promise<void> {
+  await store.remove(tx, row.account_id, row.id);
+  if (tx.now < row.expiry) await keepEntry(tx, 'overrides', row, row.account_id);
 }
 
 /** Tells the nodes that an entry is no longer wanted. */
@@ -265,8 +283,8 @@ export async function changeOverride(
 }
 
 function toRow(override: store.Override): store.OverrideRow {
-  const { server: _, applied_revision: __, contract_revision: ___, ...row } = override;
-  return row;
+  const { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision } = override;
+  return { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision };
 }
 
 /** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
@@ -299,13 +317,19 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
 /** Tells the nodes of entries whose expiry has passed, a batch at a time. Answers how many. */
 export async function sweepOverrides(tx: Transaction, most: number): Promise<number> {
   const rows = await store.toEnd(tx, tx.now, most);
-  for (const row of rows) await endOverride(tx, row);
+  for (const row of rows) {
+    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
+    else await endOverride(tx, row);
+  }
   return rows.length;
 }
 
 /** Removes entries 30 days after their expiry, a batch at a time. Answers how many. */
 export async function purgeOverrides(tx: Transaction, most: number): Promise<number> {
   const rows = await store.toPurge(tx, tx.now - retention_seconds, most);
-  for (const row of rows) await removeRow(tx, row);
+  for (const row of rows) {
+    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
+    else await removeRow(tx, row);
+  }
   return rows.length;
 }

@@ -1,7 +1,7 @@
 // All custom DNS entries of an account at once: removed, and put back by an undo. Each is one change.
 import { setImmediate } from 'node:timers/promises';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
-import { recordChange } from '../changes.ts';
+import { nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
 import {
@@ -10,9 +10,11 @@ import {
   type Restored,
   recordRemoval,
   recordRestore,
+  requireRemoval,
   requireRoom,
 } from '../removals.ts';
-import { type OverrideRules, retention_seconds } from './overrides.ts';
+import { countIn, isWithin, purgeRanges, rangesOf } from '../removed_ranges.ts';
+import { giveWay, type OverrideRules, retention_seconds } from './overrides.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
@@ -25,23 +27,11 @@ export async function removeAllOverrides(
   const since = tx.now - retention_seconds;
   await requireWritable(tx, account_id, any_contract);
   await requireMatch(() => store.slices(tx, account_id, since));
-  const removed = takeOff(tx, account_id);
-  return recordRemoval(tx, account_id, 'overrides', removed, ({ expiry }) => expiry > since);
-}
-
-async function* takeOff(tx: Transaction, account_id: number): AsyncGenerator<store.OverrideRow[]> {
-  for (;;) {
-    const rows = await store.rows(tx, account_id, slice);
-    const last = rows.at(-1);
-    if (!last) return;
-    await store.removeUpTo(tx, account_id, last.id);
-    yield rows;
-    await setImmediate();
-  }
+  return recordRemoval(tx, account_id, 'overrides', since);
 }
 
 /**
- * Undoes a "remove all": puts back, under their old ids, the entries that are still wanted, whose server
+ * Undoes a "remove all": puts back, under their old ids, the entries that the list still showed, whose server
  * is there and whose hostname is free; the others are left out. Errors: 409 when there is no such
  * removal, and when the list has no room for all that would come back; 429 when the account has brought back too many
  * entries. Then none comes back, and it can be undone later.
@@ -53,37 +43,50 @@ export async function restoreOverrides(
   rules: Pick<OverrideRules, 'max_overrides' | 'restored'>,
 ): Promise<Restored> {
   const { id: account_id } = account;
-  const removal = { list: 'overrides', removal_id } as const;
   rules.restored?.rejectTooMany(account_id, tx.now, 'entries brought back');
+  const which = { list: 'overrides', removal_id } as const;
+  const removal = await requireRemoval(tx, account_id, which, tx.now);
+  const ranges = await rangesOf(tx, account_id, 'overrides');
+  const own = ranges.filter((range) => range.removal_id === removal_id);
+  const others = ranges.filter((range) => !own.includes(range) && range.restored_revision === null);
+  const { rows, shown } = await countIn(tx, 'overrides', own, tx.now - retention_seconds);
   // A server may have been removed since, and its entries with it.
   const servers = await store.serverIds(tx);
-  const keyOf = (row: Pick<store.OverrideRow, 'server_id' | 'hostname'>) =>
-    `${row.server_id} ${row.hostname}`;
-  const taken = new Set<string>();
-  for await (const rows of store.held(tx, account_id))
-    for (const row of rows) taken.add(keyOf(row));
   const back: store.OverrideRow[] = [];
-  let kept = 0;
-  for await (const rows of keptEntries<store.OverrideRow>(tx, account_id, removal, tx.now)) {
-    kept += rows.length;
-    for (const row of rows) {
-      const isWanted = tx.now < row.expiry && servers.has(row.server_id);
-      if (isWanted && !taken.has(keyOf(row))) back.push(row);
+  const inTheWay: store.StoredRow[] = [];
+  for await (const some of keptEntries<store.OverrideRow>(tx, account_id, removal)) {
+    const wanted = some.filter(
+      ({ expiry, server_id }) => tx.now < expiry && servers.has(server_id),
+    );
+    for (const [server_id, of] of Map.groupBy(wanted, (row) => row.server_id)) {
+      const hostnames = of.map(({ hostname }) => hostname);
+      const held = await store.holders(tx, account_id, server_id, hostnames);
+      inTheWay.push(...held.filter((row) => row.removed === 1));
+      const taken = new Set(held.filter((row) => row.removed === 0).map((row) => row.hostname));
+      back.push(...of.filter(({ hostname }) => !taken.has(hostname)));
     }
   }
-  await requireRoom(tx, account_id, 'overrides', back.length, { most: rules.max_overrides });
+  const restored = shown + back.length;
+  await requireRoom(tx, account_id, 'overrides', restored, { most: rules.max_overrides });
   // Only now is anything written: a refusal disturbs no other action of the group.
+  for (const row of inTheWay) await giveWay(tx, row);
   const revision =
-    back.length > 0 ? await recordChange(tx, { kind: 'override', account_id }) : undefined;
+    restored > 0 ? await recordChange(tx, { kind: 'override', account_id }) : undefined;
   for (let at = 0; revision !== undefined && at < back.length; at += slice) {
-    const some = back.slice(at, at + slice);
-    await store.putBack(
-      tx,
-      some.map((row) => ({ ...row, revision, removed_revision: null })),
-    );
+    const some = back
+      .slice(at, at + slice)
+      .map((row) => ({ ...row, revision, removed_revision: null }));
+    for (const row of some) {
+      if (isWithin(others, row.id)) row.id = await nextId(tx, account_id, 'overrides');
+    }
+    await store.putBack(tx, some);
     await setImmediate();
   }
-  rules.restored?.count(account_id, tx.now, back.length);
-  const outcome = { restored: back.length, left_out: kept - back.length };
-  return recordRestore(tx, account_id, removal, outcome);
+  rules.restored?.count(account_id, tx.now, restored);
+  return recordRestore(tx, account_id, removal, { restored, rows: rows + back.length, revision });
+}
+
+/** Deletes the rows of removals that are final, a batch at a time. */
+export function purgeRemovedOverrides(tx: Transaction, most: number): Promise<number> {
+  return purgeRanges(tx, 'overrides', most, (range, some) => store.removeIn(tx, range, some));
 }

@@ -2,7 +2,8 @@
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
-import { type Ids, idSlices } from '../db/slices.ts';
+import type { Ids } from '../db/slices.ts';
+import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
 
 export interface OverrideRow {
   account_id: number;
@@ -17,8 +18,16 @@ export interface OverrideRow {
   removed_revision: number | null;
 }
 
-/** An entry with the two facts about its server that its status derives from. */
+/** A row as it is stored, on the list or not. */
+export interface StoredRow extends OverrideRow {
+  /** 1 when a "remove all" took it off the list. */
+  removed: number;
+}
+
+/** An entry with the facts that its status derives from. */
 export interface Override extends OverrideRow {
+  /** The change that brought it back last, after a "remove all"; null when none did. */
+  restored_revision: number | null;
   server: string;
   /** Every change up to this revision is applied by every node of the server. */
   applied_revision: number;
@@ -26,7 +35,10 @@ export interface Override extends OverrideRow {
   contract_revision: number | null;
 }
 
-const select = `select o.*, s.name as server, s.applied_revision, c.revision as contract_revision
+const removed = isRemoved('overrides', 'o');
+const selectStored = `select o.*, case when ${removed} then 1 else 0 end as removed from overrides o`;
+const select = `select o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
+    ${restoredRevision('overrides', 'o')} as restored_revision
   from overrides o join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
 
@@ -48,7 +60,7 @@ export async function* slices(
   since: number,
   filter: Filter = {},
 ): AsyncGenerator<OverrideSlice, void, void> {
-  for await (const ids of idSlices(db, 'overrides', account_id)) {
+  for await (const ids of liveSlices(db, 'overrides', account_id)) {
     yield { ...ids, entries: await within(db, account_id, since, filter, ids) };
   }
 }
@@ -80,7 +92,7 @@ export interface ServerNode {
 export function nodesOfOverrides(db: Reader, account_id: number): Promise<ServerNode[]> {
   return db.all(
     `select server_id, name, live, applied_revision from nodes where revoked_at is null
-       and server_id in (select server_id from overrides where account_id = $1)
+       and server_id in (select o.server_id from overrides o where o.account_id = $1 and not ${removed})
      order by server_id, id`,
     [account_id],
   );
@@ -102,18 +114,17 @@ export async function serverIds(db: Reader): Promise<Set<number>> {
 }
 
 export function find(db: Reader, account_id: number, id: number, since: number) {
-  return db.one<Override>(`${select} where o.account_id = $1 and o.id = $2 and o.expiry > $3`, [
-    account_id,
-    id,
-    since,
-  ]);
+  return db.one<Override>(
+    `${select} where o.account_id = $1 and o.id = $2 and o.expiry > $3 and not ${removed}`,
+    [account_id, id, since],
+  );
 }
 
 export function findOverrideRow(db: Reader, account_id: number, id: number) {
-  return db.one<OverrideRow>('select * from overrides where account_id = $1 and id = $2', [
-    account_id,
-    id,
-  ]);
+  return db.one<OverrideRow>(
+    `select o.* from overrides o where o.account_id = $1 and o.id = $2 and not ${removed}`,
+    [account_id, id],
+  );
 }
 
 const changeable = [
@@ -134,16 +145,16 @@ export function update(tx: Transaction, row: OverrideRow): Promise<number> {
   return updateRow(tx, 'overrides', ['account_id', 'id'], changeable, row);
 }
 
-/** The entry that holds this server and hostname: not yet ended. */
+/** The row that holds this server and hostname: not yet ended; one that is removed gives way. */
 export function holder(
   db: Reader,
   account_id: number,
   server_id: number,
   hostname: string,
-): Promise<OverrideRow | undefined> {
+): Promise<StoredRow | undefined> {
   return db.one(
-    `select * from overrides where account_id = $1 and server_id = $2 and hostname = $3
-       and removed_revision is null`,
+    `${selectStored} where o.account_id = $1 and o.server_id = $2 and o.hostname = $3
+       and o.removed_revision is null`,
     [account_id, server_id, hostname],
   );
 }
@@ -152,16 +163,17 @@ export function remove(tx: Transaction, account_id: number, id: number): Promise
   return tx.run('delete from overrides where account_id = $1 and id = $2', [account_id, id]);
 }
 
-export function removeUpTo(tx: Transaction, account_id: number, id: number): Promise<number> {
-  return tx.run('delete from overrides where account_id = $1 and id <= $2', [account_id, id]);
-}
-
-/** Entries of an account as they are stored, in the order of their ids. */
-export function rows(db: Reader, account_id: number, most: number): Promise<OverrideRow[]> {
-  return db.all('select * from overrides where account_id = $1 order by id limit $2', [
-    account_id,
-    most,
-  ]);
+/** Rows of a range of ids, `most` at most; answers how many. */
+export function removeIn(
+  tx: Transaction,
+  { account_id, after_id, up_to }: IdRange,
+  most: number,
+): Promise<number> {
+  return tx.run(
+    `delete from overrides where account_id = $1 and id in
+     (select id from overrides where account_id = $1 and id > $2 and id <= $3 order by id limit $4)`,
+    [account_id, after_id, up_to, most],
+  );
 }
 
 /** Puts entries back. Errors: when a hostname is overridden by another. */
@@ -169,32 +181,33 @@ export function putBack(tx: Transaction, entries: readonly OverrideRow[]): Promi
   return tx.insertMany('overrides', entries as never);
 }
 
-/** The hostnames that an account's entries hold, each with its server: a slice at a time. */
-export async function* held(
+/** The rows that hold any of these hostnames on a server: not yet ended. */
+export function holders(
   db: Reader,
   account_id: number,
-): AsyncGenerator<Array<Pick<OverrideRow, 'server_id' | 'hostname'>>, void, void> {
-  for await (const { after, to } of idSlices(db, 'overrides', account_id)) {
-    yield await db.all(
-      `select server_id, hostname from overrides
-       where account_id = $1 and id > $2 and id <= $3 and removed_revision is null`,
-      [account_id, after, to],
-    );
-  }
+  server_id: number,
+  hostnames: readonly string[],
+): Promise<StoredRow[]> {
+  const places = paddedTexts(hostnames).map((_, at) => `$${at + 3}`);
+  return db.all(
+    `${selectStored} where o.account_id = $1 and o.server_id = $2 and o.hostname in (${places})
+       and o.removed_revision is null`,
+    [account_id, server_id, ...paddedTexts(hostnames)],
+  );
 }
 
 /** Entries whose expiry has passed and whose nodes have not been told. */
-export function toEnd(db: Reader, now: number, most: number): Promise<OverrideRow[]> {
+export function toEnd(db: Reader, now: number, most: number): Promise<StoredRow[]> {
   return db.all(
-    'select * from overrides where expiry <= $1 and removed_revision is null order by expiry limit $2',
+    `${selectStored} where o.expiry <= $1 and o.removed_revision is null order by o.expiry limit $2`,
     [now, most],
   );
 }
 
 /** Ended entries that expired at `until` or before. */
-export function toPurge(db: Reader, until: number, most: number): Promise<OverrideRow[]> {
+export function toPurge(db: Reader, until: number, most: number): Promise<StoredRow[]> {
   return db.all(
-    'select * from overrides where expiry <= $1 and removed_revision is not null order by expiry limit $2',
+    `${selectStored} where o.expiry <= $1 and o.removed_revision is not null order by o.expiry limit $2`,
     [until, most],
   );
 }
@@ -205,10 +218,11 @@ export async function* overridesOfAccount(
   account_id: number,
   server_id: number,
 ): AsyncGenerator<OverrideRow[], void, void> {
-  for await (const { after, to } of idSlices(db, 'overrides', account_id)) {
+  for await (const { after, to } of liveSlices(db, 'overrides', account_id)) {
     yield await db.all<OverrideRow>(
-      `select * from overrides where account_id = $1 and server_id = $2 and id > $3 and id <= $4
-         and removed_revision is null order by id`,
+      // Judged once more: a removal may have come between the two statements.
+      `select o.* from overrides o where o.account_id = $1 and o.server_id = $2 and o.id > $3
+         and o.id <= $4 and o.removed_revision is null and not ${removed} order by o.id`,
       [account_id, server_id, after, to],
     );
   }

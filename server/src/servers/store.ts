@@ -1,6 +1,7 @@
 // The SQL of servers, of the port schemes that they listen on, and of their exit IPs.
 import type { Reader, Transaction } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';
+import { isRemoved } from '../removed_ranges.ts';
 
 export interface ServerRow {
   id: number;
@@ -90,10 +91,11 @@ export async function hasHeldUsage(db: Reader, server_id: number): Promise<boole
   return row !== undefined;
 }
 
-/** How many custom DNS entries each account has on a server: they go with it. */
+/** How many custom DNS entries each account has on a server, those that are removed aside: they go with it. */
 export function overridesOf(db: Reader, server_id: number) {
   return db.all<{ account_id: number; entries: number }>(
-    'select account_id, count(*) as entries from overrides where server_id = $1 group by account_id',
+    `select o.account_id, count(*) as entries from overrides o
+     where o.server_id = $1 and not ${isRemoved('overrides', 'o')} group by o.account_id`,
     [server_id],
   );
 }

@@ -1,7 +1,8 @@
 // The SQL of users.
+import { setImmediate } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/database.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
-import { type Ids, idSlices } from '../db/slices.ts';
+import { type Ids, slice } from '../db/slices.ts';
 
 export interface UserRow {
   account_id: number;
@@ -46,12 +47,17 @@ export async function* userSlices(
   db: Reader,
   account_id: number,
 ): AsyncGenerator<UserSlice, void, void> {
-  for await (const ids of idSlices(db, 'users', account_id)) {
+  for (let after = 0; ; ) {
     const users = await db.all<UserRow>(
-      'select * from users where account_id = $1 and id > $2 and id <= $3 order by id',
-      [account_id, ids.after, ids.to],
+      `select * from users where account_id = $1 and id > $2 order by id limit ${slice}`,
+      [account_id, after],
     );
-    yield { ...ids, users };
+    const isLast = users.length < slice;
+    const to = (!isLast && users.at(-1)?.id) || Number.MAX_SAFE_INTEGER;
+    yield { after, to, isLast, users };
+    if (isLast) return;
+    after = to;
+    await setImmediate();
   }
 }
 

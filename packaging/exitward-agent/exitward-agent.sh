@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs the agent's command line by the Node of its package, with the settings of /etc/exitward/agent.env.
+# A variable of the environment comes before the file's.
+set -eu
+home=/usr/lib/exitward-agent
+settings=/etc/exitward/agent.env
+#include settings.sh
+
+exec "$home/bin/node" --max-semi-space-size=8 "$home/agent/bin/exitward-agent.js" "$@"

@@ -1,0 +1,322 @@
+// "Remove all" leaves the rows where they are until it is final: beside them, everything is as if they were gone.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createEntry, restoreEntries } from '../src/authlist/authlist.ts';
+import { ConflictCap } from '../src/authlist/conflicts.ts';
+import { countHeld, lastId, nextId } from '../src/changes.ts';
+import type { Database, Row } from '../src/db/database.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { batch, jobs } from '../src/jobs.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const day = 86_400;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let db: Database;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url(), { EXITWARD_MAX_AUTHLIST_ENTRIES: '3000' });
+    db = t.running.ctx.db;
+    await t.server('fra1');
+  });
+  afterAll(() => t.stop());
+
+  let made = 0;
+  /** An account with alice signed in; of each list, an entry by its number. */
+  async function scene(list: 'authlist' | 'overrides') {
+    const account = await t.account(`ranges${++made}`, { servers: ['fra1'] });
+    const alice = await t.signIn(account.account.name, 'alice');
+    const net = `198.18.${made}`;
+    const body = (at: number, lifetime_seconds = 30 * day) =>
+      list === 'authlist'
+        ? { ip: `${net}.${at}`, user: 'alice', expiry: t.now() + lifetime_seconds }
+        : {
+            ...{ server: 'fra1', hostname: `h${at}.example`, ip: '192.0.2.1' },
+            expiry: t.now() + lifetime_seconds,
+          };
+    const add = async (...numbers: number[]) => {
+      for (const at of numbers)
+        expect((await alice.post(`/${list}`, body(at))).status, String(at)).toBe(201);
+    };
+    const shown = async () => {
+      const { body: entries } = await alice.get(`/${list}`);
+      const name = (entry: { ip: string; hostname: string }) =>
+        list === 'authlist' ? entry.ip.slice(net.length + 1) : entry.hostname.split(/[h.]/)[1];
+      const held = await lastId(db, account.account.id, `${list} held`);
+      expect(held).toBe(entries.length);
+      return entries
+        .map(name)
+        .map(Number)
+        .sort((one: number, other: number) => one - other);
+    };
+    const clear = async (): Promise<number> => (await alice.delete(`/${list}`)).body.removal_id;
+    const undo = async (removal_id: number) =>
+      (await alice.post(`/${list}/restore`, { removal_id })).body;
+    return { account, alice, body, add, shown, clear, undo, net };
+  }
+  const physical = async (list: string, { account }: { account: BuiltAccount }) =>
+    (await db.all(`select id from ${list} where account_id = $1`, [account.account.id])).length;
+  const job = (name: string) =>
+    t.write(async (tx) => jobs.find((one) => one.name === name)?.run(tx, batch, t.running.ctx));
+
+  describe.each(['authlist', 'overrides'] as const)('%s', (list) => {
+    test('an entry takes the place of a removed one; an undo leaves that one out, and brings it back where the place is free again', async () => {
+      const one = await scene(list);
+      await one.add(1, 2, 3);
+      const removal = await one.clear();
+      expect(await one.shown()).toEqual([]);
+      await one.add(2, 4);
+      expect(await one.undo(removal)).toEqual({ restored: 2, left_out: 1 });
+      expect(await one.shown()).toEqual([1, 2, 3, 4]);
+
+      const again = await one.clear();
+      await one.add(3);
+      await one.clear();
+      expect(await one.undo(again)).toEqual({ restored: 4, left_out: 0 });
+      expect(await one.shown()).toEqual([1, 2, 3, 4]);
+    });
+
+    test('removals between which others were undone each bring back their own entries', async () => {
+      const one = await scene(list);
+      await one.add(1);
+      const first = await one.clear();
+      await one.add(2);
+      const second = await one.clear();
+      await one.add(3);
+      expect(await one.undo(first)).toEqual({ restored: 1, left_out: 0 });
+      expect(await one.shown()).toEqual([1, 3]);
+      const third = await one.clear();
+      expect(await one.shown()).toEqual([]);
+      await one.undo(second);
+      expect(await one.shown()).toEqual([2]);
+      await one.undo(third);
+      expect(await one.shown()).toEqual([1, 2, 3]);
+    });
+
+    test('removed entries are found by no id, and their list has another ETag', async () => {
+      const one = await scene(list);
+      await one.add(1, 2);
+      const path = list === 'authlist' ? '/contract/ip-authlist' : '/contract/overrides';
+      const client = t.as(one.account);
+      const before = await client.get(path);
+      const id = before.body[0].id;
+      const etag = String(before.headers.get('etag'));
+      const removal = await one.clear();
+      expect((await client.get(path, { 'if-none-match': etag })).body).toEqual([]);
+      for (const answer of [
+        await client.get(`${path}/${id}`),
+        await client.patch(`${path}/${id}`, { expiry: t.now() + 5 }),
+        await client.delete(`${path}/${id}`),
+      ])
+        expect(answer.status).toBe(404);
+      await one.undo(removal);
+      expect((await client.get(`${path}/${id}`)).status).toBe(200);
+      expect((await client.get(path)).body.map((entry: { id: number }) => entry.id)).toEqual([
+        id,
+        id + 1,
+      ]);
+    });
+
+    test('twenty removals can be undone; with another the oldest is final, and its entries are purged', async () => {
+      const one = await scene(list);
+      const ids: number[] = [];
+      for (let at = 0; at < 21; at += 1) {
+        await one.add(at);
+        ids.push(await one.clear());
+      }
+      const removals = (await one.alice.get('/removals')).body;
+      expect(removals.map(({ removal_id }: { removal_id: number }) => removal_id)).toEqual(
+        ids.slice(1).reverse(),
+      );
+      expect((await one.undo(ids[0] as number)).code).toBe('removal_gone');
+      await t.pass(0);
+      expect(await physical(list, one)).toBe(20);
+      await one.undo(ids[1] as number);
+      expect(await one.shown()).toEqual([1]);
+    });
+
+    test('removals and undos by turns leave a bounded number of ranges', async () => {
+      const one = await scene(list);
+      let [former, last] = [0, 0];
+      for (let round = 0; round < 120; round += 1) {
+        await one.add(round);
+        const removal = await one.clear();
+        if (former > 0) await one.undo(former);
+        [former, last] = [last, removal];
+      }
+      const ranges = await db.all('select 1 from removed_ranges where account_id = $1', [
+        one.account.account.id,
+      ]);
+      expect(ranges.length).toBeLessThanOrEqual(250);
+      await one.clear();
+      expect(await one.shown()).toEqual([]);
+    });
+
+    test('a removal without an entry that holds takes all off for good', async () => {
+      const one = await scene(list);
+      await one.alice.post(`/${list}`, one.body(1, 10));
+      t.clock.advance(10);
+      expect(await one.clear()).toBeNull();
+      expect(await one.shown()).toEqual([]);
+      await t.pass(0);
+      expect(await physical(list, one)).toBe(0);
+    });
+
+    test('a node that starts anew is told what is on the list alone', async () => {
+      const one = await scene(list);
+      await one.add(1, 2);
+      const removal = await one.clear();
+      await one.add(3);
+      const kind = list === 'authlist' ? 'authlist' : 'override';
+      const told = async () => {
+        const node = await t.node('fra1', `n${made}-${Math.random()}`);
+        return (await node.snapshot())
+          .filter((record) => record.kind === kind && record.account === one.account.account.id)
+          .map(({ id }) => id);
+      };
+      expect(await told()).toEqual([3]);
+      await one.undo(removal);
+      expect(await told()).toEqual([1, 2, 3]);
+    });
+  });
+
+  test("another account takes a removed entry's address as a free one; an undo tells that it is taken", async () => {
+    const [one, other] = [await scene('authlist'), await scene('authlist')];
+    await one.add(1, 2);
+    const removal = await one.clear();
+    const claim = await other.alice.post('/authlist', { ...one.body(1) });
+    expect(claim.status).toBe(201);
+    expect(await one.undo(removal)).toEqual({ restored: 1, left_out: 1 });
+    expect(await one.shown()).toEqual([2]);
+    const again = await one.alice.post('/authlist', one.body(1));
+    expect([again.status, again.body.code]).toEqual([409, 'address_taken']);
+  });
+
+  test('of many entries whose addresses were claimed since 200 are kept; the claims on further ones count as told', async () => {
+    const [one, other] = [await scene('authlist'), await scene('authlist')];
+    const net = `100.${64 + made}.0`;
+    const { id: account_id, port_scheme_id } = one.account.account;
+    const addresses = Array.from({ length: 202 }, (_, at) => `${net}.${at}`);
+    await t.write(async (tx) => {
+      const place = { account_id, port_scheme_id, user_id: 1, expiry: tx.now + day };
+      const rows = addresses.map((ip, at) => ({ ...place, ip, id: at + 1 }));
+      await tx.insertMany('authlist', rows);
+      await countHeld(tx, account_id, 'authlist', rows.length);
+    });
+    const removal_id = await one.clear();
+    await t.write(async (tx) => {
+      for (const ip of addresses) {
+        const entry = { ip, user: 'alice', expiry: tx.now + day };
+        await createEntry(tx, other.account.account.id, entry, t.running.ctx.config);
+      }
+    });
+    await other.clear();
+    const undo = (conflicts: ConflictCap) =>
+      t.write((tx) =>
+        restoreEntries(tx, one.account.account, removal_id, { ...t.running.ctx.config, conflicts }),
+      );
+    await expect(undo(new ConflictCap(1))).rejects.toThrow(/too many addresses/);
+    expect(await undo(new ConflictCap(2))).toEqual({ restored: 200, left_out: 2 });
+  });
+
+  test('an operator finds no claim of a removed entry', async () => {
+    const one = await scene('authlist');
+    await one.add(1);
+    await one.clear();
+    expect((await t.operator.get(`/authlist?ip=${one.net}.1`)).body).toEqual([]);
+  });
+
+  test('an entry that expires while it is removed tells no node, and is left out', async () => {
+    for (const list of ['authlist', 'overrides'] as const) {
+      const one = await scene(list);
+      await one.add(1);
+      await one.alice.post(`/${list}`, one.body(2, 10));
+      const removal = await one.clear();
+      const revision = () => db.one('select revision from network');
+      const before = await revision();
+      await t.pass(10);
+      expect(await revision()).toEqual(before);
+      expect(await one.undo(removal)).toEqual({ restored: 1, left_out: 1 });
+      expect(await one.shown()).toEqual([1]);
+    }
+  });
+
+  test('the removed entries of an account that has another port scheme by now come back on that one', async () => {
+    const one = await scene('authlist');
+    await one.add(1, 2);
+    const removal = await one.clear();
+    const name = `scheme${made}`;
+    const bases = [{ base: 30_000, service: 'proxy' }];
+    expect((await t.operator.post('/port_schemes', { name, bases })).status).toBe(201);
+    await t.operator.patch('/servers/fra1', { port_schemes: ['default', name] });
+    const of = `/accounts/${one.account.account.name}`;
+    expect((await t.operator.patch(of, { port_scheme: name })).status).toBe(200);
+    expect(await one.undo(removal)).toEqual({ restored: 2, left_out: 0 });
+    expect(await one.shown()).toEqual([1, 2]);
+    expect((await t.operator.get(`/authlist?ip=${one.net}.1`)).body).toMatchObject([
+      { port_scheme: name },
+    ]);
+  });
+
+  test('after seven days removed entries are purged a batch at a time; a purge that was cut short goes on', async () => {
+    const one = await scene('authlist');
+    const { id: account_id, port_scheme_id } = one.account.account;
+    await t.write(async (tx) => {
+      const rows: Row[] = [];
+      for (let at = 0; at < 1200; at += 1) {
+        const id = await nextId(tx, account_id, 'authlist');
+        const ip = `100.${64 + made}.${at >> 8}.${at & 255}`;
+        rows.push({ account_id, id, port_scheme_id, ip, user_id: 1, expiry: tx.now + 30 * day });
+      }
+      await tx.insertMany('authlist', rows);
+      await countHeld(tx, account_id, 'authlist', rows.length);
+    });
+    await one.clear();
+    await one.add(1);
+    expect(await physical('authlist', one)).toBe(1201);
+    await job('purge removed entries');
+    expect(await physical('authlist', one)).toBe(1201);
+    t.clock.advance(7 * day);
+    await job('end removals');
+    await job('purge removed entries');
+    const left = await physical('authlist', one);
+    expect([left >= 701, left < 1201]).toEqual([true, true]);
+    const listed = async () => (await t.as(one.account).get('/contract/ip-authlist')).body.length;
+    expect(await listed()).toBe(1);
+    await t.pass(0);
+    expect(await physical('authlist', one)).toBe(1);
+    expect(await listed()).toBe(1);
+    const ranges = 'select * from removed_ranges where account_id = $1';
+    expect(await db.all(ranges, [account_id])).toEqual([]);
+  });
+
+  test('removals of an older program can still be undone, beside newer ones', async () => {
+    const one = await scene('authlist');
+    const { id: account_id } = one.account.account;
+    await one.add(1, 2);
+    const [first, second] = await db.all('select * from authlist where account_id = $1', [
+      account_id,
+    ]);
+    // As the program before the fourteenth migration kept them, in a database that is brought up to date.
+    await one.clear();
+    await t.write(async (tx) => {
+      await tx.run('delete from authlist where account_id = $1', [account_id]);
+      const at = tx.now;
+      const kept = { account_id, removal_id: 7, list: 'authlist', at };
+      const expiry = at + day;
+      const entry = JSON.stringify([first, second].map((row) => ({ ...row, expiry })));
+      await tx.insertMany('removed_entries', [{ ...kept, id: 1, entry, entries: 2 }]);
+    });
+    for (const table of ['removals', 'removed_ranges']) await db.script([`drop table ${table}`]);
+    await db.script(['delete from migrations where id = 14']);
+    expect(await migrate(db)).toEqual(['removals_by_range']);
+    expect((await one.alice.get('/removals')).body).toMatchObject([{ removal_id: 7, entries: 2 }]);
+    await one.add(3);
+    const later = await one.clear();
+    expect(await one.undo(7)).toEqual({ restored: 2, left_out: 0 });
+    expect(await one.shown()).toEqual([1, 2]);
+    await one.undo(later);
+    expect(await one.shown()).toEqual([1, 2, 3]);
+  });
+});

@@ -1,0 +1,252 @@
+// The Debian packages: built twice, installed by dpkg into a copy of this system, run from there, and purged.
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildPackages } from '../packaging/deb.ts';
+import { findNode } from '../packaging/node.ts';
+import { layPrograms } from '../packaging/programs.ts';
+import { until } from '../server/test/waiting.ts';
+
+const run = promisify(execFile);
+const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
+const folder = mkdtempSync(join(tmpdir(), 'exitward-deb-'));
+/** An overlay over this system: what is installed there is not here. */
+const system = join(folder, 'over/root');
+const epoch = 1_795_000_000;
+let packages: string[];
+
+async function build(name: string): Promise<string[]> {
+  const programs = await layPrograms(join(folder, name, 'programs'));
+  const node = await findNode(architecture, folder);
+  return buildPackages({ programs, node, architecture, epoch, out: join(folder, name, 'out') });
+}
+
+/** Without the Node, and anything else, of the machine that runs the tests. */
+const bare = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LC_ALL: 'C.UTF-8' };
+
+/** Runs a command in the copy, from a folder that is none of its own. */
+const inside = async (command: string, env: Record<string, string> = {}): Promise<string> => {
+  const script = `cd /tmp && ${command}`;
+  const { stdout } = await run('chroot', [system, 'sh', '-c', script], {
+    env: { ...bare, ...env },
+  });
+  return stdout;
+};
+
+/** Starts a program of the copy, and returns its errors' text as it grows. */
+function start(command: string, env: Record<string, string>, first = ':') {
+  const script = `cd /tmp && ${first} && exec ${command}`;
+  const child = spawn('chroot', [system, 'sh', '-c', script], { env: { ...bare, ...env } });
+  const told = { text: '' };
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data) => {
+      told.text += data;
+    });
+  }
+  const stop = async () => {
+    const ended = new Promise((done) => child.once('exit', done));
+    if (child.exitCode === null && child.kill()) await ended;
+    return child.exitCode;
+  };
+  return { told, stop };
+}
+
+beforeAll(async () => {
+  packages = await build('one');
+  const over = join(folder, 'over');
+  mkdirSync(over);
+  execFileSync('mount', ['-t', 'tmpfs', 'packages', over]);
+  for (const name of ['upper', 'work', 'root']) mkdirSync(join(over, name));
+  const layers = `lowerdir=/,upperdir=${over}/upper,workdir=${over}/work`;
+  execFileSync('mount', ['-t', 'overlay', '-o', layers, 'packages', system]);
+  for (const name of ['proc', 'dev']) {
+    execFileSync('mount', ['--bind', `/${name}`, join(system, name)]);
+  }
+  for (const file of packages) {
+    execFileSync('cp', [file, join(system, 'root', basename(file))]);
+  }
+  await inside('rm -f /usr/bin/node /usr/local/bin/node');
+}, 300_000);
+
+afterAll(() => {
+  for (const path of ['root/proc', 'root/dev', 'root', '']) {
+    execFileSync('umount', ['--lazy', join(folder, 'over', path)]);
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const contentOf = (file: string) =>
+  execFileSync('dpkg-deb', ['--contents', file], { encoding: 'utf8', maxBuffer: 2 ** 26 })
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [mode = '', owner = '', , day = '', time = '', path = ''] = line.split(/\s+/);
+      return { mode, owner, time: `${day} ${time}`, path: path.slice(1) };
+    });
+
+test('two builds are the same to the byte', async () => {
+  const again = await build('two');
+  for (const [at, file] of packages.entries()) {
+    expect([file, readFileSync(file).equals(readFileSync(again[at] as string))]).toEqual([
+      file,
+      true,
+    ]);
+  }
+}, 300_000);
+
+test('everything in the packages is of root and of one time, and nothing is open to others', () => {
+  for (const file of packages) {
+    const entries = contentOf(file);
+    expect(new Set(entries.map(({ owner }) => owner))).toEqual(new Set(['root/root']));
+    expect(new Set(entries.map(({ time }) => time)).size).toBe(1);
+    const modes = entries.map(({ mode, path }) => (path.endsWith('/') ? 'folder' : mode));
+    expect(new Set(modes)).toEqual(new Set(['folder', '-rw-r--r--', '-rwxr-xr-x']));
+    const programs = entries.filter(
+      ({ mode, path }) => mode === '-rwxr-xr-x' && !path.endsWith('/'),
+    );
+    for (const { path } of programs)
+      expect(path).toMatch(/^\/usr\/(bin\/[\w-]+|lib\/[\w-]+\/bin\/node)$/);
+  }
+});
+
+test('the packages hold programs, licences and documents, and neither sources, types nor tests', () => {
+  for (const [file, name, commands] of [
+    [packages[0] as string, 'exitward', ['exitward.1', 'exw.1']],
+    [packages[1] as string, 'exitward-agent', ['exitward-agent.8']],
+  ] as const) {
+    const paths = contentOf(file).map(({ path }) => path);
+    for (const document of [
+      'copyright',
+      'NOTICE',
+      'README.md.gz',
+      'changelog.gz',
+      'node.LICENSE.gz',
+    ]) {
+      expect(paths).toContain(`/usr/share/doc/${name}/${document}`);
+    }
+    for (const page of commands) {
+      expect(paths).toContain(`/usr/share/man/man${page.slice(-1)}/${page}.gz`);
+      const command = page.slice(0, -2);
+      expect(paths).toContain(`/usr/share/bash-completion/completions/${command}`);
+      expect(paths).toContain(`/usr/share/zsh/vendor-completions/_${command}`);
+      expect(paths).toContain(`/usr/share/fish/vendor_completions.d/${command}.fish`);
+    }
+    expect(
+      paths.filter((path) => /\.ts$|\.map$|\/(server|agent|client)\/(src|test)\//.test(path)),
+    ).toEqual([]);
+    expect(
+      paths.filter((path) =>
+        /\/node_modules\/(vitest|typescript|vite|playwright-core)\//.test(path),
+      ),
+    ).toEqual([]);
+  }
+});
+
+test('systemd accepts the units, and finds the server exposed to 2.0 at most', async () => {
+  const units = ['exitward/exitward.service', 'exitward-agent/exitward-agent.service'];
+  const paths = units.map((unit) => join(import.meta.dirname, '../packaging', unit));
+  const exposure = (path: string) =>
+    run('systemd-analyze', ['security', '--offline=true', '--no-pager', path]).then(({ stdout }) =>
+      Number(/Overall exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1]),
+    );
+  expect(await exposure(paths[0] as string)).toBeLessThanOrEqual(2.0);
+  expect(await exposure(paths[1] as string)).toBeLessThanOrEqual(3.6);
+});
+
+// In the order of a life: each test goes on where the one before it ended.
+describe('installed', () => {
+  const settings = {
+    EXITWARD_LISTEN: '127.0.0.1:18480',
+    EXITWARD_ADMIN_LISTEN: '127.0.0.1:18481',
+    EXITWARD_METRICS_LISTEN: 'off',
+    EXITWARD_ADMIN_URL: 'http://127.0.0.1:18481',
+  };
+
+  test('nothing runs or is enabled by it, and the folders are their owners’ alone', async () => {
+    const told = await inside('dpkg --install /root/exitward*.deb');
+    expect(told).toContain('systemctl enable --now exitward\n');
+    const modes = await inside(
+      "stat -c '%a %U:%G %n' /etc/exitward/* /var/lib/exitward /var/lib/exitward-agent",
+    );
+    expect(modes.trim().split('\n')).toEqual([
+      '600 root:root /etc/exitward/agent.env',
+      '640 root:exitward /etc/exitward/exitward.env',
+      '700 exitward:exitward /var/lib/exitward',
+      '700 root:root /var/lib/exitward-agent',
+    ]);
+    expect(await inside('find /etc/systemd/system -name "exitward*"')).toBe('');
+    // systemd finds the programs that the units start.
+    const units =
+      '/usr/lib/systemd/system/exitward.service /usr/lib/systemd/system/exitward-agent.service';
+    expect(
+      await inside(`systemd-analyze verify --man=no ${units} 2>&1 | grep -i exitward || true`),
+    ).toBe('');
+    const { version } = JSON.parse(
+      readFileSync(join(import.meta.dirname, '../server/package.json'), 'utf8'),
+    );
+    const said = await inside('exitward --version; exw --version; exitward-agent --version');
+    expect(said).toBe(`${version}\n`.repeat(3));
+  });
+
+  test('the server serves as its own user, its command line finds it, and an agent joins and follows', async () => {
+    const server = start('exitward serve', settings);
+    await until(
+      () => server.told.text.includes('Exitward listens on'),
+      60,
+      () => server.told.text,
+    );
+    try {
+      const page = await fetch('http://127.0.0.1:18480/');
+      expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')]);
+      expect((await fetch('http://127.0.0.1:18480/docs')).status).toBe(200);
+      const owners = await inside(
+        "stat -c '%a %U' /var/lib/exitward/keys.json /var/lib/exitward/exitward.db",
+      );
+      expect(owners).toBe('600 exitward\n600 exitward\n');
+      // Root's own backup is made as the server's user, which can open it again.
+      await inside(
+        'install -d -o exitward -m 700 /var/backups/exitward && exitward backup /var/backups/exitward/one.db',
+      );
+      expect(await inside('stat -c %U /var/backups/exitward/one.db')).toBe('exitward\n');
+
+      const place =
+        '--hostname fra1.example.net --title Frankfurt --city Frankfurt --country DE --latitude 50 --longitude 8';
+      await inside(`exitward server add fra1 ${place} --services proxy`, settings);
+      const invited = await inside('exitward node invite fra1 --json', settings);
+      const [code] = /ewi_[\w.-]+/.exec(invited) ?? [];
+      await inside(`echo ${code} | exitward-agent join http://127.0.0.1:18480 - --name fra1-a`);
+      // Squid's user must reach what the agent makes under the mask of its unit.
+      const unit = readFileSync(
+        join(system, 'usr/lib/systemd/system/exitward-agent.service'),
+        'utf8',
+      );
+      const [, mask] = /^UMask=(\d+)$/m.exec(unit) ?? [];
+      const agent = start('exitward-agent run', {}, `umask ${mask}`);
+      try {
+        await until(
+          async () => /^state\tfollowing$/m.test(await inside('exitward-agent status')),
+          60,
+          () => agent.told.text,
+        );
+        expect(await inside('exitward node list', settings)).toContain('fra1-a');
+      } finally {
+        expect(await agent.stop()).toBe(0);
+      }
+    } finally {
+      expect(await server.stop()).toBe(0);
+    }
+  });
+
+  test('purged, they leave the data of the network and of the node, and nothing else', async () => {
+    const told = await inside('dpkg --purge exitward exitward-agent');
+    expect(told).toContain('rm -r /var/lib/exitward\n');
+    expect(told).toContain('rm -r /var/lib/exitward-agent\n');
+    expect(statSync(join(system, 'var/lib/exitward/keys.json')).isFile()).toBe(true);
+    expect(statSync(join(system, 'var/lib/exitward-agent/node.json')).isFile()).toBe(true);
+    const left = await inside('find /etc /usr /var/cache -name "*exitward*"');
+    expect(left).toBe('');
+  });
+});
