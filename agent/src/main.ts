@@ -55,6 +55,8 @@ export interface Running extends Local {
 
 /** Before a part that failed begins again. */
 const pause_seconds = 30;
+/** The first poll tells what ended while no agent ran, the next ones what is open since: sent apart, that looks like too much at once. */
+const first_report_seconds = 3;
 /** So long an agent that ends waits for its usage to be taken. */
 const longest_farewell_seconds = 10;
 
@@ -239,7 +241,8 @@ class Agent implements Running {
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);
-    const runs = [meter, sender].map((part) => part.run(either).finally(() => failing.abort()));
+    const sending = clock.sleep(first_report_seconds, either).then(() => sender.run(either));
+    const runs = [meter.run(either), sending].map((run) => run.finally(() => failing.abort()));
     const outcomes = await Promise.allSettled(runs);
     // The last tick, of a stop, is still to come.
     if (signal.aborted) return;

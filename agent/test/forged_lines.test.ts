@@ -105,6 +105,25 @@ test('a start of Squid that no agent wrote, or wrote at another place, has nothi
   }
 });
 
+test('lines of before a container was started anew count, whose kernel runs on and counts anew', async () => {
+  const world = new World(dir, randomOf(1));
+  await world.startAgent();
+  world.request(1, 1);
+  world.transfer(1, 5000, 100_000);
+  world.finish(1, true);
+  await world.tick();
+  world.request(2, 1);
+  await world.killAgent();
+  world.transfer(2, 5000, 100_000);
+  world.finish(2, true);
+  world.carried = 0;
+  await world.startAgent();
+  await world.end();
+  expect(world.faults()).toEqual([]);
+  expect(world.billed(1)).toEqual({ up: 10_000, down: 200_000 });
+  await world.killAgent();
+});
+
 test('a count below zero is none, and takes nothing off what was counted', () => {
   const line = '1795253061.350 192.0.2.1 1 11001 1 1 10 20 origin:1 200 TCP_TUNNEL CONNECT';
   expect(parseMeterLine(line)?.up).toBe(10);
@@ -152,6 +171,22 @@ test('a flood of lines is not read into memory, and the log is read on behind it
   appendFileSync(path, line);
   expect((await log.read(flooded.position, 1002)).entries).toMatchObject([{ up: 10 }]);
   expect(log.isForged).toBe(true);
+});
+
+test('what piles up while polls fail is no flood', async () => {
+  const path = join(dir, 'meter.log');
+  const log = new MeterLog(path);
+  const line = '1795253061.350 192.0.2.1 1 11001 1 1 10 20 origin:1 200 TCP_TUNNEL CONNECT\n';
+  writeFileSync(path, line);
+  const { position } = await log.read(undefined, 1000);
+  const lines = Math.floor((10 * 1024 * 1024) / line.length);
+  for (const now of [1001, 1002, 1003]) {
+    appendFileSync(path, line.repeat(lines));
+    // Something else fails, and where it was read to is not kept.
+    const part = await log.read(position, now);
+    expect(part.entries.length).toBe(lines * (now - 1000));
+  }
+  expect(log.isForged).toBe(false);
 });
 
 test('what was carried more than some minutes ago can be claimed no more, nor by many lines of nothing', () => {

@@ -314,6 +314,20 @@ describe('a running agent', () => {
     expect(readFileSync(join(state_dir, 'usage.journal'), 'utf8')).toContain('acknowledged');
   });
 
+  test('sends what its first polls tell together', async () => {
+    const { control, start } = await machine();
+    const { engine } = await start();
+    // What ended while no agent ran, and, as a decider tells its owner, what is open since.
+    for (const user of [1, 2]) {
+      engine.finished.push({ connection: `c${user}`, account: 1, user, up: 9, down: 9, at: 1 });
+      await control.until(() => engine.finished.length === 0);
+    }
+    await control.until(() => control.usage.length > 0);
+    expect(control.usage).toEqual([
+      expect.objectContaining({ rows: [1, 2].map((user) => expect.objectContaining({ user })) }),
+    ]);
+  });
+
   test('sends all batches when it stops, and counts once more while the engine is there', async () => {
     const { control, start } = await machine();
     const running = await start();

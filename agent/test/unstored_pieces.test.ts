@@ -120,6 +120,35 @@ test('a piece that a decider is told again, since it was cut off from its agent,
   }
 });
 
+test('a piece between two that are alike is applied', async () => {
+  const { dir, remove } = createFolder();
+  onTestFinished(remove);
+  const store = await Store.open(dir);
+  onTestFinished(() => store.close());
+  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
+  const unstored = new Unstored();
+  const replica = new Replica(dir, unstored);
+  onTestFinished(() => replica.close());
+  const hold = (records: NodeRecord[]) =>
+    unstored.add({
+      ...{ revision: 10, after: 10, epoch, heard_at: noon },
+      json: JSON.stringify(records),
+    });
+  await replica.catchUp();
+  hold(pieces[0] as NodeRecord[]);
+  await replica.catchUp();
+  // A revocation is sent ahead, and comes again in its place.
+  hold([user(2)]);
+  hold([user(1)]);
+  await replica.catchUp();
+  hold([user(3)]);
+  hold([user(1)]);
+  for (const touched of [new Set([90]), new Set()]) {
+    expect(await replica.catchUp()).toEqual(touched);
+    expect([...(replica.policy.accounts.get(90)?.users.keys() ?? [])]).toEqual([1, 2, 3]);
+  }
+});
+
 test('what one agent held, and another one was told after it, ends as it is on the disk', async () => {
   const random = randomOf(seed);
   for (let life = 0; life < 200; life += 1) {

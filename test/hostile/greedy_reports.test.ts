@@ -149,6 +149,20 @@ eachDatabase((database) => {
     node.stop();
   });
 
+  it('a node that sends its longest reports at once, and without a pause, is told to wait, and none of one after another is', async () => {
+    const { node, send } = await scene();
+    let seq = 0;
+    const full = () => send('/usage', { boot: 'b', seq: ++seq, rows: most(20_000, row) });
+    expect((await full()).status).toBe(200);
+    const statuses = (await Promise.all(Array.from({ length: 8 }, full))).map(
+      ({ status }) => status,
+    );
+    expect(statuses.filter((status) => status === 200).length).toBeLessThan(8);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    for (let times = 0; times < 5; times += 1) expect((await full()).status).toBe(200);
+    node.stop();
+  });
+
   it('a node that takes back what it acknowledged, again and again, is told to wait', async () => {
     const { node } = await scene();
     let status = 204;
@@ -189,4 +203,9 @@ it('each node has a minute of each kind at once, and what it earns from then on'
   expect(taken(1, 'back')).toBe(5);
   now += 10_000;
   expect(taken(1, '/node/faults')).toBe(120);
+  // The longest report of an honest agent, each third second.
+  for (let at = 0; at < 1000; at += 1) {
+    pace.take(3, '/node/usage', 30);
+    now += 3;
+  }
 });

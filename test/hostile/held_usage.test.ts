@@ -248,6 +248,18 @@ eachDatabase((database) => {
     await other.stop();
   });
 
+  it('what was counted at once after hours, in more rows than a batch has, is not held', async () => {
+    const { node, row } = await scene();
+    t.clock.advance(8 * hour);
+    const some = (rows: number) =>
+      Array.from({ length: rows }, () => row(Math.floor((3 * hour * rate) / rows)));
+    for (const rows of [some(20_000), some(10)]) {
+      expect((await report(node, rows)).body).toMatchObject({ counted: true, held: false });
+    }
+    // The last of them says that all is told.
+    expect((await report(node, [row(hour * rate + 61 * rate)])).body).toMatchObject({ held: true });
+  });
+
   it('a node at line rate is never held, however often it reports and whenever it is cut off', async () => {
     const { node, victim, held } = await scene();
     await t.user(victim, 'bob', { proxy: true });

@@ -109,6 +109,21 @@ test('a port below 1024 that comes while Squid runs is listened on, and what end
   expect(t.messagesOf(node.engine)).toEqual([]);
 });
 
+test('an agent that may not listen below 1024 itself runs Squid for the other ports', () => {
+  const launch = join(import.meta.dirname, '../../agent/src/squid/agent/launch.ts');
+  const script = `
+    import { execFileSync } from 'node:child_process';
+    import { commandAs, lacksRight } from ${JSON.stringify(launch)};
+    const user = ${JSON.stringify(user)};
+    console.log(execFileSync(...commandAs(user, ['echo', 'runs'], [80])).toString().trim());
+    console.log(lacksRight(user, [80], process.pid));
+  `;
+  const without = ['--bounding-set=-net_bind_service', '--inh-caps=-net_bind_service'];
+  const node = [process.execPath, '--input-type=module', '-e', script];
+  const said = execFileSync('setpriv', [...without, ...node], { encoding: 'utf8', stdio: 'pipe' });
+  expect(said).toBe('runs\nfalse\n');
+});
+
 test('a Squid that is retired leaves no key behind', async () => {
   const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' });
   const keys = (number: string) =>

@@ -109,10 +109,7 @@ export class Replica {
 
   #applyUnstored(state: State, onRecord?: (record: NodeRecord) => void): void {
     const changes = this.#unstored.following(state.position);
-    const last = state.ahead.at(-1);
-    // By their content: an agent tells all that it holds again when a decider connects again.
-    const done = last ? changes.findLastIndex((change) => isSame(change, last)) : -1;
-    for (const change of changes.slice(done + 1)) {
+    for (const change of changes.slice(appliedOf(changes, state.ahead))) {
       if (!applyChange(state, change, onRecord)) return;
       state.ahead.push(change);
     }
@@ -207,6 +204,23 @@ function isSame(one: Change, other: Change): boolean {
   return (
     one.revision === other.revision && one.heard_at === other.heard_at && one.json === other.json
   );
+}
+
+/**
+ * How many of the changes that memory holds were applied: up to the last one ahead. By their content, since an agent tells all that it
+ * holds again when a decider connects again; of several alike it is the one with most before it that was applied, too.
+ */
+function appliedOf(changes: readonly Change[], ahead: readonly Change[]): number {
+  let [applied, longest] = [0, 0];
+  for (const end of changes.keys()) {
+    let length = 0;
+    for (; length <= end && length < ahead.length; length += 1) {
+      const [one, other] = [changes[end - length], ahead.at(-1 - length)];
+      if (!one || !other || !isSame(one, other)) break;
+    }
+    if (length > longest) [applied, longest] = [end + 1, length];
+  }
+  return applied;
 }
 
 /** Whether a line was applied from memory; takes that change off, and those that come no more. */

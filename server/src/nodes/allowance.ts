@@ -24,16 +24,18 @@ export function plausibleBytes(node: Reporting, rate: number, now: number): numb
 
 /**
  * `reported_until` after a batch was taken. A journal is sent in the order of its hours: of the time before the hour of
- * the batch's newest row nothing is left to come. So a node that carries little saves no more than an hour
- * of its rate, and one that was away sends its days in as many batches as it likes.
+ * the batch's newest row nothing is left to come, unless the batch is full: what was counted at once, after hours, has one
+ * time, and comes in several. So a node that carries little saves no more than an hour of its rate, and one
+ * that was away sends its days in as many batches as it likes.
  */
 export function reportedUntil(
   node: Reporting,
-  batch: { bytes: number; newest_at: number },
+  batch: { bytes: number; newest_at: number; is_full?: boolean },
   rate: number,
   now: number,
 ): number {
-  return Math.max(untilOf(node, now) + batch.bytes / rate, hourOf(batch.newest_at));
+  const told_until = batch.is_full ? 0 : hourOf(batch.newest_at);
+  return Math.max(untilOf(node, now) + batch.bytes / rate, told_until);
 }
 
 function untilOf({ reported_until, joined_at }: Reporting, now: number): number {

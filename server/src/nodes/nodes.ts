@@ -33,7 +33,7 @@ export {
   purgeQuestions,
 } from './questions.ts';
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
-export type { UsageReport } from './usage_reports.ts';
+export { most_rows_of_batch, type UsageReport } from './usage_reports.ts';
 
 const nodesVersion = 'nodes version';
 

@@ -10,6 +10,9 @@ import { bytesOf, countRows, hold, knownRows, type UsageRow } from './held_usage
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 
+/** Of more rows a node makes several batches. */
+export const most_rows_of_batch = 20_000;
+
 export interface UsageReport {
   /** One run of the agent's journal; `seq` rises in it with every batch. */
   boot: string;
@@ -77,7 +80,8 @@ export async function countReport(
   }
   if (rows.length > 0) {
     const newest_at = dated.reduce((newest, { at }) => Math.max(newest, at), 0);
-    const until = reportedUntil(node, { bytes, newest_at }, rate, tx.now);
+    const batch = { bytes, newest_at, is_full: rows.length === most_rows_of_batch };
+    const until = reportedUntil(node, batch, rate, tx.now);
     await store.setReportedUntil(tx, node.id, until);
   }
   const accounts = await countRows(tx, node.server_id, counting);

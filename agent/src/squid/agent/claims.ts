@@ -39,12 +39,19 @@ export class Claims {
     this.#carried = carried;
   }
 
+  /** The machine's count, as it was looked at last. */
+  get carried(): number | undefined {
+    return this.#total;
+  }
+
   /**
    * Begins anew with the lines after a cursor, of so many seconds: they may claim what the machine carried since its
-   * start; when that came after the cursor, also what a fast machine can carry in that time.
+   * start; when that came after the cursor, also what a fast machine can carry in that time. `then`: the count at the
+   * cursor. A container that is started anew counts anew, on the same machine.
    */
-  begin(seconds: number, isSameBoot: boolean): void {
-    const before = isSameBoot ? 0 : (Math.max(0, seconds) + 60) * plausible_bytes_per_second;
+  begin(seconds: number, isSameBoot: boolean, then = 0): void {
+    const isSameCount = isSameBoot && then <= (this.#carried() ?? 0);
+    const before = isSameCount ? 0 : (Math.max(0, seconds) + 60) * plausible_bytes_per_second;
     this.#samples = [{ time: 0, carried: -before, claimed: 0 }];
     this.#time = 0;
     this.#now = undefined;

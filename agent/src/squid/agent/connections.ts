@@ -181,8 +181,9 @@ export class Connections {
     if (!isNext) {
       this.#restore(from as Cursor | undefined, squids, kept);
       const newest = Math.max(0, ...Object.values(logs).map((log) => log.newest ?? 0));
+      const last = (from ?? { boot }) as Cursor;
       // A new journal begins with this agent.
-      this.#claims.begin(now - newest, !from || (from as Cursor).boot === boot);
+      this.#claims.begin(now - newest, last.boot === boot, last.carried);
     }
     this.#claims.look(now);
     const finished: Finished[] = [];
@@ -224,7 +225,10 @@ export class Connections {
       if (one.ahead) open.push(one.ahead);
     }
     const left = [...this.#ended].filter(([, { isLeft }]) => isLeft);
-    this.#told = { logs: positions, bases: basesOf(left, this.#live), boot };
+    // A cursor that differs is written to the disk: an idle machine's stays as it is.
+    const isIdle = parts.every(({ entries }) => entries.length === 0);
+    const carried = isIdle ? (from as Cursor | undefined)?.carried : this.#claims.carried;
+    this.#told = { logs: positions, bases: basesOf(left, this.#live), boot, carried };
     return { finished, open, cursor: this.#told };
   }
 

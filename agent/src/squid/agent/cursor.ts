@@ -12,8 +12,9 @@ export interface Cursor {
     string,
     [cookie: string, up: number, down: number, squid?: number, isLeft?: boolean]
   >;
-  /** Of the machine: which of its starts. */
+  /** Of the machine: which of its starts, and what it had carried as the newest lines were read. */
   boot?: string;
+  carried?: number | undefined;
 }
 
 type Numbered = ReadonlyArray<{ number: number; ports: readonly number[] | undefined }>;

@@ -50,8 +50,10 @@ function effectiveOf(pid: number | 'self'): bigint {
   return BigInt(`0x${effective}`);
 }
 
+/** Of a right that this process lacks itself, as in a container without it, none can be given: those ports are told as faults. */
 function needsRight(ports: readonly number[]): boolean {
-  return ports.some((port) => port < firstFreePort());
+  const isLow = ports.some((port) => port < firstFreePort());
+  return isLow && (effectiveOf('self') & may_listen_low) !== 0n;
 }
 
 /** The first port that needs no right. */

@@ -77,7 +77,7 @@ const chunk_bytes = 1 << 20;
 const end_bytes = 1 << 16;
 /** A line with the longest method that a client can send is not so long. */
 const longest_line_bytes = 1 << 17;
-/** More than so much, and so much each second since the last poll, no Squid writes: the rest is not its own. */
+/** More than so much, and so much each second since it was read to there, no Squid writes: the rest is not its own. */
 const most_unread_bytes = 16 * 1024 * 1024;
 /** More than a line, whose time and ports no other has. */
 const hashed_bytes = 256;
@@ -161,6 +161,10 @@ function openLog(path: string): number {
   }
 }
 
+function placeOf(position: LogPosition | undefined): string {
+  return `${position?.inode} ${position?.offset}`;
+}
+
 /** The log of one Squid, read from where the last poll stopped, across rotations. */
 export class MeterLog {
   readonly path: string;
@@ -168,8 +172,8 @@ export class MeterLog {
   readonly #key: string;
   #fault: string | undefined;
   #isForged = false;
-  /** When it was read last, in epoch seconds; undefined before. */
-  #read_at: number | undefined;
+  /** Where the last read came to and went on from, and when that was reached. After a poll that failed the next goes on from there again. */
+  #reached: Array<{ place: string; at: number }> = [];
 
   /** `key`: seals the agent's own lines. */
   constructor(
@@ -202,9 +206,9 @@ export class MeterLog {
    */
   read(from: LogPosition | undefined, now = Number.POSITIVE_INFINITY): Promise<LogPart> {
     return this.#withFiles(async (files) => {
-      const seconds = now - (this.#read_at ?? Number.NEGATIVE_INFINITY);
+      const start = this.#reached.find(({ place }) => place === placeOf(from));
+      const seconds = now - (start?.at ?? Number.NEGATIVE_INFINITY);
       let left = most_unread_bytes * Math.max(1, seconds);
-      this.#read_at = Number.isFinite(now) ? now : undefined;
       const entries: LogPart['entries'] = [];
       let place = -1;
       for (const [index, file] of files.entries()) {
@@ -229,6 +233,8 @@ export class MeterLog {
         await this.#datasync(file.fd);
         position = { inode, offset: next.offset, before: file.hash(next.offset), newest };
       }
+      const end = { place: placeOf(position), at: now };
+      this.#reached = Number.isFinite(now) ? [end, ...(start ? [start] : [])] : [];
       return { entries, position };
     });
   }
@@ -332,7 +338,10 @@ class LogFile {
     let isForged = false;
     const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(this.size - offset, 1)));
     for (;;) {
-      if (offset - from > most) return { offset: this.size, newest, isForged: true };
+      if (offset - from > most) {
+        // Lines that came meanwhile may have been taken, too.
+        return { offset: Math.max(offset, this.size), newest, isForged: true };
+      }
       const bytes = readSync(this.fd, chunk, 0, chunk.length, offset);
       const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
       if (whole === 0) {

@@ -21,7 +21,7 @@ const withoutToken = ['/node/join', '/node/echo'];
 /** Adds the checks, in the order of the rulings: 401, 404, 405, 429, then the body's 400. */
 export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): void {
   app.decorateRequest('node', null as never);
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/node', request)) return;
     if (withoutToken.includes(request.routeOptions.url ?? '')) return;
     const token = /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
@@ -30,7 +30,7 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
     rejectNul(request, 'path');
     if (allow) throw methodNotAllowed(methodOf(request), allow);
     rejectNul(request, 'query');
-    pace.take(request.node.id, request.routeOptions.url ?? '');
+    pace.admit(request, reply);
   });
 }
 

@@ -1,4 +1,5 @@
-// The pace of a node: how often it may report of each kind. A steady agent of ours stays far below.
+// The pace of a node: how often it may report of each kind, and how much. A steady agent of ours stays far below.
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import { tooManyRequests } from '../../errors.ts';
 
@@ -16,32 +17,55 @@ const rates: Readonly<Record<string, number>> = {
   back: 0.5,
 };
 const saved_seconds = 60;
+/** So many bytes more are one report more. */
+const bytes_of_report = 64 * 1024;
+/** Of those that are longer, being read or worked on. An agent sends one after another, and may have given one up. */
+const most_long = 2;
 
 export class Pace {
   readonly #clock: Clock;
   /** By node and path: up to when, in steady seconds, its reports are paid for. As many as there are nodes. */
   readonly #until = new Map<string, number>();
+  /** By node: its long reports in work. */
+  readonly #long = new Map<number, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Takes one report of a node into account. Errors: 429. */
-  take(node_id: number, what: string): void {
+  /** Takes the report of a node that is about to be read into account. Errors: 429. */
+  admit({ node, method, headers, routeOptions }: FastifyRequest, { raw }: FastifyReply): void {
+    const { url = '', bodyLimit } = routeOptions;
+    const told = method === 'POST' ? Number(headers['content-length'] ?? bodyLimit) : 0;
+    const length = Math.min(told, bodyLimit);
+    const long = this.#long.get(node.id) ?? 0;
+    const isLong = length > bytes_of_report;
+    if (isLong && long >= most_long) throw tooMany('This node sends too much at once.', 1);
+    this.take(node.id, url, 1 + Math.floor(length / bytes_of_report));
+    if (!isLong) return;
+    this.#long.set(node.id, long + 1);
+    raw.once('close', () => this.#long.set(node.id, (this.#long.get(node.id) ?? 1) - 1));
+  }
+
+  /** Takes reports of a node into account. Errors: 429. */
+  take(node_id: number, what: string, reports = 1): void {
     const rate = rates[what];
     if (rate === undefined) return;
     const now = this.#clock.steady();
     const key = `${node_id} ${what}`;
     const next =
-      Math.max(this.#until.get(key) ?? Number.NEGATIVE_INFINITY, now - saved_seconds) + 1 / rate;
+      Math.max(this.#until.get(key) ?? Number.NEGATIVE_INFINITY, now - saved_seconds) +
+      reports / rate;
     if (next > now) {
       const retry_seconds = Math.ceil(next - now);
-      throw tooManyRequests(
-        `This node reports too often; at most ${rate} a second of this kind.`,
-        { 'retry-after': String(retry_seconds) },
-        { code: 'rate_limited' },
-      );
+      const sentence = `This node reports too often, or too much; at most ${rate} a second of this kind, of 64 KB.`;
+      throw tooMany(sentence, retry_seconds);
     }
     this.#until.set(key, next);
   }
+}
+
+function tooMany(sentence: string, retry_seconds: number) {
+  const headers = { 'retry-after': String(retry_seconds) };
+  return tooManyRequests(sentence, headers, { code: 'rate_limited' });
 }

@@ -18,6 +18,7 @@ import { sendJson, sendNothing } from '../../http/responses.ts';
 import {
   type Answer,
   answerQuestion,
+  most_rows_of_batch,
   reportFaults,
   reportHealth,
   reportUsage,
@@ -38,7 +39,7 @@ const UsageBatch = Strict({
       up: Integer('Bytes from the client.', 0, 2 ** 50),
       down: Integer('Bytes to the client.', 0, 2 ** 50),
     }),
-    { maxItems: 20_000 },
+    { maxItems: most_rows_of_batch },
   ),
 });
 const LastUsed = Strict({
