@@ -6,6 +6,7 @@ import { eachDatabase } from '../../server/test/databases.ts';
 import {
   type Answer,
   type Browser,
+  passwordOf,
   startTestApp,
   type TestApp,
 } from '../../server/test/harness.ts';
@@ -94,7 +95,7 @@ eachDatabase((database) => {
     });
 
     test('API tokens; one that is revoked makes room', async () => {
-      const create = (name: string) => admin.post('/tokens', { name });
+      const create = (name: string) => admin.post('/tokens', { name, read_only: true });
       const all = await Promise.all(
         Array.from({ length: 2 * most_api_tokens }, (_, at) => create(`token${at}`)),
       );
@@ -145,7 +146,25 @@ eachDatabase((database) => {
       expect((await admin.patch('/users/bob', { active: false })).status).toBe(200);
       expect((await bob.get('/users/bob')).status).toBe(401);
       expect((await admin.post('/users/bob/token_version', undefined)).status).toBe(200);
-      expect((await admin.delete('/sessions')).status).toBe(429);
+      expect((await admin.delete('/users/bob/sessions')).status).toBe(429);
+    });
+
+    test("leave one's own sign-in alone: sessions end, and a second factor is set up, when nothing is left", async () => {
+      const path = `/users/alice/token_version`;
+      const used = () => admin.post(path, undefined);
+      expect(await statuses(writes_per_day + 2 * reserve + 1, used)).toEqual([
+        ...repeated(200, writes_per_day + 2 * reserve),
+        429,
+      ]);
+      const password = passwordOf('alice');
+      expect((await admin.post('/second-factor', { password })).status).toBe(201);
+      const other = t.browser();
+      const names = { account: attacker.account.name, user: 'alice' };
+      expect((await other.post('/session', { ...names, password })).status).toBe(201);
+      const { session_id } = (await other.get('/session')).body;
+      expect((await admin.delete(`/sessions/${session_id}`)).status).toBe(204);
+      expect((await admin.delete('/sessions')).status).toBe(204);
+      expect((await admin.delete('/session')).status).toBe(204);
     });
 
     test('count what was written, once: neither what was refused nor what ran again in its group', async () => {
