@@ -54,7 +54,9 @@ export class WriteBudget {
     const spent = this.#ofToday(account_id, now);
     const reserve = Math.ceil(this.#writes_per_day / 10);
     if (spent.writes >= this.#writes_per_day + reserve * kinds.indexOf(kind)) {
-      const still = kind === 'addition' ? ' Removals and other revocations still pass.' : '';
+      const isReserveLeft = spent.writes < this.#writes_per_day + reserve;
+      const still =
+        kind === 'addition' && isReserveLeft ? ' Removals and other revocations still pass.' : '';
       throw usedUp(
         now,
         `The account has made the ${this.#writes_per_day} changes that it may make on a day.${still}`,

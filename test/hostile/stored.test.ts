@@ -140,7 +140,9 @@ eachDatabase((database) => {
       for (let at = 0; at < writes_per_day; at += 1) made.push((await add(attacker)).body.id);
       expect((await add(attacker)).status).toBe(429);
       const remove = (at: number) => t.as(attacker).delete(`/contract/ip-authlist/${made[at]}`);
+      expect((await add(attacker)).body.message).toContain('Removals');
       expect(await statuses(reserve + 1, remove)).toEqual([...repeated(204, reserve), 429]);
+      expect((await add(attacker)).body.message).not.toContain('Removals');
       expect((await bob.post('/users/bob/token_version', undefined)).status).toBe(429);
       // Of the account's two more, one ends the sessions of bob, the other his proxy tokens.
       expect((await admin.patch('/users/bob', { active: false })).status).toBe(200);
