@@ -151,6 +151,20 @@ eachDatabase((database) => {
       expect((await admin.delete('/users/bob/sessions')).status).toBe(429);
     });
 
+    test('are used up by no user without the admin flag: each has a tenth, and another for revocations', async () => {
+      await t.user(attacker, 'bob', { proxy: true });
+      const bob = await t.signIn(attacker.account.name, 'bob');
+      const make = () => bob.post('/proxy-tokens', { user: 'bob' });
+      const revoke = () => bob.post('/users/bob/token_version', undefined);
+      expect(await statuses(reserve + 1, make)).toEqual([...repeated(201, reserve), 429]);
+      expect((await make()).body.message).toContain(`the ${reserve} changes that a user without`);
+      expect(await statuses(reserve + 1, revoke)).toEqual([...repeated(200, reserve), 429]);
+      const left = writes_per_day - 2 * reserve;
+      expect(await statuses(left + 1, () => add(attacker))).toEqual([...repeated(201, left), 429]);
+      t.clock.advance(day - (t.now() % day));
+      expect((await make()).status).toBe(201);
+    });
+
     test("leave one's own sign-in alone: sessions end, and a second factor is set up, when nothing is left", async () => {
       const path = `/users/alice/token_version`;
       const used = () => admin.post(path, undefined);

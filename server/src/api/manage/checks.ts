@@ -181,9 +181,12 @@ export function consoleWrite<T>(
       async (tx) => {
         const person = await requirePerson(tx, request.person, tx.now);
         if (access && 'may' in access) requireFlags(person, access.may);
-        const revocation = person.flags.admin ? 'revocation by an admin' : 'revocation';
-        if (!isOwnSignIn)
-          spend(tx.now, { kind: isUrgent ? revocation : 'addition', is_kept: false });
+        const { flags, user_id } = person;
+        const revocation = flags.admin ? 'revocation by an admin' : 'revocation';
+        const kind = isUrgent ? revocation : 'addition';
+        if (!isOwnSignIn) {
+          spend(tx.now, { kind, is_kept: false, user_id: flags.admin ? undefined : user_id });
+        }
         return action(tx, person);
       },
       { isUrgent },
