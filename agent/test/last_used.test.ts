@@ -66,6 +66,18 @@ describe('what is noted', () => {
     ).toBe(1001);
   });
 
+  test('is never what the control plane rejects, with all that is reported beside it', () => {
+    const uses = new LastUsedTimes();
+    uses.add([
+      { account: 0, entry: 1, at: minute },
+      { account: 1, entry: -1, at: minute },
+      { account: -5, entry: 1, at: minute },
+      { account: 1, entry: 1, at: -minute },
+      { account: 1, entry: 2, at: minute },
+    ]);
+    expect(uses.take()).toEqual([{ account: 1, entry: 2, at: minute }]);
+  });
+
   test('is handed out in parts, each use in one of them', () => {
     const uses = new LastUsedTimes();
     for (let at = 0; at < 10; at += 1) uses.note(by(at % 3, at), minute);

@@ -12,11 +12,15 @@ export interface Spending {
   kind: WriteKind;
   /** Whether its response is kept for an Idempotency-Key. */
   is_kept: boolean;
+  /** The user without the admin flag whose write it is: each has a tenth of the account's, and another for revocations. */
+  user_id?: number | undefined;
 }
 
 interface Spent {
   writes: number;
   kept: number;
+  /** By user without the admin flag. Grows with the users, who are bounded. */
+  of_users: Map<number, number>;
 }
 
 export class WriteBudget {
@@ -50,11 +54,20 @@ export class WriteBudget {
     }
   }
 
-  #spend(account_id: number, now: number, { kind, is_kept }: Spending): () => void {
+  #spend(account_id: number, now: number, { kind, is_kept, user_id }: Spending): () => void {
     const spent = this.#ofToday(account_id, now);
     const reserve = Math.ceil(this.#writes_per_day / 10);
+    const ofUser = user_id === undefined ? 0 : (spent.of_users.get(user_id) ?? 0);
+    if (ofUser >= reserve * (kind === 'addition' ? 1 : 2)) {
+      throw usedUp(
+        now,
+        `You have made the ${reserve} changes that a user without the admin flag may make on a day.`,
+      );
+    }
     if (spent.writes >= this.#writes_per_day + reserve * kinds.indexOf(kind)) {
-      const still = kind === 'addition' ? ' Removals and other revocations still pass.' : '';
+      const isReserveLeft = spent.writes < this.#writes_per_day + reserve;
+      const still =
+        kind === 'addition' && isReserveLeft ? ' Removals and other revocations still pass.' : '';
       throw usedUp(
         now,
         `The account has made the ${this.#writes_per_day} changes that it may make on a day.${still}`,
@@ -69,9 +82,15 @@ export class WriteBudget {
     const kept = is_kept ? 1 : 0;
     spent.writes += 1;
     spent.kept += kept;
+    const countOfUser = (more: number) => {
+      if (user_id === undefined) return;
+      spent.of_users.set(user_id, (spent.of_users.get(user_id) ?? 0) + more);
+    };
+    countOfUser(1);
     return () => {
       spent.writes -= 1;
       spent.kept -= kept;
+      countOfUser(-1);
     };
   }
 
@@ -83,7 +102,7 @@ export class WriteBudget {
     }
     let spent = this.#spent.get(account_id);
     if (!spent) {
-      spent = { writes: 0, kept: 0 };
+      spent = { writes: 0, kept: 0, of_users: new Map() };
       this.#spent.set(account_id, spent);
     }
     return spent;

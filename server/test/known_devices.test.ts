@@ -1,4 +1,5 @@
 // Known devices: a browser in which a user has shown the password does not wait for the guesses of others.
+import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
@@ -112,6 +113,29 @@ eachDatabase((database) => {
     for (let free = 0; free < 5; free++) await attempt(t.browser(), name, 'a guess');
     expect(await attempt(old, name, newer)).toBe(429);
     expect(await attempt(browser, name, newer)).toBe(201);
+  });
+
+  test('ends with a new second factor, but for the browser that sets it: those made before are no guesses at its codes', async () => {
+    const { name, browser } = await alice();
+    const old = t.browser();
+    expect(await attempt(old, name, right)).toBe(201);
+    const { url } = (await browser.post('/second-factor', { password: right })).body;
+    const phone = URI.parse(url) as TOTP;
+    const shown = () => phone.generate({ timestamp: t.now() * 1000 });
+    expect((await browser.put('/second-factor', { code: shown() })).status).toBe(200);
+    for (const one of [old, browser]) await one.delete('/session');
+    const enter = (by: Browser, code: string) =>
+      by.post('/session', { account: name, user: 'alice', password: right, code });
+    const wrong = shown().replace(/.$/, (digit) => String((Number(digit) + 5) % 10));
+    for (let free = 0; free < 5; free++) {
+      expect((await enter(t.browser(), wrong)).status).toBe(401);
+    }
+    expect((await enter(old, wrong)).status).toBe(429);
+    // One that was used confirmed it.
+    t.clock.advance(60);
+    for (let guess = 0; guess < 5; guess++) await enter(t.browser(), wrong);
+    expect((await enter(old, shown())).status).toBe(429);
+    expect((await enter(browser, shown())).status).toBe(201);
   });
 
   test('ends with a reset, and after 180 days', async () => {

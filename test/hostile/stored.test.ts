@@ -6,6 +6,7 @@ import { eachDatabase } from '../../server/test/databases.ts';
 import {
   type Answer,
   type Browser,
+  passwordOf,
   startTestApp,
   type TestApp,
 } from '../../server/test/harness.ts';
@@ -139,13 +140,47 @@ eachDatabase((database) => {
       for (let at = 0; at < writes_per_day; at += 1) made.push((await add(attacker)).body.id);
       expect((await add(attacker)).status).toBe(429);
       const remove = (at: number) => t.as(attacker).delete(`/contract/ip-authlist/${made[at]}`);
+      expect((await add(attacker)).body.message).toContain('Removals');
       expect(await statuses(reserve + 1, remove)).toEqual([...repeated(204, reserve), 429]);
+      expect((await add(attacker)).body.message).not.toContain('Removals');
       expect((await bob.post('/users/bob/token_version', undefined)).status).toBe(429);
       // Of the account's two more, one ends the sessions of bob, the other his proxy tokens.
       expect((await admin.patch('/users/bob', { active: false })).status).toBe(200);
       expect((await bob.get('/users/bob')).status).toBe(401);
       expect((await admin.post('/users/bob/token_version', undefined)).status).toBe(200);
-      expect((await admin.delete('/sessions')).status).toBe(429);
+      expect((await admin.delete('/users/bob/sessions')).status).toBe(429);
+    });
+
+    test('are used up by no user without the admin flag: each has a tenth, and another for revocations', async () => {
+      await t.user(attacker, 'bob', { proxy: true });
+      const bob = await t.signIn(attacker.account.name, 'bob');
+      const make = () => bob.post('/proxy-tokens', { user: 'bob' });
+      const revoke = () => bob.post('/users/bob/token_version', undefined);
+      expect(await statuses(reserve + 1, make)).toEqual([...repeated(201, reserve), 429]);
+      expect((await make()).body.message).toContain(`the ${reserve} changes that a user without`);
+      expect(await statuses(reserve + 1, revoke)).toEqual([...repeated(200, reserve), 429]);
+      const left = writes_per_day - 2 * reserve;
+      expect(await statuses(left + 1, () => add(attacker))).toEqual([...repeated(201, left), 429]);
+      t.clock.advance(day - (t.now() % day));
+      expect((await make()).status).toBe(201);
+    });
+
+    test("leave one's own sign-in alone: sessions end, and a second factor is set up, when nothing is left", async () => {
+      const path = `/users/alice/token_version`;
+      const used = () => admin.post(path, undefined);
+      expect(await statuses(writes_per_day + 2 * reserve + 1, used)).toEqual([
+        ...repeated(200, writes_per_day + 2 * reserve),
+        429,
+      ]);
+      const password = passwordOf('alice');
+      expect((await admin.post('/second-factor', { password })).status).toBe(201);
+      const other = t.browser();
+      const names = { account: attacker.account.name, user: 'alice' };
+      expect((await other.post('/session', { ...names, password })).status).toBe(201);
+      const { session_id } = (await other.get('/session')).body;
+      expect((await admin.delete(`/sessions/${session_id}`)).status).toBe(204);
+      expect((await admin.delete('/sessions')).status).toBe(204);
+      expect((await admin.delete('/session')).status).toBe(204);
     });
 
     test('count what was written, once: neither what was refused nor what ran again in its group', async () => {

@@ -27,10 +27,13 @@ export class LastUsedTimes {
     this.#keep(authority.account, authority.entry, now - (now % 60));
   }
 
-  /** Adds times that were noted elsewhere: by a helper, which may tell what never was. */
+  /** Adds times that were noted elsewhere: by a helper, which may tell what never was, and what would have the report of all others rejected. */
   add(uses: readonly LastUsed[]): void {
     for (const { account, entry, at } of uses) {
-      if ([account, entry, at].every(Number.isSafeInteger)) this.#keep(account, entry, at);
+      const isReportable = [account, entry, at].every(
+        (one) => Number.isSafeInteger(one) && one > 0,
+      );
+      if (isReportable) this.#keep(account, entry, at);
     }
   }
 

@@ -76,7 +76,11 @@ export class Connections {
     // Node takes a connection for idle once the last bytes of its response are written, sent or not; it asks this itself, too.
     const closeIdle = server.closeIdleConnections;
     server.closeIdleConnections = () => {
-      if (!this.#anyUnsent(server)) closeIdle.call(server);
+      const unsent = this.#unsentOf(server);
+      // Node can leave none out; for the time of the call these cannot be ended.
+      for (const socket of unsent) socket.destroy = () => socket;
+      closeIdle.call(server);
+      for (const socket of unsent) Reflect.deleteProperty(socket, 'destroy');
     };
     server.on('connection', (raw: Socket) => {
       const connection = this.#admit(server, raw, servesOperators);
@@ -126,10 +130,11 @@ export class Connections {
     clearInterval(this.#look);
   }
 
-  #anyUnsent(server: Server): boolean {
-    return [this.#operators, this.#nodes, this.#others].some((set) =>
-      [...set].some((connection) => connection.server === server && connection.hasUnsent),
-    );
+  #unsentOf(server: Server): Socket[] {
+    return [this.#operators, this.#nodes, this.#others]
+      .flatMap((set) => [...set])
+      .filter((connection) => connection.server === server && connection.hasUnsent)
+      .map(({ socket }) => socket);
   }
 
   #admit(server: Server, raw: Socket, servesOperators: boolean): Connection | undefined {

@@ -1,7 +1,8 @@
 // Known devices: a browser in which a user has signed in is recognised by a cookie, which opens nothing.
 //
-// Its token is not stored: a keyed hash binds it to the user and to the password's stored hash. So a new password, and
-// a reset of the sign-in, end all devices of the user, and there are no records of them to bound.
+// Its token is not stored: a keyed hash binds it to the user and to what the user signs in with as it is stored. So a new
+// password or second factor, and a reset of the sign-in, end all devices of the user, and there are no records of them to
+// bound: whoever knew the password made as many as they liked, which are no guesses at the second factor set since.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../secrets.ts';
 import type { SignInRow } from './store.ts';
@@ -14,11 +15,11 @@ export interface DeviceToken {
   lifetime_seconds: number;
 }
 
-type Owner = Pick<SignInRow, 'account_id' | 'user_id' | 'password'>;
+type Owner = Pick<SignInRow, 'account_id' | 'user_id' | 'password' | 'totp_sealed'>;
 
 const token_format = /^([A-Za-z0-9_-]{22})\.(\d{1,12})\.([A-Za-z0-9_-]{43})$/;
 
-/** Makes a browser a known device of a user, who has just shown this password. */
+/** Makes a browser a known device of a user, who has just shown this password and second factor. */
 export function createDevice(secrets: Secrets, owner: Owner, now: number): DeviceToken {
   const id = randomBytes(16).toString('base64url');
   const expiry = now + device_seconds;
@@ -40,6 +41,7 @@ export function deviceOf(
 }
 
 function hashOf(secrets: Secrets, owner: Owner, id: string, expiry: number): string {
-  const { account_id, user_id, password } = owner;
-  return secrets.hashToken(`device ${JSON.stringify([account_id, user_id, password, id, expiry])}`);
+  const { account_id, user_id, password, totp_sealed } = owner;
+  const bound = [account_id, user_id, password, totp_sealed, id, expiry];
+  return secrets.hashToken(`device ${JSON.stringify(bound)}`);
 }

@@ -96,8 +96,8 @@ export async function changePassword(
 }
 
 /**
- * Puts the second factor that a signed-in person has begun into force. Its codes are counted like those of
- * a sign-in. Answers the recovery codes, shown only here. Errors: 409 when none was begun within 15
+ * Puts the second factor that a signed-in person has begun into force; known devices end. Its codes are counted like those
+ * of a sign-in. Answers the recovery codes, shown only here, and the token of a new device. Errors: 409 when none was begun within 15
  * minutes; 400 for a wrong code; 401 when the session has ended; 429.
  */
 export async function putSecondFactorInForce(
@@ -105,7 +105,7 @@ export async function putSecondFactorInForce(
   visitor: Visitor,
   person: Person,
   code: string,
-): Promise<string[]> {
+): Promise<{ recovery_codes: string[]; device: DeviceToken }> {
   const before = await signInOfPerson(db, person, clock.now());
   requirePending(secrets, before, clock.now());
   const { account_name, user_name } = person;
@@ -113,8 +113,9 @@ export async function putSecondFactorInForce(
   await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   return db.write(actorOf(before, visitor), async (tx) => {
     const row = await signInOfPerson(tx, person, tx.now);
-    const codes = await confirmSecondFactor(tx, secrets, row, code);
+    const recovery_codes = await confirmSecondFactor(tx, secrets, row, code);
     await giveBackAttempt(tx, subjects);
-    return codes;
+    const device = createDevice(secrets, await signInOfPerson(tx, person, tx.now), tx.now);
+    return { recovery_codes, device };
   });
 }

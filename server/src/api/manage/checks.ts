@@ -22,8 +22,11 @@ export type Flag = keyof Person['flags'];
 /**
  * The people who may call a route: anybody; or those signed in with one of these flags (none named:
  * everybody who is signed in). `record`: it changes the account's records, which takes a contract that holds.
+ * `own_sign_in`: it changes how the person signs in, which is not counted among the account's writes.
  */
-export type ConsoleAccess = { open: true } | { may: readonly Flag[]; record?: boolean };
+export type ConsoleAccess =
+  | { open: true }
+  | { may: readonly Flag[]; record?: boolean; own_sign_in?: boolean };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -170,6 +173,7 @@ export function consoleWrite<T>(
     request_id: request.id,
   } as const;
   const { console: access } = request.routeOptions.config;
+  const isOwnSignIn = access && 'may' in access && access.own_sign_in;
   const isUrgent = isRevocation(request);
   return ctx.writes.within(request.person.account_id, (spend) =>
     ctx.db.write(
@@ -177,8 +181,12 @@ export function consoleWrite<T>(
       async (tx) => {
         const person = await requirePerson(tx, request.person, tx.now);
         if (access && 'may' in access) requireFlags(person, access.may);
-        const revocation = person.flags.admin ? 'revocation by an admin' : 'revocation';
-        spend(tx.now, { kind: isUrgent ? revocation : 'addition', is_kept: false });
+        const { flags, user_id } = person;
+        const revocation = flags.admin ? 'revocation by an admin' : 'revocation';
+        const kind = isUrgent ? revocation : 'addition';
+        if (!isOwnSignIn) {
+          spend(tx.now, { kind, is_kept: false, user_id: flags.admin ? undefined : user_id });
+        }
         return action(tx, person);
       },
       { isUrgent },

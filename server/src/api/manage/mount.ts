@@ -61,12 +61,13 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
     return (endpoint, route) => {
       const { may, record = false, find, params } = route;
       const isChangeOfPerson = !is_operator && !endpoint.startsWith('GET ');
+      const own_sign_in = noun === 'sign_in';
       const isForFlags = isChangeOfPerson || (!is_operator && may.length > 0);
       const isOfRecord = is_operator || params !== undefined;
       const usual = {
         tags: [tags[noun]],
         config: {
-          ...(is_operator ? {} : { console: { may, record } }),
+          ...(is_operator ? {} : { console: { may, record, own_sign_in } }),
           find: async (request: FastifyRequest) => {
             request.scope = await audience.scopeOf(request);
             await find?.(request.scope, request.params as never, request);
@@ -77,7 +78,7 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
           401,
           ...(isForFlags ? [403] : []),
           ...(isOfRecord ? [404] : []),
-          ...(isChangeOfPerson ? [429] : []),
+          ...(isChangeOfPerson && !own_sign_in ? [429] : []),
         ],
       };
       const whole = endpoint.replace(' ', ` ${prefix}`) as Endpoint;

@@ -138,10 +138,12 @@ function secondFactorRoutes({ ctx, routesOf, write }: Mount): void {
     body: FirstCode,
     answer: RecoveryCodes,
     errors: [409, 429],
-    handle: async (request) => {
+    handle: async (request, reply) => {
       const { body, person } = request;
       const visitor = visitorOf(ctx, request);
-      return { recovery_codes: await putSecondFactorInForce(ctx, visitor, person, body.code) };
+      const { device, ...codes } = await putSecondFactorInForce(ctx, visitor, person, body.code);
+      reply.header('set-cookie', setCookie('device', device, isSecure(ctx.config)));
+      return codes;
     },
   });
 
