@@ -220,6 +220,46 @@ eachDatabase((database) => {
     expect(await undo(new ConflictCap(2))).toEqual({ restored: 200, left_out: 2 });
   });
 
+  test('entries on either side of removed ones show the nodes that they wait for', async () => {
+    const one = await scene('overrides');
+    const nodes = async (name: string, at: number) => {
+      await t.server(name);
+      const of = `/accounts/${one.account.account.name}/servers/${name}`;
+      expect((await t.operator.put(of, {})).status).toBeLessThan(300);
+      await t.node(name, `of-${name}`);
+      const entry = { ...one.body(at), server: name };
+      expect((await one.alice.post('/overrides', entry)).status).toBe(201);
+    };
+    await nodes('ams1', 1);
+    const first = await one.clear();
+    await nodes('par1', 2);
+    await one.clear();
+    await one.undo(first);
+    await nodes('lon1', 3);
+    const { body } = await one.alice.get('/overrides');
+    const waitFor = ({ nodes: some }: { nodes: Array<{ name: string }> }) =>
+      some.map((node) => node.name);
+    expect(body.map(waitFor)).toEqual([['of-ams1'], ['of-lon1']]);
+  });
+
+  test('an entry that has expired gives way in a full list, whatever is removed around it', async () => {
+    const one = await scene('authlist');
+    const { id: account_id } = one.account.account;
+    const most = { ...t.running.ctx.config, max_authlist_entries: 2 };
+    const create = (at: number) =>
+      t.write((tx) => createEntry(tx, account_id, one.body(at) as never, most));
+    await one.alice.post('/authlist', one.body(1, 10));
+    await one.add(2);
+    const first = await one.clear();
+    await one.add(3);
+    await one.clear();
+    await one.undo(first);
+    await expect(create(4)).rejects.toThrow(/The list holds 2 entries/);
+    t.clock.advance(10);
+    await create(4);
+    expect(await one.shown()).toEqual([2, 4]);
+  });
+
   test('an operator finds no claim of a removed entry', async () => {
     const one = await scene('authlist');
     await one.add(1);
