@@ -94,7 +94,7 @@ eachDatabase((database) => {
     });
 
     test('API tokens; one that is revoked makes room', async () => {
-      const create = (name: string) => admin.post('/tokens', { name });
+      const create = (name: string) => admin.post('/tokens', { name, read_only: true });
       const all = await Promise.all(
         Array.from({ length: 2 * most_api_tokens }, (_, at) => create(`token${at}`)),
       );
