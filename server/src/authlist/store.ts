@@ -232,6 +232,9 @@ export function expired(db: Reader, now: number, most: number): Promise<StoredRo
   return db.all(`${selectStored} where a.expiry <= $1 order by a.expiry limit $2`, [now, most]);
 }
 
+const expiredStatement =
+  'select * from authlist where account_id = $1 and id > $2 and id <= $3 and expiry <= $4 limit $5';
+
 /** Expired entries of one account, through the range of its primary key; rows that are removed are not read. */
 export async function expiredOfAccount(
   db: Reader,
@@ -241,12 +244,8 @@ export async function expiredOfAccount(
 ): Promise<AuthlistRow[]> {
   const found: AuthlistRow[] = [];
   for (const { after_id, up_to } of await liveRanges(db, account_id, 'authlist')) {
-    const some = await db.all<AuthlistRow>(
-      'select * from authlist where account_id = $1 and id > $2 and id <= $3 and expiry <= $4 limit $5',
-      [account_id, after_id, up_to, now, most - found.length],
-    );
-    found.push(...some);
-    if (found.length >= most) break;
+    const values = [account_id, after_id, up_to, now, most - found.length];
+    found.push(...(await db.all<AuthlistRow>(expiredStatement, values)));
   }
   return found;
 }
