@@ -3,13 +3,7 @@ import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import type { Ids } from '../db/slices.ts';
-import {
-  type IdRange,
-  isRemoved,
-  liveRanges,
-  liveSlices,
-  restoredRevision,
-} from '../removed_ranges.ts';
+import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
 
 export interface OverrideRow {
   account_id: number;
@@ -94,20 +88,12 @@ export interface ServerNode {
   applied_revision: number;
 }
 
-/** The nodes of all servers on which an account has entries. Rows that are removed are not read: they may be very many. */
-export async function nodesOfOverrides(db: Reader, account_id: number): Promise<ServerNode[]> {
-  const nodes = new Map<number, ServerNode[]>();
-  for (const { after_id, up_to } of await liveRanges(db, account_id, 'overrides')) {
-    const some = await db.all<ServerNode>(
-      `select server_id, name, live, applied_revision from nodes where revoked_at is null and server_id in
-         (select server_id from overrides where account_id = $1 and id > $2 and id <= $3) order by id`,
-      [account_id, after_id, up_to],
-    );
-    for (const [server_id, of] of Map.groupBy(some, (node) => node.server_id)) {
-      nodes.set(server_id, of);
-    }
-  }
-  return Array.from(nodes.values()).flat();
+/** The nodes of all servers: fewer than the entries that would say which servers an account's are on. */
+export function nodesOfServers(db: Reader): Promise<ServerNode[]> {
+  return db.all(
+    `select server_id, name, live, applied_revision from nodes where revoked_at is null
+     order by server_id, id`,
+  );
 }
 
 /** The nodes of one server. */
