@@ -197,7 +197,7 @@ eachDatabase((database) => {
     const [one, other] = [await scene('authlist'), await scene('authlist')];
     const net = `100.${64 + made}.0`;
     const { id: account_id, port_scheme_id } = one.account.account;
-    const addresses = Array.from({ length: 202 }, (_, at) => `${net}.${at}`);
+    const addresses = Array.from({ length: 203 }, (_, at) => `${net}.${at}`);
     await t.write(async (tx) => {
       const place = { account_id, port_scheme_id, user_id: 1, expiry: tx.now + day };
       const rows = addresses.map((ip, at) => ({ ...place, ip, id: at + 1 }));
@@ -216,8 +216,13 @@ eachDatabase((database) => {
       t.write((tx) =>
         restoreEntries(tx, one.account.account, removal_id, { ...t.running.ctx.config, conflicts }),
       );
-    await expect(undo(new ConflictCap(1))).rejects.toThrow(/too many addresses/);
-    expect(await undo(new ConflictCap(2))).toEqual({ restored: 200, left_out: 2 });
+    const used = new ConflictCap(1);
+    used.count(account_id, t.now());
+    await expect(undo(used)).rejects.toThrow(/too many addresses/);
+    // More than an hour's: they do not keep the others from coming back, in this hour or any.
+    const fresh = new ConflictCap(2);
+    expect(await undo(fresh)).toEqual({ restored: 200, left_out: 3 });
+    expect(() => fresh.rejectTooMany(account_id, t.now())).toThrow(/too many addresses/);
   });
 
   test('entries on either side of removed ones show the nodes that they wait for', async () => {
