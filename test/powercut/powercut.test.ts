@@ -23,7 +23,10 @@ async function cut<Mark>(trace: Call[], at: number, random: Random, check: Check
   try {
     const calls = trace.slice(0, at);
     new Disk(calls, rule, random).copyTo(folder);
-    const faults = await check(folder, marksOf<Mark>(calls));
+    // A check that does not come through has met one: a database that cannot be read.
+    const faults = await check(folder, marksOf<Mark>(calls)).catch((error: Error) => [
+      String(error.cause ?? error),
+    ]);
     return faults.map((fault) => `at call ${at} of ${trace.length}, names by ${rule}: ${fault}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
