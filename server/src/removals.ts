@@ -12,7 +12,7 @@ import {
   endRanges,
   liveRanges,
   type RemovableList,
-  rangesOf,
+  removedOf,
   reviveRanges,
   writeRanges,
 } from './removed_ranges.ts';
@@ -69,10 +69,8 @@ export async function recordRemoval(
   list: RemovableList,
   since: number,
 ): Promise<Removed> {
-  const removed = (await rangesOf(tx, account_id, list)).filter(
-    ({ restored_revision }) => restored_revision === null,
-  );
-  const live = await liveRanges(tx, account_id, list, removed);
+  const removed = await removedOf(tx, account_id, list);
+  const live = await liveRanges(tx, account_id, list);
   const { rows, shown, expiry } = await countIn(tx, list, live, since);
   if (rows === 0) return { removal_id: null, entries: 0 };
   const removal_id = expiry > tx.now ? await nextId(tx, account_id, 'removals') : null;

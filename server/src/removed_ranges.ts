@@ -47,6 +47,16 @@ export function rangesOf(
   ]);
 }
 
+/** Those that are removed now. */
+export async function removedOf(
+  db: Reader,
+  account_id: number,
+  list: RemovableList,
+): Promise<RemovedRange[]> {
+  const ranges = await rangesOf(db, account_id, list);
+  return ranges.filter(({ restored_revision }) => restored_revision === null);
+}
+
 /** Whether an id lies in one of the ranges: one of before there were any may; its entry comes back under a new one. */
 export const isWithin = (ranges: readonly IdRange[], id: number) =>
   ranges.some(({ after_id, up_to }) => after_id < id && id <= up_to);
@@ -128,13 +138,13 @@ export async function countIn(
   return sum;
 }
 
-/** The ids of a list that are not removed, up to its newest. */
+/** The ids of a list that are not removed, up to its newest: few ranges, however many rows are removed. */
 export async function liveRanges(
   db: Reader,
   account_id: number,
   list: RemovableList,
-  removed: readonly IdRange[],
 ): Promise<IdRange[]> {
+  const removed = await removedOf(db, account_id, list);
   const newest = await db.one<{ id: number | null }>(
     `select max(id) as id from ${list} where account_id = $1`,
     [account_id],

@@ -64,3 +64,33 @@ test('however fast large responses are read, few slices of them go out in a turn
   expect(most).toBeLessThanOrEqual(8);
   stop();
 });
+
+test('readers of one large response hold up no reader of another, and who waits for a turn is not taken for stalled', async () => {
+  const bodies = new LargeBodies(4 * 1024 * 1024);
+  const { response, stop } = await unreadAnswer();
+  response.setMaxListeners(0);
+  const other = await unreadAnswer();
+  const many = bodies.share(megabytes(2), '"many"');
+  const one = bodies.share(megabytes(2), '"one"');
+  let ofMany = 0;
+  const readers = Array.from({ length: 64 }, () =>
+    bodies.read(many, response).on('data', () => {
+      ofMany += 1;
+    }),
+  );
+  const all = Promise.all(readers.map((reader) => once(reader, 'end')));
+  const reader = bodies.read(one, other.response);
+  reader.resume();
+  await new Promise((resolve) => process.nextTick(resolve));
+  // The event loop is held up by something else for longer than a client may stall.
+  const until = performance.now() + 1100;
+  while (performance.now() < until);
+  expect(() => bodies.share(megabytes(4), '"large"')).toThrow('large responses');
+  expect(other.response.destroyed).toBe(false);
+  await once(reader, 'end');
+  // The many read 64 times as much.
+  expect(ofMany).toBeLessThan(64 * 32);
+  await all;
+  stop();
+  other.stop();
+});

@@ -197,7 +197,7 @@ eachDatabase((database) => {
     const [one, other] = [await scene('authlist'), await scene('authlist')];
     const net = `100.${64 + made}.0`;
     const { id: account_id, port_scheme_id } = one.account.account;
-    const addresses = Array.from({ length: 202 }, (_, at) => `${net}.${at}`);
+    const addresses = Array.from({ length: 203 }, (_, at) => `${net}.${at}`);
     await t.write(async (tx) => {
       const place = { account_id, port_scheme_id, user_id: 1, expiry: tx.now + day };
       const rows = addresses.map((ip, at) => ({ ...place, ip, id: at + 1 }));
@@ -216,8 +216,53 @@ eachDatabase((database) => {
       t.write((tx) =>
         restoreEntries(tx, one.account.account, removal_id, { ...t.running.ctx.config, conflicts }),
       );
-    await expect(undo(new ConflictCap(1))).rejects.toThrow(/too many addresses/);
-    expect(await undo(new ConflictCap(2))).toEqual({ restored: 200, left_out: 2 });
+    const used = new ConflictCap(1);
+    used.count(account_id, t.now());
+    await expect(undo(used)).rejects.toThrow(/too many addresses/);
+    // More than an hour's: they do not keep the others from coming back, in this hour or any.
+    const fresh = new ConflictCap(2);
+    expect(await undo(fresh)).toEqual({ restored: 200, left_out: 3 });
+    expect(() => fresh.rejectTooMany(account_id, t.now())).toThrow(/too many addresses/);
+  });
+
+  test('entries on either side of removed ones show the nodes that they wait for', async () => {
+    const one = await scene('overrides');
+    const nodes = async (name: string, at: number) => {
+      await t.server(name);
+      const of = `/accounts/${one.account.account.name}/servers/${name}`;
+      expect((await t.operator.put(of, {})).status).toBeLessThan(300);
+      await t.node(name, `of-${name}`);
+      const entry = { ...one.body(at), server: name };
+      expect((await one.alice.post('/overrides', entry)).status).toBe(201);
+    };
+    await nodes('ams1', 1);
+    const first = await one.clear();
+    await nodes('par1', 2);
+    await one.clear();
+    await one.undo(first);
+    await nodes('lon1', 3);
+    const { body } = await one.alice.get('/overrides');
+    const waitFor = ({ nodes: some }: { nodes: Array<{ name: string }> }) =>
+      some.map((node) => node.name);
+    expect(body.map(waitFor)).toEqual([['of-ams1'], ['of-lon1']]);
+  });
+
+  test('an entry that has expired gives way in a full list, whatever is removed around it', async () => {
+    const one = await scene('authlist');
+    const { id: account_id } = one.account.account;
+    const most = { ...t.running.ctx.config, max_authlist_entries: 2 };
+    const create = (at: number) =>
+      t.write((tx) => createEntry(tx, account_id, one.body(at) as never, most));
+    await one.alice.post('/authlist', one.body(1, 10));
+    await one.add(2);
+    const first = await one.clear();
+    await one.add(3);
+    await one.clear();
+    await one.undo(first);
+    await expect(create(4)).rejects.toThrow(/The list holds 2 entries/);
+    t.clock.advance(10);
+    await create(4);
+    expect(await one.shown()).toEqual([2, 4]);
   });
 
   test('an operator finds no claim of a removed entry', async () => {

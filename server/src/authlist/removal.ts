@@ -61,7 +61,8 @@ export async function restoreEntries(
     rules.conflicts?.rejectTooMany(account_id, tx.now);
     rules.conflicts?.count(account_id, tx.now);
   };
-  for (let told = 0; told < removal.lost; told += 1) tell();
+  // The number alone is told of these, and they stay lost: however many they are, they end no undo for good.
+  if (removal.lost > 0) rules.conflicts?.rejectTooMany(account_id, tx.now);
   const back: store.AuthlistRow[] = [];
   const inTheWay: store.StoredRow[] = [];
   const putBack = async (some: readonly store.RemovedRow[]) => {
@@ -107,6 +108,7 @@ export async function restoreEntries(
   const revision =
     restored > 0 ? await recordChange(tx, { kind: 'authlist', account_id }) : undefined;
   rules.restored?.count(account_id, tx.now, restored);
+  for (let told = 0; told < removal.lost; told += 1) rules.conflicts?.count(account_id, tx.now);
   return recordRestore(tx, account_id, removal, { restored, rows: rows + back.length, revision });
 }
 

@@ -4,7 +4,7 @@ import type { Reader, Transaction, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
-import { type IdRange, isRemoved, liveSlices } from '../removed_ranges.ts';
+import { type IdRange, isRemoved, liveRanges, liveSlices } from '../removed_ranges.ts';
 
 export interface AuthlistRow {
   account_id: number;
@@ -232,12 +232,22 @@ export function expired(db: Reader, now: number, most: number): Promise<StoredRo
   return db.all(`${selectStored} where a.expiry <= $1 order by a.expiry limit $2`, [now, most]);
 }
 
-/** Expired entries of one account, through the range of its primary key. */
-export function expiredOfAccount(db: Reader, account_id: number, now: number, most: number) {
-  return db.all<AuthlistRow>(
-    `select a.* from authlist a where a.account_id = $1 and a.expiry <= $2 and not ${removed} limit $3`,
-    [account_id, now, most],
-  );
+const expiredStatement =
+  'select * from authlist where account_id = $1 and id > $2 and id <= $3 and expiry <= $4 limit $5';
+
+/** Expired entries of one account, through the range of its primary key; rows that are removed are not read. */
+export async function expiredOfAccount(
+  db: Reader,
+  account_id: number,
+  now: number,
+  most: number,
+): Promise<AuthlistRow[]> {
+  const found: AuthlistRow[] = [];
+  for (const { after_id, up_to } of await liveRanges(db, account_id, 'authlist')) {
+    const values = [account_id, after_id, up_to, now, most - found.length];
+    found.push(...(await db.all<AuthlistRow>(expiredStatement, values)));
+  }
+  return found;
 }
 
 /** A claim on an address, with the names of its holder. */

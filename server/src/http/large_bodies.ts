@@ -16,7 +16,7 @@ const stalled_milliseconds = 1000;
 const slicesInATurn = 4;
 const pace = new Pace(slicesInATurn);
 
-/** When each of those that read a body took a slice last. */
+/** When each of those that read a body was given a slice last; infinite while it waits for one. */
 type Readers = Map<ServerResponse, number>;
 
 export class LargeBodies {
@@ -55,13 +55,18 @@ export class LargeBodies {
     let at = 0;
     const slices = new Readable({
       highWaterMark: 1,
-      read: () =>
-        pace.run('', () => {
+      read: () => {
+        if (response.destroyed) return;
+        // Until its turn comes it is not the client that stalls.
+        readers.set(response, Number.POSITIVE_INFINITY);
+        // Turns go by body: one that many read holds up no reader of another.
+        pace.run(this.#tags.get(body) ?? '', () => {
           if (slices.destroyed || response.destroyed) return;
           readers.set(response, performance.now());
           slices.push(at < body.length ? body.subarray(at, at + sliceBytes) : null);
           at += sliceBytes;
-        }),
+        });
+      },
     });
     return slices;
   }

@@ -21,7 +21,7 @@ export type { Override, OverrideRow, OverrideSlice, ServerNode } from './store.t
 export {
   findOverrideRow,
   nodesOfOverride,
-  nodesOfOverrides,
+  nodesOfServers,
   overridesOfAccount,
 } from './store.ts';
 

@@ -88,13 +88,11 @@ export interface ServerNode {
   applied_revision: number;
 }
 
-/** The nodes of all servers on which an account has entries. */
-export function nodesOfOverrides(db: Reader, account_id: number): Promise<ServerNode[]> {
+/** The nodes of all servers: fewer than the entries that would say which servers an account's are on. */
+export function nodesOfServers(db: Reader): Promise<ServerNode[]> {
   return db.all(
     `select server_id, name, live, applied_revision from nodes where revoked_at is null
-       and server_id in (select o.server_id from overrides o where o.account_id = $1 and not ${removed})
      order by server_id, id`,
-    [account_id],
   );
 }
 

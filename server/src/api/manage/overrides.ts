@@ -21,7 +21,7 @@ import {
   lastChangeOf,
   nextChangeAt,
   nodesOfOverride,
-  nodesOfOverrides,
+  nodesOfServers,
   type Override,
   type OverrideStatus,
   overrideSlices,
@@ -35,6 +35,7 @@ import {
 import { NewOverride } from '../account/overrides.ts';
 import { earliest } from '../account/response_cache.ts';
 import type { Part } from '../lists.ts';
+import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
 import { Undo } from './removals.ts';
 import type { Scope } from './scope.ts';
@@ -128,12 +129,10 @@ export function overrideRoutes({ ctx, audience, listOf, routesOf, write }: Mount
     summary: 'The custom DNS entries, including expired and expiring ones',
     answer: Type.Array(Entry),
     handle: async ({ scope: { account_id } }) => {
+      await turnOf(account_id);
       const now = ctx.clock.now();
       // Nodes first: one that applies an entry meanwhile is shown behind it, never ahead.
-      const nodes = Map.groupBy(
-        await nodesOfOverrides(ctx.db, account_id),
-        ({ server_id }) => server_id,
-      );
+      const nodes = Map.groupBy(await nodesOfServers(ctx.db), ({ server_id }) => server_id);
       async function* read(db: Reader): AsyncGenerator<Part, void, void> {
         for await (const { entries, isLast } of overrideSlices(db, account_id, {}, now)) {
           const values = entries.map((entry) =>
