@@ -160,6 +160,10 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'node.invite': ({ target, is }) => `invited a node to ${target}${until(is)}`,
   'node.uninvite': ({ target }) => `took back invitation ${idIn(target)} of a node`,
   'node.join': ({ target }) => `joined ${hostIn(target)} as the node ${idIn(target)}`,
+  'node.change': ({ target, is }) =>
+    typeof is.max_bytes_per_second === 'number'
+      ? `let the node ${idIn(target)} report up to ${bytes(is.max_bytes_per_second)} a second`
+      : `let the node ${idIn(target)} report as much as other nodes`,
   'node.revoke': ({ was }) => `revoked the node ${text(was.name)}`,
   'operator_token.create': ({ target }) => `created the operator token ${target}`,
   'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,
