@@ -1,5 +1,5 @@
 // Requests side by side: Exitward against a bare server with the same bytes, alternating rounds, medians, ratios.
-//   node bench/requests.ts [--rounds 5] [--seconds 4] [--url postgres://…]
+//   node bench/requests.ts [--rounds 5] [--seconds 4]   on EXITWARD_DATABASE_URL, or SQLite
 //   node bench/requests.ts --cache [--usage-seconds 3]   with the response cache against without it, under reports of usage
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,6 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
-    url: { type: 'string' },
     cache: { type: 'boolean', default: false },
     'usage-seconds': { type: 'string', default: '3' },
   },
@@ -30,7 +29,8 @@ const settings = {
   EXITWARD_LOG_LEVEL: 'warn',
   EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
 };
-const database: Record<string, string> = values.url ? { EXITWARD_DATABASE_URL: values.url } : {};
+const { EXITWARD_DATABASE_URL } = process.env;
+const database: Record<string, string> = EXITWARD_DATABASE_URL ? { EXITWARD_DATABASE_URL } : {};
 if (values.cache) {
   await measureCache(100);
   process.exit();
@@ -41,7 +41,7 @@ const exitward = await start('server.ts', ['2', '40'], {
   EXITWARD_DATA_DIR: folder,
 });
 /** The same server, with a commit for each request. */
-const ungrouped = values.url
+const ungrouped = EXITWARD_DATABASE_URL
   ? undefined
   : await start('server.ts', ['2', '40'], {
       ...settings,
@@ -135,7 +135,7 @@ function summary(results: Result[]) {
 }
 
 console.log(
-  `${rounds} alternating rounds of ${seconds} s, medians; ${values.url ? 'PostgreSQL' : 'SQLite'}, one process`,
+  `${rounds} alternating rounds of ${seconds} s, medians; ${EXITWARD_DATABASE_URL ? 'PostgreSQL' : 'SQLite'}, one process`,
 );
 for (const one of cases) {
   const env = { BENCH_ANSWER: await capture(one.path, probe(one)) };

@@ -6,7 +6,7 @@ for (const [file, ...args] of [
   ['requests.ts'],
   ['growth.ts'],
   ['slow_disk.ts'],
-  ['postgres.ts'],
+  ['postgres.ts', 'requests.ts'],
   ['policy.ts'],
   ['decide.ts'],
   ['follow.ts'],
