@@ -34,6 +34,15 @@ const missingClients =
         ...['/usr/lib/python3/dist-packages/requests', chromium],
       ].filter((path) => !existsSync(path));
 
+/**
+ * Tests that depend on a port that was just closed being free. Each has a process of its own, one at a time: a program that
+ * another test starts holds copies of its process's sockets between fork and exec, and the port stays taken for so long.
+ */
+const ports = [
+  'agent/test/{billing,embedded*}.test.ts',
+  'test/hostile/{idle_connections,late_requests,tls_handshake}.test.ts',
+];
+
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
   '**/test/{cli,cli_run,package}.test.ts',
@@ -95,7 +104,13 @@ export default defineConfig(({ mode }) => {
         // The agent's own tests need no database.
         project('agent', {
           include: ['agent/test/**/*.test.ts'],
+          exclude: [...squid, ...ports, ...leftOut],
+        }),
+        project('ports', {
+          include: isQuick ? ports.slice(0, 1) : ports,
           exclude: [...squid, ...leftOut],
+          pool: 'forks',
+          maxWorkers: 1,
         }),
         // The console's own logic needs neither a browser nor a database.
         project('console', { include: ['console/test/**/*.test.ts'] }),
@@ -109,7 +124,7 @@ export default defineConfig(({ mode }) => {
             })
           : project('server', {
               include: ['server/test/**/*.test.ts', 'test/**/*.test.ts'],
-              exclude: [...repository, ...squid, ...browser, ...leftOut],
+              exclude: [...repository, ...squid, ...browser, ...ports, ...leftOut],
               provide: { databases: ['SQLite', 'PostgreSQL'] },
               globalSetup: ['server/test/postgres.ts'],
             }),

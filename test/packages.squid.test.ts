@@ -25,7 +25,7 @@ async function build(name: string): Promise<string[]> {
 }
 
 /** Without the Node, and anything else, of the machine that runs the tests. */
-const bare = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LC_ALL: 'C.UTF-8' };
+const bare = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/', LC_ALL: 'C.UTF-8' };
 
 /** Runs a command in the copy, from a folder that is none of its own. */
 const inside = async (command: string, env: Record<string, string> = {}): Promise<string> => {
@@ -66,7 +66,7 @@ beforeAll(async () => {
     execFileSync('mount', ['--bind', `/${name}`, join(system, name)]);
   }
   for (const file of packages) {
-    execFileSync('cp', [file, join(system, 'root', basename(file))]);
+    execFileSync('cp', [file, join(system, 'srv', basename(file))]);
   }
   await inside('rm -f /usr/bin/node /usr/local/bin/node');
 }, 300_000);
@@ -166,7 +166,7 @@ describe('installed', () => {
   };
 
   test('nothing runs or is enabled by it, and the folders are their owners’ alone', async () => {
-    const told = await inside('dpkg --install /root/exitward*.deb');
+    const told = await inside('dpkg --install /srv/exitward*.deb');
     expect(told).toContain('systemctl enable --now exitward\n');
     const modes = await inside(
       "stat -c '%a %U:%G %n' /etc/exitward/* /var/lib/exitward /var/lib/exitward-agent",

@@ -10,7 +10,13 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, isIP, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createNetServer,
+  isIP,
+  type Socket,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,8 +45,7 @@ export const nameServerIp = '127.78.2.53';
 /** Clients: accounts 1 and 2 have their addresses on authlists, the third is on none. */
 export const sources = ['127.78.4.1', '127.78.4.2', '127.78.4.3'] as const;
 
-/** Tests that run at once listen on different ports. */
-const slot = (2 * process.pid + Number(process.env.VITEST_POOL_ID ?? 0)) % 120;
+const slot = await takeSlot();
 /** Ports: base + 1 or 2 for the exits, 500 more for custom DNS. */
 export const base = 11_000 + 1000 * Math.floor(slot / 12) + 40 * (slot % 12);
 /** Of another port scheme. */
@@ -48,6 +53,24 @@ export const otherBase = base + 10;
 export const tlsBase = base + 20;
 export const normalPort = base + 1;
 export const overridePort = base + 501;
+
+/** Tests that run at once listen on different ports: each thread holds a slot for as long as it lives, by a listener of its own. */
+async function takeSlot(): Promise<number> {
+  const held = globalThis as { exitwardSlot?: number };
+  for (let slot = 0; held.exitwardSlot === undefined && slot < 120; slot += 1) {
+    const holder = createNetServer()
+      .listen(10_800 + slot, '127.78.0.1')
+      .unref();
+    await once(holder, 'listening').then(
+      () => {
+        held.exitwardSlot = slot;
+      },
+      () => undefined,
+    );
+  }
+  if (held.exitwardSlot === undefined) throw new Error('No slot of ports is free for this thread');
+  return held.exitwardSlot;
+}
 
 const key = createSigningKey('k1');
 

@@ -21,18 +21,31 @@ const pieces: NodeRecord[][] = [
   [user(4)],
 ];
 
+/** A store at revision 10 and a replica of it, with nothing in memory yet. They end with the test, or before. */
+async function begin() {
+  const { dir, remove } = createFolder();
+  const store = await Store.open(dir);
+  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
+  const unstored = new Unstored();
+  const replica = new Replica(dir, unstored);
+  let ended: Promise<void> | undefined;
+  const end = () => {
+    ended ??= (async () => {
+      replica.close();
+      await store.close();
+      remove();
+    })();
+    return ended;
+  };
+  onTestFinished(end);
+  return { dir, store, unstored, replica, end };
+}
+
 // The embedded engine shares the store's list; a decider has a copy, which loses what its replica has read from disk.
 test.each(['shared', 'copied'])(
   'of a disk that takes them one by one nothing is lost, by a list that is %s',
   async (list) => {
-    const { dir, remove } = createFolder();
-    onTestFinished(remove);
-    const store = await Store.open(dir);
-    onTestFinished(() => store.close());
-    await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
-    const unstored = new Unstored();
-    const replica = new Replica(dir, unstored);
-    onTestFinished(() => replica.close());
+    const { dir, store, unstored, replica } = await begin();
     const catchUp = async () => {
       await replica.catchUp();
       if (list === 'copied' && replica.read) unstored.dropUntil(replica.read);
@@ -70,14 +83,7 @@ test.each(['shared', 'copied'])(
 );
 
 test('of what an earlier agent held in memory nothing stands in the way of what comes again, in longer pieces', async () => {
-  const { dir, remove } = createFolder();
-  onTestFinished(remove);
-  const store = await Store.open(dir);
-  onTestFinished(() => store.close());
-  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
-  const unstored = new Unstored();
-  const replica = new Replica(dir, unstored);
-  onTestFinished(() => replica.close());
+  const { store, unstored, replica } = await begin();
   await replica.catchUp();
   // Of the earlier agent a decider has a change, and the first piece of a long one after it.
   const hold = (revision: number, after: number, records: NodeRecord[]) =>
@@ -101,14 +107,7 @@ test('of what an earlier agent held in memory nothing stands in the way of what 
 });
 
 test('a piece that a decider is told again, since it was cut off from its agent, is not applied again', async () => {
-  const { dir, remove } = createFolder();
-  onTestFinished(remove);
-  const store = await Store.open(dir);
-  onTestFinished(() => store.close());
-  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
-  const unstored = new Unstored();
-  const replica = new Replica(dir, unstored);
-  onTestFinished(() => replica.close());
+  const { unstored, replica } = await begin();
   await replica.catchUp();
   for (let n = 0; n < 3; n += 1) {
     unstored.clear();
@@ -121,14 +120,7 @@ test('a piece that a decider is told again, since it was cut off from its agent,
 });
 
 test('a piece between two that are alike is applied', async () => {
-  const { dir, remove } = createFolder();
-  onTestFinished(remove);
-  const store = await Store.open(dir);
-  onTestFinished(() => store.close());
-  await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
-  const unstored = new Unstored();
-  const replica = new Replica(dir, unstored);
-  onTestFinished(() => replica.close());
+  const { unstored, replica } = await begin();
   const hold = (records: NodeRecord[]) =>
     unstored.add({
       ...{ revision: 10, after: 10, epoch, heard_at: noon },
@@ -152,11 +144,7 @@ test('a piece between two that are alike is applied', async () => {
 test('what one agent held, and another one was told after it, ends as it is on the disk', async () => {
   const random = randomOf(seed);
   for (let life = 0; life < 200; life += 1) {
-    const { dir, remove } = createFolder();
-    const store = await Store.open(dir);
-    await store.replace(inPieces(snapshotText({ epoch, revision: 10 }, usual)), noon);
-    const unstored = new Unstored();
-    const replica = new Replica(dir, unstored);
+    const { dir, store, unstored, replica, end } = await begin();
     await replica.catchUp();
     // The control plane: each change is of one user, and a record is sent as it is at that time.
     const log: number[] = [];
@@ -228,8 +216,7 @@ test('what one agent held, and another one was told after it, ends as it is on t
     const why = `EXITWARD_TEST_SEED=${seed}, life ${life}`;
     expect(stateOf(replica.policy), why).toEqual(stateOf(fresh.policy));
     expect(replica.position, why).toEqual(fresh.position);
-    for (const one of [replica, fresh]) one.close();
-    await store.close();
-    remove();
+    fresh.close();
+    await end();
   }
 }, 60_000);

@@ -67,8 +67,8 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
     EXITWARD_DATABASE_URL: `sqlite:${join(dir, 'first.db')}`,
     EXITWARD_DATA_DIR: dir,
     EXITWARD_NODE_LOST_SECONDS: String(lost_seconds),
-    // Little more than the engines carry: an honest node is never held.
-    EXITWARD_NODE_MAX_BYTES_PER_SECOND: '20000',
+    // Some more than the engines carry, in the worst of seconds: an honest node is never held.
+    EXITWARD_NODE_MAX_BYTES_PER_SECOND: '100000',
   });
   const overrides = { clock, log: pino({ level: 'silent' }) };
   const db = await openStorage(config, overrides);
