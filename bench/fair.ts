@@ -139,17 +139,23 @@ async function flood(next: () => Promise<unknown> | undefined): Promise<void> {
   await Promise.all(Array.from({ length: connections }, one));
 }
 
-/** A node of the server: hears of an entry's end, and resolves who waits for it. */
+/** A node of the server: hears of an entry's end, and resolves who waits for it. It acknowledges, or it would be cut off. */
 function follow(served: Served) {
   const waiting = new Map<number, () => void>();
-  const headers = {
-    authorization: `Bearer ${served.nodes[0]}`,
-    'last-event-id': `${served.epoch}:${served.revision}`,
-  };
+  const authorization = `Bearer ${served.nodes[0]}`;
+  const { epoch } = served;
+  let { revision } = served;
+  const acknowledge = () =>
+    void call(`${served.node_url}/node/acks`, {
+      ...{ method: 'POST', authorization, body: { epoch, revision } },
+    });
+  setInterval(acknowledge, 5000).unref();
+  const headers = { authorization, 'last-event-id': `${epoch}:${revision}` };
   request(`${served.node_url}/node/changes`, { headers, agent: false }, (response) => {
     const lines = createInterface({ input: response });
     lines.on('error', () => {});
     lines.on('line', (line) => {
+      if (line.startsWith('id: ')) revision = Number(line.split(':').at(-1));
       if (!line.startsWith('data: [')) return;
       const records = JSON.parse(line.slice(6)) as Array<{
         id: number;
