@@ -1,5 +1,6 @@
 // How fast nodes are told: each at the pace at which it reads, whatever it missed, and nothing is lost by a fault.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../src/changes.ts';
 import type { Database, Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
@@ -336,6 +337,37 @@ eachDatabase((database) => {
       isAway = false;
       await vi.waitFor(() => expect(changed(told.events())).toEqual([last]), patience);
     } finally {
+      told.stop();
+    }
+  });
+
+  it('what hundreds of changes refer to is read by a few statements, and told as it is', async () => {
+    const { node, built } = await scene();
+    const reads = (['one', 'all'] as const).map((name) => vi.spyOn(t.running.ctx.db, name));
+    const told = await stream(node);
+    try {
+      told.read();
+      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      for (const read of reads) read.mockClear();
+      await t.write(async (tx) => {
+        for (let id = 1; id <= 300; id += 1) {
+          const ip = `2001:db8:${names}::${id.toString(16)}`;
+          const entry = { ip, user: longName, expiry: tx.now + 3600 };
+          await createEntry(tx, built.account.id, entry, t.running.ctx.config);
+          if (id % 3 === 0) await removeEntry(tx, built.account.id, id, () => {});
+        }
+      });
+      await vi.waitFor(() => expect(changed(told.events())).toHaveLength(400), patience);
+      expect(reads.flatMap((read) => read.mock.calls).length).toBeLessThan(80);
+      const events = told.events().flatMap(({ records }) => records);
+      const known = new Map(events.map(({ id, value }) => [id, value]));
+      expect(known.size).toBe(300);
+      const listed = (await node.snapshot()).filter(({ kind }) => kind === 'authlist');
+      expect(Array.from(known).filter(([, value]) => value !== null)).toEqual(
+        listed.map(({ id, value }) => [id, value]),
+      );
+    } finally {
+      for (const read of reads) read.mockRestore();
       told.stop();
     }
   });

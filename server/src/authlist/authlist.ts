@@ -28,7 +28,7 @@ export {
 } from './proofs.ts';
 export { purgeRemovedEntries, removeAllEntries, restoreEntries } from './removal.ts';
 export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
-export { authlistOfAccount, findAuthlistRow } from './store.ts';
+export { authlistOfAccount, findAuthlistRows } from './store.ts';
 
 export interface NewEntry {
   ip: string;

@@ -1,7 +1,7 @@
 // The SQL of the IP authlist.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { paddedTexts } from '../db/one_of.ts';
+import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import { type IdRange, isRemoved, liveRanges, liveSlices } from '../removed_ranges.ts';
@@ -231,7 +231,6 @@ export async function* rowsIn(
 export function expired(db: Reader, now: number, most: number): Promise<StoredRow[]> {
   return db.all(`${selectStored} where a.expiry <= $1 order by a.expiry limit $2`, [now, most]);
 }
-
 const expiredStatement =
   'select * from authlist where account_id = $1 and id > $2 and id <= $3 and expiry <= $4 limit $5';
 
@@ -260,9 +259,9 @@ export interface NamedClaim extends Proof {
   expiry: number;
 }
 
-/** The claims on an address at `now`: one claim at most for each port scheme. */
-export function claimsOn(db: Reader, ip: string, now: number): Promise<NamedClaim[]> {
-  return db.all(
+/** The claims on an address at `now`: one at most for each port scheme. */
+export function claimsOn(db: Reader, ip: string, now: number) {
+  return db.all<NamedClaim>(
     `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry, a.proven_at, a.waits
      from port_schemes p join authlist a on a.port_scheme_id = p.id and a.ip = $1
      join accounts c on c.id = a.account_id
@@ -287,10 +286,11 @@ export async function* authlistOfAccount(
   }
 }
 
-export function findAuthlistRow(db: Reader, account_id: number, id: number) {
-  return db.one<AuthlistRow>(
-    `select a.* from authlist a where a.account_id = $1 and a.id = $2 and not ${removed}`,
-    [account_id, id],
+export function findAuthlistRows(db: Reader, keys: readonly Key[]) {
+  const { list, values } = listOfKeys(keys);
+  return db.all<AuthlistRow>(
+    `select a.* from authlist a where (a.account_id, a.id) in ${list} and not ${removed}`,
+    values,
   );
 }
 

@@ -19,6 +19,7 @@ import * as store from './store.ts';
 export {
   accountsOfServer,
   findContractServer,
+  findContractServers,
   keptLimits,
   serversOfContract,
 } from './store.ts';

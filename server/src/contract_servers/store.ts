@@ -1,5 +1,6 @@
 // The SQL of contract servers.
 import type { Reader, Transaction } from '../db/database.ts';
+import { type Key, listOfKeys } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import type { ExitIpRow, Server } from '../servers/servers.ts';
 
@@ -46,6 +47,14 @@ export function findContractServer(db: Reader, account_id: number, server_id: nu
   return db.one<ContractServerRow>(
     'select * from contract_servers where account_id = $1 and server_id = $2',
     [account_id, server_id],
+  );
+}
+
+export function findContractServers(db: Reader, keys: readonly Key[]) {
+  const { list, values } = listOfKeys(keys);
+  return db.all<ContractServerRow>(
+    `select * from contract_servers where (account_id, server_id) in ${list}`,
+    values,
   );
 }
 

@@ -1,11 +1,43 @@
-// Lists of texts in a condition: `in ($3, $4, …)` in few sizes, so that few statements are prepared.
+// Lists in a condition: `in ($3, $4, …)` in few sizes, so that few statements are prepared.
 
 const sizes = [1, 8, 64, 512, 4096];
 
-/** The texts, each once, padded with the last to one of a few lengths: as many placeholders as there are. */
-export function paddedTexts(texts: readonly string[]): string[] {
-  const distinct = [...new Set(texts)];
+/** The values, each once, padded with the last to one of a few lengths: as many placeholders as there are. */
+function padded<T>(distinct: readonly T[]): T[] {
   const size = sizes.find((one) => one >= distinct.length) ?? distinct.length;
-  const last = distinct.at(-1) ?? '';
-  return [...distinct, ...Array<string>(size - distinct.length).fill(last)];
+  const last = distinct.at(-1);
+  return last === undefined ? [] : [...distinct, ...Array<T>(size - distinct.length).fill(last)];
+}
+
+/** At least one text: no condition can be about an empty list. */
+export function paddedTexts(texts: readonly string[]): string[] {
+  return padded([...new Set(texts.length > 0 ? texts : [''])]);
+}
+
+/** An account, and an id that is counted within it. */
+export type Key = readonly [account_id: number, id: number];
+
+/** Keys as a list for `(account_id, id) in …`, and its values. */
+export function listOfKeys(keys: readonly Key[]): { list: string; values: number[] } {
+  const all = padded(keys);
+  const places = all.map(
+    (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
+  );
+  return { list: `(values ${places})`, values: all.flat() };
+}
+
+/** Finds the rows of any number of keys, some at a time; answers one by its key. */
+export async function findByKeys<R>(
+  keys: readonly Key[],
+  keyOf: (row: R) => Key,
+  find: (keys: readonly Key[]) => Promise<R[]>,
+): Promise<(...key: Key) => R | undefined> {
+  const most = 512;
+  const found = new Map<string, R>();
+  const distinct = Array.from(new Map(keys.map((key) => [String(key), key])).values());
+  for (let at = 0; at < distinct.length; at += most) {
+    const rows = await find(distinct.slice(at, at + most));
+    for (const row of rows) found.set(String(keyOf(row)), row);
+  }
+  return (...key) => found.get(String(key));
 }

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { LoggedChange } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { mostStalled_seconds } from './backpressure.ts';
+import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import * as log from './log_store.ts';
 import { NodeStream } from './node_stream.ts';
 import type { Node } from './nodes.ts';
@@ -19,6 +20,8 @@ import {
 import { currentNodes } from './store.ts';
 
 const page = 500;
+/** Changes of which what they refer to is read together: it is told as it was then. */
+const read_together = 64;
 /** One page of a stream that catches up looks at no more of the log than this. */
 const mostRevisionsScanned = 20_000;
 const heartbeat_seconds = 15;
@@ -167,9 +170,9 @@ export class Feed {
     }
   }
 
-  #records(change: LoggedChange, server_id: number): Promise<NodeRecord[]> {
+  #records(change: LoggedChange, server_id: number, rows: CurrentRows): Promise<NodeRecord[]> {
     const { db, secrets } = this.#ctx;
-    return recordsOfChange(db, change, server_id, secrets);
+    return recordsOfChange(db, change, server_id, secrets, rows);
   }
 
   #wake(): void {
@@ -208,11 +211,17 @@ export class Feed {
       }
       const serversOf = await this.#serversOf(changes, handedOut.revision);
       const serversChanged = new Set<number>();
-      for (const change of changes) {
-        const servers = this.#concerned(change, serversOf);
-        await this.#handOutOne(change, servers);
-        handedOut.revision = change.revision;
-        if (change.kind === 'server') for (const one of servers) serversChanged.add(one.server_id);
+      for (let at = 0; at < changes.length; at += read_together) {
+        const told = changes.slice(at, at + read_together).map((change) => {
+          const servers = this.#concerned(change, serversOf);
+          return { change, servers, server_ids: servers.map(({ server_id }) => server_id) };
+        });
+        const rows = await readCurrentRows(this.#ctx.db, told);
+        for (const { change, servers, server_ids } of told) {
+          await this.#handOutOne(change, servers, rows);
+          handedOut.revision = change.revision;
+          if (change.kind === 'server') for (const id of server_ids) serversChanged.add(id);
+        }
       }
       for (const server_id of serversChanged) {
         await this.#cutRevoked(Array.from(this.#streams.get(server_id) ?? []));
@@ -252,7 +261,7 @@ export class Feed {
     return all.filter(({ server_id }) => this.#streams.has(server_id));
   }
 
-  async #handOutOne(change: LoggedChange, servers: Concerned[]): Promise<void> {
+  async #handOutOne(change: LoggedChange, servers: Concerned[], rows: CurrentRows): Promise<void> {
     // Users and addresses look the same to every server: read once for all of them.
     const same =
       change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
@@ -267,7 +276,7 @@ export class Feed {
         ? []
         : has_left
           ? [goneRecord(change.account_id)]
-          : (shared ?? (await this.#records(change, server_id)));
+          : (shared ?? (await this.#records(change, server_id, rows)));
       // That it has left meanwhile is for that server alone.
       if (same && records[0]?.kind === change.kind) shared = records;
       for (const stream of streams) {

@@ -1,14 +1,15 @@
 // The records that a node is sent, each as `{kind, account, id, value}`, where a null value means gone.
 import { type Account, requireAccount } from '../accounts/accounts.ts';
-import { type AuthlistRow, authlistOfAccount, findAuthlistRow } from '../authlist/authlist.ts';
+import { type AuthlistRow, authlistOfAccount } from '../authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../changes.ts';
 import { findContractServer } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
-import { findOverrideRow, type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
+import { type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import type { PublicKey, Secrets } from '../secrets.ts';
 import { exitIpsOfServer, findServer, portSchemesOfServer } from '../servers/servers.ts';
-import { findUser, type User, userSlices } from '../users/users.ts';
+import { type User, userSlices } from '../users/users.ts';
+import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion } from './questions.ts';
 
 export interface NodeRecord {
@@ -146,6 +147,7 @@ export async function recordsOfChange(
   change: LoggedChange,
   server_id: number,
   secrets: Secrets,
+  rows: CurrentRows,
 ): Promise<NodeRecord[]> {
   const { kind, account_id: account, record_id: id } = change;
   if (kind === 'server') return [await serverRecord(db, server_id)];
@@ -156,7 +158,7 @@ export async function recordsOfChange(
     return [{ kind: question?.claims === undefined ? kind : 'explain_token', id, value: question }];
   }
   if (account === null) return [];
-  if (!(await findContractServer(db, account, server_id))) return [goneRecord(account)];
+  if (!rows.isOn(account, server_id)) return [goneRecord(account)];
   if (kind === 'contract') return [await contractRecord(db, account, server_id)];
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
@@ -166,14 +168,14 @@ export async function recordsOfChange(
   if (id === null) return [];
   const none: NodeRecord = { kind, account, id, value: null };
   if (kind === 'user') {
-    const user = await findUser(db, account, id);
+    const user = rows.user(account, id);
     return [user ? userRecord(user) : none];
   }
   if (kind === 'authlist') {
-    const row = await findAuthlistRow(db, account, id);
+    const row = rows.authlist(account, id);
     return [row ? authlistRecord(row) : none];
   }
-  const row = await findOverrideRow(db, account, id);
+  const row = rows.override(account, id);
   const wanted = row && row.server_id === server_id && row.removed_revision === null;
   return [wanted ? overrideRecord(row) : none];
 }
@@ -192,7 +194,8 @@ export async function* piecesOfChange(
 ): AsyncGenerator<NodeRecord[], void, void> {
   const { kind, account_id } = change;
   if (!isLong(change) || account_id === null) {
-    yield await recordsOfChange(db, change, server_id, secrets);
+    const rows = await readCurrentRows(db, [{ change, server_ids: [server_id] }]);
+    yield await recordsOfChange(db, change, server_id, secrets, rows);
     return;
   }
   if (!(await findContractServer(db, account_id, server_id))) {

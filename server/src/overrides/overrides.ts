@@ -19,7 +19,7 @@ import * as store from './store.ts';
 export { purgeRemovedOverrides, removeAllOverrides, restoreOverrides } from './removal.ts';
 export type { Override, OverrideRow, OverrideSlice, ServerNode } from './store.ts';
 export {
-  findOverrideRow,
+  findOverrideRows,
   nodesOfOverride,
   nodesOfServers,
   overridesOfAccount,

@@ -1,6 +1,6 @@
 // The SQL of custom DNS entries (hostname overrides).
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { paddedTexts } from '../db/one_of.ts';
+import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import type { Ids } from '../db/slices.ts';
 import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
@@ -118,10 +118,11 @@ export function find(db: Reader, account_id: number, id: number, since: number) 
   );
 }
 
-export function findOverrideRow(db: Reader, account_id: number, id: number) {
-  return db.one<OverrideRow>(
-    `select o.* from overrides o where o.account_id = $1 and o.id = $2 and not ${removed}`,
-    [account_id, id],
+export function findOverrideRows(db: Reader, keys: readonly Key[]) {
+  const { list, values } = listOfKeys(keys);
+  return db.all<OverrideRow>(
+    `select o.* from overrides o where (o.account_id, o.id) in ${list} and not ${removed}`,
+    values,
   );
 }
 

@@ -1,6 +1,7 @@
 // The SQL of users.
 import { setImmediate } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/database.ts';
+import { type Key, listOfKeys } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 
@@ -69,6 +70,11 @@ export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow
 
 export function findUser(db: Reader, account_id: number, id: number): Promise<UserRow | undefined> {
   return db.one('select * from users where account_id = $1 and id = $2', [account_id, id]);
+}
+
+export function findUsers(db: Reader, keys: readonly Key[]): Promise<UserRow[]> {
+  const { list, values } = listOfKeys(keys);
+  return db.all(`select * from users where (account_id, id) in ${list}`, values);
 }
 
 export function findUserNamed(db: Reader, account_id: number, name: string) {

@@ -16,6 +16,7 @@ export {
   existingUsers,
   findUser,
   findUserNamed,
+  findUsers,
   listActiveUsers,
   listUsers,
   type UserNamed,
