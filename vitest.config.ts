@@ -110,7 +110,7 @@ export default defineConfig(({ mode }) => {
           include: isQuick ? ports.slice(0, 1) : ports,
           exclude: [...squid, ...leftOut],
           pool: 'forks',
-          maxWorkers: 1,
+          ...apart,
         }),
         // The console's own logic needs neither a browser nor a database.
         project('console', { include: ['console/test/**/*.test.ts'] }),
@@ -131,15 +131,14 @@ export default defineConfig(({ mode }) => {
         ...(hasBrowser && !isQuick
           ? [project('browser', { include: browser, globalSetup: ['test/browser.ts'] })]
           : []),
-        // After all others, and one file at a time: they share ports, namespaces and the kernel's rules.
+        // They share ports, namespaces and the kernel's rules.
         ...(hasSquid && !isQuick
           ? [
               project('squid', {
                 include: squid,
                 exclude: leftOut,
                 globalSetup: ['test/browser.ts'],
-                maxWorkers: 1,
-                sequence: { groupOrder: 1 },
+                ...apart,
               }),
             ]
           : []),
@@ -147,6 +146,9 @@ export default defineConfig(({ mode }) => {
     },
   };
 });
+
+/** After all others, and one file at a time. */
+const apart = { maxWorkers: 1, sequence: { groupOrder: 1 } };
 
 /** A project with what all of them share. */
 function project(name: string, own: object) {
