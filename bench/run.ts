@@ -13,6 +13,7 @@ for (const [file, ...args] of [
   ['effect.ts'],
   ['limit.ts'],
   ['fair.ts'],
+  ['postgres.ts', 'fair.ts'],
   ['proxy.ts'],
 ] as const) {
   console.log(`\n# bench/${file}`);
