@@ -239,7 +239,11 @@ try {
       body: { ip, user: 'alice', expiry },
     });
   });
-  show(`the same, beside ${changes} changes of one account`, await beside(changing, revoke, 20), 200);
+  show(
+    `the same, beside ${changes} changes of one account`,
+    await beside(changing, revoke, 20),
+    200,
+  );
 
   const bulk = async () => {
     for (let round = 0; round < 3; round += 1) {
