@@ -155,6 +155,7 @@ class Agent implements Running {
         explain: (request) => engine.explain(request),
       },
       onContract: (account) => this.#limits?.forget(account),
+      onFollowing: () => this.#usage?.sender.retry(),
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),

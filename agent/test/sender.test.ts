@@ -124,6 +124,31 @@ test('what comes while it rests is one batch, and a stop ends the rest', async (
   expect(control.sent[1]).toMatchObject({ seq: 2, rows: [rowOf(1, 50)] });
 });
 
+test('after an outage a batch is sent as soon as the control plane is heard again, whatever is left of the delay', async () => {
+  clock.sleep = (seconds, signal) =>
+    new Promise((resolve) => {
+      slept.push(seconds);
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+    });
+  control.script.push(new Error('no answer'), new Error('no answer'));
+  await add([rowOf(1, 10)]);
+  const sender = newSender();
+  const running = sender.run(stop.signal);
+  for (const failures of [1, 2]) {
+    await vi.waitFor(() => expect(slept).toHaveLength(failures), { interval: 1 });
+    // A limit that is near does not shorten the delay.
+    sender.hurry();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(control.sent).toHaveLength(failures);
+    sender.retry();
+  }
+  expect(slept.every((seconds) => seconds <= 2)).toBe(true);
+  await untilSent();
+  stop.abort();
+  await running;
+  expect(control.sent).toHaveLength(3);
+});
+
 test('numbers rise in a journal, also past what was too old and over a restart', async () => {
   await journal.close();
   const path = join(folder, 'numbers.journal');

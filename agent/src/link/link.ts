@@ -26,6 +26,8 @@ export interface LinkOptions {
   log: Logger;
   /** Hears of a contract that changed, or, without an account, of a snapshot. */
   onContract?: (account?: number) => void;
+  /** Hears that the control plane is heard, at first and after each time that it was not. */
+  onFollowing?: () => void;
 }
 
 export interface LinkStatus {
@@ -54,6 +56,7 @@ export class Link {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onContract: (account?: number) => void;
+  readonly #onFollowing: () => void;
   readonly #revocation: Revocation;
   /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
@@ -70,13 +73,14 @@ export class Link {
   /** Ends the stream that is open. */
   #stream = new AbortController();
 
-  constructor({ store, engine, control, clock, log, onContract }: LinkOptions) {
+  constructor({ store, engine, control, clock, log, onContract, onFollowing }: LinkOptions) {
     this.#store = store;
     this.#engine = engine;
     this.#control = control;
     this.#clock = clock;
     this.#log = log;
     this.#onContract = onContract ?? (() => {});
+    this.#onFollowing = onFollowing ?? (() => {});
     this.#revocation = new Revocation(() => clock.steady());
   }
 
@@ -161,9 +165,12 @@ export class Link {
   #take({ position, records }: StreamEvent): void {
     const held = this.#store.held;
     if (position.epoch !== held?.epoch) throw gap('the history of changes is another one now');
-    if (!this.#isFollowing) this.#log.info({ ...position }, 'following the control plane');
-    this.#isFollowing = true;
     this.#noteHeard();
+    if (!this.#isFollowing) {
+      this.#isFollowing = true;
+      this.#log.info({ ...position }, 'following the control plane');
+      this.#onFollowing();
+    }
     checkAll(records);
     for (const record of records) {
       this.#noteQuestion(record);

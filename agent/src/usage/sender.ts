@@ -46,6 +46,9 @@ export class Sender {
   readonly #limits: Pick<Limits, 'answered'> | undefined;
   /** Ends the rest after a batch. */
   #rest = new AbortController();
+  /** Those since a batch was taken, or the control plane was heard again; the delay after each ends by the signal. */
+  #failures = 0;
+  #delay = new AbortController();
   #fault: string | undefined;
   #clockFault: string | undefined;
 
@@ -68,7 +71,6 @@ export class Sender {
    * reason is kept and sent again after a growing, random delay.
    */
   async run(signal: AbortSignal): Promise<void> {
-    let failures = 0;
     while (!signal.aborted) {
       await this.#journal.whenPending(signal);
       if (signal.aborted) return;
@@ -76,17 +78,20 @@ export class Sender {
         // One that is asked for while this batch is on its way follows it at once.
         this.#rest = new AbortController();
         await this.send();
-        if (failures > 0) this.#log.info('usage is reported again');
-        failures = 0;
+        if (this.#fault !== undefined) this.#log.info('usage is reported again');
+        this.#failures = 0;
         this.#fault = undefined;
         const either = AbortSignal.any([signal, this.#rest.signal]);
         await this.#clock.sleep(this.#report_seconds, either);
       } catch (error) {
-        failures += 1;
+        this.#failures += 1;
+        const failures = this.#failures;
         this.#fault = `Usage cannot be reported: ${(error as Error).message}`;
         this.#log.warn({ err: error, failures }, 'usage cannot be reported; it is kept');
         const most = Math.min(longest_delay_seconds, 2 ** Math.min(failures, 10));
-        await this.#clock.sleep(most * (0.5 + Math.random() / 2), signal);
+        this.#delay = new AbortController();
+        const either = AbortSignal.any([signal, this.#delay.signal]);
+        await this.#clock.sleep(most * (0.5 + Math.random() / 2), either);
       }
     }
   }
@@ -94,6 +99,13 @@ export class Sender {
   /** The next batch is sent without a rest, if the last one was taken. */
   hurry(): void {
     this.#rest.abort();
+  }
+
+  /** The control plane is heard again: after a long outage a batch that failed would wait for up to a minute more. */
+  retry(): void {
+    // One that is on its way since the outage may fail yet.
+    this.#failures = 0;
+    this.#delay.abort();
   }
 
   /** Sends all batches, without a rest, until the signal is aborted. Errors: one was not counted; all that is left is kept. */
