@@ -14,7 +14,6 @@ import * as store from './store.ts';
 export type User = store.UserRow;
 export {
   existingUsers,
-  findUser,
   findUserNamed,
   findUsers,
   listActiveUsers,
