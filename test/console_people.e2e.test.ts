@@ -24,6 +24,55 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
     await visit.page.getByRole('menuitem', { name: action }).click();
   };
 
+  test('where a password is asked for anew, somebody who has none is told to set one first', async () => {
+    const isTold = async () => {
+      await visit.link('Set a password first').waitFor();
+      await visit.page.keyboard.press('Escape');
+      await visit.link('Set a password first').waitFor({ state: 'detached' });
+    };
+    await more('proxy', 'Invite to sign in');
+    await isTold();
+    await more('proxy', 'Change');
+    await visit.field('admin').check();
+    await isTold();
+    const token = { name: 'seen', read_only: true };
+    expect((await t.operator.post('/accounts/acme/tokens', token)).status).toBe(201);
+    await visit.go('/tokens');
+    await visit.button('View seen').click();
+    await isTold();
+    await visit.button('New API token').click();
+    await visit.link('Set a password first').click();
+    await visit.button('Set a password').click();
+    await visit.field('New password').fill('too short');
+    await visit.button('Set the password').click();
+    // The browser itself refuses, and says why.
+    expect(
+      await visit.page.evaluate("document.querySelector('input[name=password]').validity.tooShort"),
+    ).toBe(true);
+    await visit.field('New password').fill(passwordOf(everything));
+    await visit.button('Set the password').click();
+    await visit.toast('Your password is set').waitFor();
+    await visit.go('/users');
+  });
+
+  test('making somebody an admin asks for the password anew', async () => {
+    await more('proxy', 'Change');
+    await visit.field('billing').check();
+    await visit.field('Your password').waitFor({ state: 'detached' });
+    await visit.field('admin').check();
+    await visit.field('Your password').fill('not the right password');
+    await visit.button('Save').click();
+    expect(await visit.faultOf('Your password')).not.toBe('');
+    await visit.field('Your password').fill(passwordOf(everything));
+    await visit.button('Save').click();
+    await visit.toast('Saved proxy').waitFor();
+    await more('proxy', 'Change');
+    await visit.field('admin').uncheck();
+    await visit.field('billing').uncheck();
+    await visit.button('Save').click();
+    await visit.dialog('Change proxy').waitFor({ state: 'detached' });
+  });
+
   test('a user is added, invited, and signs in by the link with what the flags open', async () => {
     await visit.button('Add a user').click();
     const dialog = visit.dialog('Add a user');
@@ -48,6 +97,7 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
     await add.click();
 
     const invite = visit.dialog('grace was added');
+    await visit.field('Your password').fill(passwordOf(everything));
     await invite.getByRole('button', { name: 'Make the link' }).click();
     const link = (await invite.locator('pre').textContent()) ?? '';
     expect(link.startsWith(`${t.facts.base_url}/#/invite/ewl_`)).toBe(true);
@@ -132,10 +182,9 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
     await visit.go('/tokens');
     await visit.button('New API token').click();
     await visit.field('Name').fill('reports');
-    // Without a password there is none to ask for; a token that only reads asks for none.
-    await visit.sees('Set a password first');
+    await visit.field('Your password').waitFor();
     await visit.field('Read-only').check();
-    await visit.link('Set a password first').waitFor({ state: 'detached' });
+    await visit.field('Your password').waitFor({ state: 'detached' });
     await visit.button('Make the token').click();
     const made = visit.dialog('API token reports');
     const token = (await made.locator('pre').first().textContent()) ?? '';
@@ -144,22 +193,6 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
     await made.getByRole('button', { name: 'Done' }).click();
     await visit.row('reports').getByText('read-only').waitFor();
 
-    // Without a password there is none to ask for.
-    await visit.button('View reports').click();
-    await visit.sees('Set a password first');
-    await visit.link('Set a password first').click();
-    await visit.button('Set a password').click();
-    await visit.field('New password').fill('too short');
-    await visit.button('Set the password').click();
-    // The browser itself refuses, and says why.
-    expect(
-      await visit.page.evaluate("document.querySelector('input[name=password]').validity.tooShort"),
-    ).toBe(true);
-    await visit.field('New password').fill(passwordOf(everything));
-    await visit.button('Set the password').click();
-    await visit.toast('Your password is set').waitFor();
-
-    await visit.go('/tokens');
     await visit.button('View reports').click();
     await visit.field('Your password').fill('not the right password');
     await visit.button('View the token').click();

@@ -305,6 +305,24 @@ export interface ConsoleOverrideChanges {
   expiry?: number;
 }
 
+export interface ConsoleUserChanges {
+  /** Descriptive name. */
+  display_name?: string;
+  /** Whether the user is enabled. */
+  active?: boolean;
+  /** Permissions; those left out are off for a new user, and stay as they are on a change. */
+  flags?: {
+    /** May use the proxy network. */
+    proxy?: boolean;
+    /** May see billing. */
+    billing?: boolean;
+    /** May administer the account. */
+    admin?: boolean;
+  };
+  /** Your password: needed to make somebody an active admin. */
+  password?: string;
+}
+
 export interface CreatedAccount {
   account: {
     /** Account name. */
@@ -1724,11 +1742,11 @@ export interface Operations {
     response: UserSigningIn;
   };
   console_change_user: {
-    given: { path: { user: string }; body: AccountUserChanges };
+    given: { path: { user: string }; body: ConsoleUserChanges };
     response: UserSigningIn;
   };
   console_invite_user: {
-    given: { path: { user: string } };
+    given: { path: { user: string }; body: PasswordAnew };
     response: HandedCode;
   };
   console_end_user_sessions: {

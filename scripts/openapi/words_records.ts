@@ -3,6 +3,8 @@ import type { OperationWords } from './words.ts';
 
 const notAlone =
   'Without the admin flag: a user other than oneself; or the contract takes no changes.';
+const wrongPassword = 'The password is wrong; or the person does not have the admin flag.';
+const throttled = 'Too many attempts; `Retry-After` says how long to wait.';
 const claimed =
   'The address is on the authlist already, the user is not part of the account, or the list is full.';
 
@@ -38,9 +40,9 @@ const shared: Record<string, OperationWords> = {
     record: 'CreatedAccountToken',
     body: 'NewOwnToken',
     statuses: {
-      403: 'The password is wrong; or the person does not have the admin flag.',
+      403: wrongPassword,
       409: 'The name is taken; or the person has no password yet.',
-      429: 'Too many attempts; `Retry-After` says how long to wait.',
+      429: throttled,
     },
   },
   'post /console/tokens/{id}/view': {
@@ -48,9 +50,9 @@ const shared: Record<string, OperationWords> = {
     record: 'ViewedToken',
     body: 'PasswordAnew',
     statuses: {
-      403: 'The password is wrong; or the person does not have the admin flag.',
+      403: wrongPassword,
       409: 'The person has no password yet; or the token was shown only once.',
-      429: 'Too many attempts; `Retry-After` says how long to wait.',
+      429: throttled,
     },
   },
 
@@ -72,8 +74,12 @@ const shared: Record<string, OperationWords> = {
   'post /console/users': { record: 'UserSigningIn', body: 'NewAccountUser' },
   'patch /console/users/{user}': {
     record: 'UserSigningIn',
-    body: 'AccountUserChanges',
-    statuses: { 409: 'Nobody active with the admin flag would be left.' },
+    body: 'ConsoleUserChanges',
+    statuses: {
+      403: wrongPassword,
+      409: 'Nobody active with the admin flag would be left; or the person who gives a password has none yet.',
+      429: throttled,
+    },
   },
   'post /console/users/{user}/token_version': {
     id: 'console_raise_token_version',
@@ -81,7 +87,16 @@ const shared: Record<string, OperationWords> = {
   },
 
   'get /console/users/{user}': { record: 'UserSigningIn' },
-  'post /console/users/{user}/invite': { id: 'console_invite_user', record: 'HandedCode' },
+  'post /console/users/{user}/invite': {
+    id: 'console_invite_user',
+    record: 'HandedCode',
+    body: 'PasswordAnew',
+    statuses: {
+      403: wrongPassword,
+      409: 'The user is not active; or the person has no password yet.',
+      429: throttled,
+    },
+  },
   'delete /console/users/{user}/sign-in': { id: 'console_reset_user_sign_in' },
   'delete /console/users/{user}/sessions': { id: 'console_end_user_sessions' },
 
@@ -146,7 +161,9 @@ const operatorIds: Record<string, string> = {
 const ofOperators = Object.fromEntries(
   Object.entries(shared).map(([route, { record, records, body, statuses }]) => {
     const own = route.replace('/console/', '');
-    const conflict = own.startsWith('post tokens') ? undefined : statuses?.[409];
+    const conflict = /^(post tokens|patch users|post users\/{user}\/invite)/.test(own)
+      ? undefined
+      : statuses?.[409];
     const id = operatorIds[own];
     const words: OperationWords = {
       ...(id ? { id } : {}),
@@ -169,6 +186,10 @@ export const recordWords: Record<string, OperationWords> = {
     record: 'OperatorAuthlistEntry',
     body: 'OperatorAuthlistEntryChanges',
     statuses: { 409: claimed },
+  },
+  'patch /admin/accounts/{account}/users/{user}': {
+    record: 'UserSigningIn',
+    body: 'AccountUserChanges',
   },
   'post /admin/accounts/{account}/tokens': {
     id: 'admin_create_account_token',

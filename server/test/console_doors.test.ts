@@ -152,7 +152,8 @@ eachDatabase((database) => {
 
   test('a flag that is taken away is missing at the next request', async () => {
     await t.operator.patch('/accounts/acme/users/admin', { flags: { admin: false } });
-    const invite = () => person('admin').send('POST', '/users/alice/invite');
+    const invite = () =>
+      person('admin').post('/users/alice/invite', { password: passwordOf('admin') });
     expect((await invite()).status).toBe(403);
     await t.operator.patch('/accounts/acme/users/admin', { flags: { admin: true } });
     expect((await invite()).status).toBe(201);
@@ -165,7 +166,8 @@ eachDatabase((database) => {
     await t.operator.patch('/accounts/acme', { suspended: true });
     if (records.length > 0) expect(await unlike(403, records, send)).toEqual([]);
     expect((await person('alice').get('/session')).body.writable).toBe(false);
-    expect((await person('alice').send('POST', '/users/nothing/invite')).status).toBe(201);
+    const password = passwordOf('alice');
+    expect((await person('alice').post('/users/nothing/invite', { password })).status).toBe(201);
     await t.operator.patch('/accounts/acme', { suspended: false });
   });
 
@@ -220,7 +222,8 @@ eachDatabase((database) => {
   test('a person sees nothing of another account', async () => {
     await t.account('globex');
     const other = await t.signIn('globex', 'alice');
-    expect((await other.send('POST', '/users/nothing/invite')).status).toBe(404);
+    const password = passwordOf('alice');
+    expect((await other.post('/users/nothing/invite', { password })).status).toBe(404);
     expect((await other.delete('/sessions/2')).status).toBe(404);
     expect((await other.get('/session')).body.account).toBe('globex');
   });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 type Flag = 'admin' | 'billing' | 'proxy';
 
@@ -58,7 +58,12 @@ const routes: Route[] = [
     body: () => ({ display_name: 'Somebody' }),
   },
   { method: 'POST', path: '/users/self/token_version', may: ['admin', 'proxy'] },
-  { method: 'POST', path: '/users/alice/invite', may: ['admin'] },
+  {
+    method: 'POST',
+    path: '/users/alice/invite',
+    may: ['admin'],
+    body: ({ name }) => ({ password: passwordOf(name) }),
+  },
   { method: 'DELETE', path: '/users/alice/sign-in', may: ['admin'] },
   { method: 'DELETE', path: '/users/alice/sessions', may: ['admin'] },
   {

@@ -105,7 +105,8 @@ eachDatabase((database) => {
       const entry = { ip: `192.0.2.${accounts}`, user: 'carol', expiry };
       const { id } = (await alice.post('/authlist', entry)).body;
       const own = { ...entry, ip: `198.51.100.${accounts}` };
-      const giveBack = () => alice.patch('/users/bob', { flags: { admin: true } });
+      const giveBack = () =>
+        alice.patch('/users/bob', { flags: { admin: true }, password: passwordOf('alice') });
       const change = { expiry: expiry + 1 };
       expect((await late(bob, ['PATCH', `/authlist/${id}`, change], noAdmin)).status).toBe(404);
       await giveBack();
@@ -121,7 +122,7 @@ eachDatabase((database) => {
       await people();
       const token = { user: 'carol' };
       expect((await late(bob, ['POST', '/proxy-tokens', token], noAdmin)).status).toBe(403);
-      await alice.patch('/users/bob', { flags: { admin: true } });
+      await alice.patch('/users/bob', { flags: { admin: true }, password: passwordOf('alice') });
       const path = '/users/carol/token_version';
       expect((await late(bob, ['POST', path, {}], noAdmin)).status).toBe(403);
       const carol = (await alice.get('/users')).body[2];

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -20,12 +20,13 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
+  const given = (user: string) => ({ password: passwordOf(user) });
   const named = async (name: string, as = alice) =>
     (await as.get('/users')).body.find((user: { name: string }) => user.name === name);
 
   test('an admin sees all users and how they sign in, another person only themselves', async () => {
     await t.user(acme, 'carol');
-    await alice.post('/users/carol/invite', undefined);
+    await alice.post('/users/carol/invite', given('alice'));
     const { body } = await alice.get('/users');
     const names = (users: Array<{ name: string }>) => users.map(({ name }) => name);
     expect(names(body)).toEqual(['alice', 'bob', 'carol']);
@@ -91,13 +92,56 @@ eachDatabase((database) => {
       expect([status, body.message]).toEqual([409, expect.stringMatching(/^flags: "alice" is /)]);
     }
     expect((await alice.patch('/users/alice', { flags: { billing: false } })).status).toBe(200);
-    expect((await alice.patch('/users/bob', { flags: { admin: true } })).status).toBe(200);
+    const admin = { flags: { admin: true } };
+    expect((await alice.patch('/users/bob', { ...admin, ...given('alice') })).status).toBe(200);
     expect((await alice.patch('/users/alice', { flags: { admin: false } })).status).toBe(200);
     // From now on alice is nobody special.
     expect((await alice.patch('/users/bob', { flags: { admin: false } })).status).toBe(403);
     expect((await bob.patch('/users/bob', { flags: { admin: false } })).status).toBe(409);
-    expect((await bob.patch('/users/alice', { flags: { admin: true } })).status).toBe(200);
+    expect((await bob.patch('/users/alice', { ...admin, ...given('bob') })).status).toBe(200);
     expect((await alice.patch('/users/bob', { flags: { admin: false } })).status).toBe(200);
+  });
+
+  test('an open session lets nobody else become an admin: inviting, and making an admin, ask for the password anew', async () => {
+    const own = await t.account('borrowed');
+    for (const name of ['bea', 'cid']) await t.user(own, name);
+    await t.user(own, 'dan', { admin: true });
+    await t.operator.patch('/accounts/borrowed/users/dan', { active: false });
+    const session = await t.signIn('borrowed', 'alice');
+    const makeAdmin = { flags: { admin: true } };
+    const ways: Array<[string, (password?: string) => ReturnType<Browser['send']>]> = [
+      ['invite', (password) => session.post('/users/alice/invite', { password })],
+      ['invite another', (password) => session.post('/users/bea/invite', { password })],
+      ['give', (password) => session.patch('/users/bea', { ...makeAdmin, password })],
+      ['back', (password) => session.patch('/users/dan', { active: true, password })],
+      ['both', (password) => session.patch('/users/dan', { active: true, ...makeAdmin, password })],
+    ];
+    const before = (await session.get('/users')).body;
+    for (const [way, send] of ways) {
+      const missing = await send();
+      expect([way, missing.status, missing.body.field]).toEqual([way, 400, 'password']);
+    }
+    for (const [way, send] of [ways[0], ways[2]] as typeof ways) {
+      const wrong = await send('not the right password');
+      expect([way, wrong.status, wrong.body.code]).toEqual([way, 403, 'wrong_password']);
+    }
+    expect((await session.get('/users')).body).toEqual(before);
+    // All other changes, and what takes rights away, go on without.
+    for (const changes of [
+      { display_name: 'Cid' },
+      { flags: { billing: true } },
+      { active: false },
+    ]) {
+      expect((await session.patch('/users/cid', changes)).status).toBe(200);
+    }
+    // The flag alone opens nothing for somebody inactive; the way back then asks.
+    expect((await session.patch('/users/cid', makeAdmin)).status).toBe(200);
+    expect((await session.patch('/users/cid', { active: true })).status).toBe(400);
+    expect((await session.patch('/users/cid', given('alice'))).status).toBe(400);
+    for (const [way, send] of ways) {
+      const { status } = await send(passwordOf('alice'));
+      expect([way, status]).toEqual([way, expect.toBeOneOf([200, 201])]);
+    }
   });
 
   test('of admins who leave at the same moment one is left', async () => {

@@ -455,7 +455,8 @@ eachDatabase((database) => {
       const bob = await byLink(t.browser(), name, 'bob');
       await bob.put('/password', { password: 'a first long password' });
       const alice = await byLink(t.browser(), name, 'alice');
-      await alice.send('POST', '/users/bob/invite');
+      await alice.put('/password', { password: passwordOf('alice') });
+      await alice.post('/users/bob/invite', { password: passwordOf('alice') });
       await alice.delete('/users/bob/sign-in');
       const log = (await auditOf(name)).map((row) => [
         row.action,
@@ -463,11 +464,12 @@ eachDatabase((database) => {
         row.actor_kind,
         row.actor,
       ]);
-      expect(log.slice(0, 6).reverse()).toEqual([
+      expect(log.slice(0, 7).reverse()).toEqual([
         ['session.create', 'bob', 'user', `${name}/bob`],
         ['password.set', 'bob', 'user', `${name}/bob`],
         ['user.sign_in_link', 'alice', 'operator', 'first'],
         ['session.create', 'alice', 'user', `${name}/alice`],
+        ['password.set', 'alice', 'user', `${name}/alice`],
         ['user.invite', 'bob', 'user', `${name}/alice`],
         ['user.reset_sign_in', 'bob', 'user', `${name}/alice`],
       ]);

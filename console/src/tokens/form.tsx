@@ -1,14 +1,17 @@
 // API tokens: a new one, the text of one that is there, and revoking one.
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
-import { PasswordField } from '../account/sign_in/password.tsx';
+import {
+  ConfirmPassword,
+  confirmationOf,
+  lacksPassword,
+  PasswordField,
+  SetPasswordFirst,
+} from '../account/sign_in/password.tsx';
 import { type AccountResponse, change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { session } from '../api/session.ts';
 import { FormDialog, MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { now } from '../now.ts';
-import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
 import { CheckField, Copy, Dialog, SelectField, ShownOnce, TextField, textOf } from '../ui/ui.ts';
 
@@ -23,7 +26,7 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
       name: textOf(fields, 'name'),
       read_only: fields.has('read_only'),
       ...(seconds > 0 ? { expiry: now.value + seconds } : {}),
-      ...(fields.has('password') ? { password: String(fields.get('password')) } : {}),
+      ...confirmationOf(fields),
     };
     return changeIn(scope, 'create_token', { body });
   };
@@ -61,18 +64,8 @@ export function NewApiTokenDialog({ onClose }: { onClose: () => void }) {
         hint="It reads everything of the account, and changes nothing: for reports and monitoring."
         onChange={(event) => setReadOnly(event.currentTarget.checked)}
       />
-      {!scope.isOperator && !readOnly && <PasswordForFullToken />}
+      {!readOnly && <ConfirmPassword why="For a token that is not read-only you" />}
     </MakerDialog>
-  );
-}
-
-function PasswordForFullToken() {
-  if (session.value?.has_password) return <PasswordField label="Your password" />;
-  return (
-    <p>
-      For a token that is not read-only you give your password anew, and you have none yet.{' '}
-      <Link href={paths.signIn}>Set a password first</Link>.
-    </p>
   );
 }
 
@@ -117,13 +110,10 @@ interface OfToken {
 export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
   const scope = useScope();
   const title = `View ${name}`;
-  if (!scope.isOperator && !session.value?.has_password) {
+  if (lacksPassword(scope)) {
     return (
       <Dialog title={title} onClose={onClose}>
-        <p>
-          To view an API token you give your password anew, and you have none yet.{' '}
-          <Link href={paths.signIn}>Set a password first</Link>.
-        </p>
+        <SetPasswordFirst why="To view an API token you" />
       </Dialog>
     );
   }

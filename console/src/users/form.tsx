@@ -1,5 +1,6 @@
 // Adding a user to the account, and changing one: the name that is shown, permissions, active or not.
-import { useContext, useId } from 'preact/hooks';
+import { useContext, useId, useState } from 'preact/hooks';
+import { ConfirmPassword, confirmationOf } from '../account/sign_in/password.tsx';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
@@ -59,6 +60,12 @@ export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
 export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();
   const isSelf = user.name === scope.user;
+  const [makesAdmin, setMakesAdmin] = useState(false);
+  const lookAt = (form: HTMLFormElement | null) => {
+    const fields = new FormData(form ?? undefined);
+    const isAdmin = user.active && user.flags.admin;
+    setMakesAdmin(!isAdmin && fields.has('active') && fields.has('admin'));
+  };
   const save = async (fields: FormData) => {
     const display_name = textOf(fields, 'display_name');
     await changeIn(scope, 'change_user', {
@@ -67,6 +74,7 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
         ...(display_name ? { display_name } : {}),
         active: fields.has('active'),
         flags: flagsOf(fields),
+        ...confirmationOf(fields),
       },
     });
     notify(`Saved ${user.name}.`);
@@ -81,18 +89,21 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
       onSubmit={save}
       onClose={onClose}
     >
-      <DisplayNameField required defaultValue={user.display_name} />
-      <FlagFields of={user.flags} isSelf={isSelf} />
-      <CheckField
-        label="Active"
-        name="active"
-        defaultChecked={user.active}
-        hint={
-          isSelf
-            ? 'Off: you are signed out at once, and your tokens and authlist entries give no access.'
-            : 'Off: cannot sign in, and tokens and authlist entries give no access. Users are never deleted.'
-        }
-      />
+      <div class="stack" onChange={(event) => lookAt(event.currentTarget.closest('form'))}>
+        <DisplayNameField required defaultValue={user.display_name} />
+        <FlagFields of={user.flags} isSelf={isSelf} />
+        <CheckField
+          label="Active"
+          name="active"
+          defaultChecked={user.active}
+          hint={
+            isSelf
+              ? 'Off: you are signed out at once, and your tokens and authlist entries give no access.'
+              : 'Off: cannot sign in, and tokens and authlist entries give no access. Users are never deleted.'
+          }
+        />
+      </div>
+      {makesAdmin && <ConfirmPassword why="To make an admin of a user you" />}
     </FormDialog>
   );
 }

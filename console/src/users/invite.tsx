@@ -1,10 +1,11 @@
 // Inviting a user to set a password: the link is shown once, to be handed on.
-import { changeIn } from '../api/reading.ts';
+import { lacksPassword, PasswordField, SetPasswordFirst } from '../account/sign_in/password.tsx';
+import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { Until } from '../relative_time.tsx';
-import { ShownOnce } from '../ui/ui.ts';
+import { Dialog, ShownOnce } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 interface InviteDialogProps {
@@ -17,11 +18,30 @@ interface InviteDialogProps {
 export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps) {
   const scope = useScope();
   const { name, sign_in } = user;
+  const title = isNew ? `${name} was added` : `Invite ${name}`;
+  const proxiesWork = isNew && (
+    <p>To sign in here, {name} needs an invitation. Proxies work without one.</p>
+  );
+  if (lacksPassword(scope)) {
+    return (
+      <Dialog title={title} onClose={onClose}>
+        {proxiesWork}
+        <SetPasswordFirst why="To invite a user you" />
+      </Dialog>
+    );
+  }
+  const invite = (fields: FormData) =>
+    scope.isOperator
+      ? change('admin_invite_user', { path: { account: scope.account, user: name } })
+      : changeIn(scope, 'invite_user', {
+          path: { user: name },
+          body: { password: String(fields.get('password')) },
+        });
   return (
     <MakerDialog
-      title={isNew ? `${name} was added` : `Invite ${name}`}
+      title={title}
       verb="Make the link"
-      make={() => changeIn(scope, 'invite_user', { path: { user: name } })}
+      make={invite}
       onClose={onClose}
       shown={({ url, expiry }) => (
         <ShownOnce
@@ -37,7 +57,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
         />
       )}
     >
-      {isNew && <p>To sign in here, {name} needs an invitation. Proxies work without one.</p>}
+      {proxiesWork}
       <p>
         You get a link that you hand on. Whoever opens it within 7 days sets the password of{' '}
         <strong>{name}</strong> and is signed in.
@@ -54,6 +74,7 @@ export function InviteDialog({ user, isNew = false, onClose }: InviteDialogProps
           {sign_in.second_factor && ' The second factor stays, and is asked for.'}
         </p>
       )}
+      {!scope.isOperator && <PasswordField label="Your password" />}
     </MakerDialog>
   );
 }

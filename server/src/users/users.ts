@@ -99,6 +99,14 @@ export async function createUser(
   return user;
 }
 
+const isActiveAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
+
+/** Whether the changes make an active admin of a user who is none. */
+export function makeAdmin(changes: UserChanges, user: store.UserRow): boolean {
+  const { active = user.active === 1, flags } = changes;
+  return !isActiveAdmin(user) && active && (flags?.admin ?? user.admin === 1);
+}
+
 /**
  * For a change by an admin of the account. Errors: 409 when no active user with the admin flag would be
  * left: only the operator could help then.
@@ -108,13 +116,12 @@ export async function requireOtherAdmin(
   user: store.UserRow,
   changes: UserChanges,
 ): Promise<void> {
-  const isAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
   const isToGo = changes.active === false || changes.flags?.admin === false;
-  if (!isAdmin(user) || !isToGo) return;
+  if (!isActiveAdmin(user) || !isToGo) return;
   const others = (await store.listActiveUsers(db, user.account_id)).filter(
     ({ id }) => id !== user.id,
   );
-  if (others.some(isAdmin)) return;
+  if (others.some(isActiveAdmin)) return;
   throw conflict(
     `${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
     { code: 'last_admin', field: 'flags' },

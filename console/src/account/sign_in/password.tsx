@@ -1,8 +1,11 @@
 // Passwords: the one that is asked for, a new one, and the form that sets or changes one's own.
 import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
 import { change } from '../../api/reading.ts';
+import { type Scope, useScope } from '../../api/scope.ts';
 import { facts, readSession, session } from '../../api/session.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
+import { paths } from '../../paths.ts';
 import { Field, TextField } from '../../ui/ui.ts';
 
 /** Tells password managers whose password the form is about. */
@@ -24,6 +27,31 @@ export function PasswordField({ label, name = 'password' }: { label: string; nam
       />
     </>
   );
+}
+
+/** Asks people for their password anew; operators, whose token is none of a person, need not. `why` ends in "you". */
+export function ConfirmPassword({ why }: { why: string }) {
+  const scope = useScope();
+  if (scope.isOperator) return null;
+  if (lacksPassword(scope)) return <SetPasswordFirst why={why} />;
+  return <PasswordField label="Your password" />;
+}
+
+export function SetPasswordFirst({ why }: { why: string }) {
+  return (
+    <p>
+      {why} give your password anew, and you have none yet.{' '}
+      <Link href={paths.signIn}>Set a password first</Link>.
+    </p>
+  );
+}
+
+/** Whether somebody who must give a password anew has none. */
+export const lacksPassword = ({ isOperator }: Scope) => !isOperator && !session.value?.has_password;
+
+/** The password that a form asked for, as bodies name it; nothing where it did not ask. */
+export function confirmationOf(fields: FormData): { password?: string } {
+  return fields.has('password') ? { password: String(fields.get('password')) } : {};
 }
 
 /** A new password; only its length is checked while it is typed. */

@@ -17,7 +17,7 @@ import {
 } from '../../sign_in/sign_in.ts';
 import { requirePassword, visitorOf } from './checks.ts';
 import type { Mount } from './mount.ts';
-import { FactorCode, GivenPassword, NewPassword } from './sign_in_fields.ts';
+import { Confirmation, FactorCode, GivenPassword, NewPassword } from './sign_in_fields.ts';
 
 const OwnSession = Strict({
   id: Integer('Names it in paths.', 1),
@@ -32,7 +32,6 @@ const PasswordChange = Strict({
   current_password: Type.Optional(GivenPassword('Needed where there is one.')),
   password: NewPassword,
 });
-const Confirmation = Strict({ password: GivenPassword('The password, asked anew.') });
 const PendingFactor = Strict({
   secret: Type.String({ description: 'For the authenticator app, in base 32; shown only here.' }),
   url: Type.String({ description: 'The same as otpauth URL, for a QR code.' }),

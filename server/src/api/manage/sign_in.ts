@@ -1,5 +1,5 @@
 // …/users/{user}: how admins and operators let users sign in to the console, and take it back.
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Integer, Strict } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../sign_in/sign_in.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { OneTimeCodeRecord, presentCode } from './sign_in_fields.ts';
+import { Confirmation, OneTimeCodeRecord, presentCode } from './sign_in_fields.ts';
 import { UserPath, userOf } from './users.ts';
 
 const NewLink = Strict({
@@ -21,6 +21,7 @@ const NewLink = Strict({
 
 export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): void {
   const route = routesOf('users');
+  const { confirmPassword } = audience;
   const facts = {
     may: ['admin'],
     params: UserPath,
@@ -31,9 +32,12 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
   route('POST /users/:user/invite', {
     ...facts,
     summary: 'Invite a user to set a password; the invitation before it ends',
+    // Whoever holds the code signs in as the user, an admin perhaps.
+    ...(confirmPassword ? { description: 'Asks for your password anew.', body: Confirmation } : {}),
     created: OneTimeCodeRecord,
-    errors: [409],
+    errors: confirmPassword ? [409, 429] : [409],
     handle: async (request) => {
+      await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const invite = await write(request, async (tx, scope) =>
         createInvite(tx, ctx.secrets, await userOf(tx, scope, request.params)),
       );

@@ -13,6 +13,8 @@ export const NameText = (description: string) => Text(description, 63);
 /** A password that is asked for. Its length says nothing of whether it is right. */
 export const GivenPassword = (description: string) => Text(description, 4 * max_password_length);
 
+export const Confirmation = Strict({ password: GivenPassword('The password, asked anew.') });
+
 export const NewPassword = Text(
   `${min_password_length} to ${max_password_length} characters, at least five of them different.`,
   4 * max_password_length,

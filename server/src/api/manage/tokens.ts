@@ -15,7 +15,7 @@ import { checkExpiry, Integer, idOf, Strict, Text, Timestamp } from '../../http/
 import { created } from '../../http/route.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { GivenPassword } from './sign_in_fields.ts';
+import { Confirmation, GivenPassword } from './sign_in_fields.ts';
 
 const tokenFields = {
   id: Integer('Names it in paths.', 1),
@@ -45,7 +45,6 @@ const ConfirmedToken = Strict({
     GivenPassword('Your password: needed for a token that is not read-only.'),
   ),
 });
-const Confirmation = Strict({ password: GivenPassword('The password, asked anew.') });
 const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the API token.' }) });
 
 function presentToken(token: ApiToken) {

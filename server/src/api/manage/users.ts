@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
+import { invalidField } from '../../errors.ts';
 import { Integer, Name, Strict, Text } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
@@ -9,6 +10,7 @@ import { revokeSessions, type SignInFacts, signInFacts } from '../../sign_in/sig
 import {
   changeUser,
   createUser,
+  makeAdmin,
   raiseTokenVersion,
   requireOtherAdmin,
   requireUserNamed,
@@ -21,6 +23,7 @@ import { presentUser, UserRecord } from '../account/users.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { requireSelf, type Scope } from './scope.ts';
+import { GivenPassword } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
   Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
@@ -56,6 +59,10 @@ const UserChanges = Strict({
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
   flags: Type.Optional(Flags),
 });
+const ConfirmedChanges = Strict({
+  ...UserChanges.properties,
+  password: Type.Optional(GivenPassword('Your password: needed to make somebody an active admin.')),
+});
 
 export const UserPath = Type.Object({ user: Type.String({ description: 'User name.' }) });
 export type UserPath = Static<typeof UserPath>;
@@ -74,6 +81,7 @@ const neverSignedIn: SignInFacts = {
 
 export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
   const route = routesOf('users');
+  const { confirmPassword } = audience;
   const adminsAndSelf = ['admin', 'proxy'] as const;
   /** A person who is no admin hears the same of users that are there and of others. */
   const find = (scope: Scope, names: UserPath) => {
@@ -144,19 +152,23 @@ export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): v
     find: (scope, names) => userOf(ctx.db, scope, names),
     summary: 'Change a user',
     description: audience.keeps_an_admin
-      ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left.'
+      ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left. Making somebody an active admin asks for your password anew.'
       : 'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
     params: UserPath,
-    body: UserChanges,
+    body: confirmPassword ? ConfirmedChanges : UserChanges,
     answer: UserSigningIn,
-    errors: audience.keeps_an_admin ? [409] : [],
+    errors: [...(audience.keeps_an_admin ? [409] : []), ...(confirmPassword ? [429] : [])],
     handle: async (request) => {
-      const { body, params } = request;
-      requireChange(body);
+      const { password, ...changes } = request.body as Static<typeof ConfirmedChanges>;
+      requireChange(changes);
+      if (password !== undefined) await confirmPassword?.(request, password);
       const user = await write(request, async (tx, now) => {
-        const before = await userOf(tx, now, params);
-        if (audience.keeps_an_admin) await requireOtherAdmin(tx, before, body);
-        return changeUser(tx, before, body, revokeSessions);
+        const before = await userOf(tx, now, request.params);
+        if (confirmPassword && password === undefined && makeAdmin(changes, before)) {
+          throw invalidField('password', 'is missing; it is needed to make somebody an admin.');
+        }
+        if (audience.keeps_an_admin) await requireOtherAdmin(tx, before, changes);
+        return changeUser(tx, before, changes, revokeSessions);
       });
       return presentOne(user);
     },
