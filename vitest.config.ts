@@ -22,6 +22,11 @@ const hasTerminal = process.env.CI !== undefined || has('tmux');
 const powerCuts = ['test/powercut/*.test.ts'];
 const hasCompiler = process.env.CI !== undefined || (process.platform === 'linux' && has('cc'));
 
+/** Tests of the container images: as root, with what makes and runs them. CI installs it. */
+const images = ['test/images.test.ts'];
+const imageTools = ['buildah', 'mmdebstrap', 'podman', 'runc'];
+const hasImageTools = process.env.CI !== undefined || (isRoot && imageTools.every(has));
+
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
 const missingClients =
@@ -64,6 +69,7 @@ const longest = [
   'test/model.test.ts',
   'test/fuzz.test.ts',
   'test/old_agent.test.ts',
+  'test/images.test.ts',
   'test/hostile/fuzz_proxy.test.ts',
   'test/powercut/powercut.test.ts',
 ];
@@ -86,6 +92,7 @@ export default defineConfig(({ mode }) => {
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
+    ...(hasImageTools && !isQuick ? [] : images),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -185,6 +192,11 @@ function tellMissing(): void {
   }
   if (!hasCompiler) {
     console.error('The tests of power cuts are left out: they need cc, and Linux.');
+  }
+  if (!hasImageTools) {
+    console.error(
+      `The tests of container images are left out: they need ${imageTools.join(', ')}, and root.`,
+    );
   }
   if (missingClients.length > 0) {
     console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);
