@@ -22,10 +22,18 @@ const hasTerminal = process.env.CI !== undefined || has('tmux');
 const powerCuts = ['test/powercut/*.test.ts'];
 const hasCompiler = process.env.CI !== undefined || (process.platform === 'linux' && has('cc'));
 
-/** Tests of the container images: as root, with what makes and runs them. CI installs it. */
-const images = ['test/images.test.ts'];
-const imageTools = ['buildah', 'mmdebstrap', 'podman', 'runc'];
-const hasImageTools = process.env.CI !== undefined || (isRoot && imageTools.every(has));
+/** Tests of container images, and of the packages on booted Debians: as root, with what makes and runs them. CI installs it. */
+const machines = ['test/images.test.ts', 'test/booted/*.test.ts'];
+const machineTools = [
+  'buildah',
+  'dnsmasq',
+  'mmdebstrap',
+  'pebble',
+  'podman',
+  'runc',
+  'systemd-nspawn',
+];
+const hasMachineTools = process.env.CI !== undefined || (isRoot && machineTools.every(has));
 
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
@@ -70,6 +78,7 @@ const longest = [
   'test/fuzz.test.ts',
   'test/old_agent.test.ts',
   'test/images.test.ts',
+  'test/booted/install.test.ts',
   'test/hostile/fuzz_proxy.test.ts',
   'test/powercut/powercut.test.ts',
 ];
@@ -92,7 +101,7 @@ export default defineConfig(({ mode }) => {
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
-    ...(hasImageTools && !isQuick ? [] : images),
+    ...(hasMachineTools && !isQuick ? [] : machines),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -193,9 +202,9 @@ function tellMissing(): void {
   if (!hasCompiler) {
     console.error('The tests of power cuts are left out: they need cc, and Linux.');
   }
-  if (!hasImageTools) {
+  if (!hasMachineTools) {
     console.error(
-      `The tests of container images are left out: they need ${imageTools.join(', ')}, and root.`,
+      `The tests of images and machines are left out: they need ${machineTools.join(', ')}, and root.`,
     );
   }
   if (missingClients.length > 0) {

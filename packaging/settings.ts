@@ -15,7 +15,6 @@ const heads = {
   agent: `# Settings of exitward-agent. A line is NAME=value, without spaces around the sign. What is commented out is the default.
 # Restart the agent when you changed something: systemctl restart exitward-agent, which ends connections, or, without that:
 # systemctl kill -s SIGUSR2 --kill-whom=main exitward-agent
-# A certificate authority of your own for the control plane: NODE_EXTRA_CA_CERTS=/etc/exitward/ca.pem
 `,
 };
 

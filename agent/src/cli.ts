@@ -35,7 +35,7 @@ export function commandLine(env: Environment): Command {
   program
     .command('run')
     .description('run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent')
-    .action(() => runUntilStopped(readConfig(env)));
+    .action(() => runUntilStopped(readConfig(env), env.NOTIFY_SOCKET));
   addStatus(program, env);
   addExplain(program, env);
   addGuard(program, env);

@@ -49,6 +49,8 @@ export interface TestDoubles {
 }
 
 export interface Running extends Local {
+  /** When the control plane has been heard for the first time. */
+  readonly following: Promise<void>;
   /** Counts and sends the last traffic. */
   stop(options?: { leave_running: boolean }): Promise<void>;
 }
@@ -103,6 +105,8 @@ class Agent implements Running {
   #lastUsed: LastUsedReporter | undefined;
   #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
+  readonly #following = Promise.withResolvers<void>();
+  readonly following = this.#following.promise;
   #connections = 0;
   #firewall_exits = '';
   #stopped: Promise<void> | undefined;
@@ -155,7 +159,10 @@ class Agent implements Running {
         explain: (request) => engine.explain(request),
       },
       onContract: (account) => this.#limits?.forget(account),
-      onFollowing: () => this.#usage?.sender.retry(),
+      onFollowing: () => {
+        this.#following.resolve();
+        this.#usage?.sender.retry();
+      },
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),

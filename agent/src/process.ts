@@ -1,13 +1,19 @@
 // The agent as a process: a graceful stop on a signal.
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { runAgent } from './main.ts';
+
+/** So long whoever starts the service waits for the control plane. */
+const longest_start_seconds = 10;
 
 /**
  * Runs until SIGTERM or SIGINT, or SIGUSR2, which leaves the proxies running for the next agent;
  * then keeps and sends what was counted. A second signal ends it at once, with 1. SIGHUP, as of a
- * terminal that is closed, is no reason to end. Errors: one sentence when it cannot start.
+ * terminal that is closed, is no reason to end. `notify_socket`:
+ * systemd's, where it started this as Type=notify. Errors: one sentence when it cannot start.
  */
-export async function runUntilStopped(config: Config): Promise<void> {
+export async function runUntilStopped(config: Config, notify_socket?: string): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<NodeJS.Signals>();
   let isStopping = false;
@@ -21,9 +27,17 @@ export async function runUntilStopped(config: Config): Promise<void> {
   process.on('SIGHUP', stay);
   try {
     const running = await runAgent(config);
+    // Without the control plane it has started, too: it serves by what is on disk.
+    const patience = sleep(longest_start_seconds * 1000, undefined, { ref: false });
+    if (notify_socket) void Promise.race([running.following, patience]).then(tellSystemd);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });
   } finally {
     for (const signal of signals) process.off(signal, onSignal);
     process.off('SIGHUP', stay);
   }
+}
+
+/** Lets whoever waits for the start go on. */
+function tellSystemd(): void {
+  execFile('systemd-notify', ['--ready'], () => {});
 }

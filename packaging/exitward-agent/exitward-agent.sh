@@ -6,4 +6,4 @@ home=/usr/lib/exitward-agent
 settings=/etc/exitward/agent.env
 #include settings.sh
 
-exec "$home/bin/node" --max-semi-space-size=8 "$home/agent/bin/exitward-agent.js" "$@"
+exec "$home/bin/node" --use-system-ca --max-semi-space-size=8 "$home/agent/bin/exitward-agent.js" "$@"

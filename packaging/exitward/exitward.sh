@@ -12,4 +12,4 @@ case "${1-}" in
   serve | migrate | backup | restore)
     [ "$(id -u)" -ne 0 ] || as="setpriv --reuid=exitward --regid=exitward --init-groups --inh-caps=-all --" ;;
 esac
-exec $as "$home/bin/node" --max-semi-space-size=8 "$home/server/bin/exitward.js" "$@"
+exec $as "$home/bin/node" --use-system-ca --max-semi-space-size=8 "$home/server/bin/exitward.js" "$@"

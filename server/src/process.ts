@@ -1,11 +1,12 @@
 // The server as a process: one clear sentence when it cannot start, a graceful stop on a signal.
+import { execFile } from 'node:child_process';
 import { notify } from './cli/output.ts';
 import { type Environment, SettingsFault } from './config.ts';
 import { type Running, serve } from './main.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with 0; a second
- * signal ends it at once, with 1. `ready` runs once it listens. When it cannot start: one sentence on
+ * signal ends it at once, with 1. `ready` runs once it listens; systemd is told then, where it started this as Type=notify. When it cannot start: one sentence on
  * standard error (a line for each fault of the settings), exit 1.
  */
 export async function runUntilStopped(
@@ -33,6 +34,7 @@ export async function runUntilStopped(
   try {
     running = await serve(env);
     await ready(running);
+    if (env.NOTIFY_SOCKET) execFile('systemd-notify', ['--ready'], () => {});
   } catch (error) {
     report(error);
     await end(1);

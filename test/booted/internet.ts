@@ -1,0 +1,185 @@
+// A small internet in a network namespace of its own: a bridge for machines, names, an origin on the web and an ACME authority
+// that answer to the names of real ones, and a way out to Debian's packages.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from '../../server/test/waiting.ts';
+
+/** Addresses that the rules against reserved destinations let pass; they are used nowhere but in the namespace. */
+export const addresses = {
+  control: '45.67.1.10',
+  node: '45.67.1.1',
+  client: '45.67.1.7',
+  /** Of the bridge: the router of the machines, their name server, and every site of this internet. */
+  router: '45.67.1.254',
+};
+export const bridge = 'machines';
+
+export class Internet {
+  readonly namespace = `exitward-${process.pid}`;
+  /** The certificate that all machines trust, in PEM. */
+  authority = '';
+  /** A certificate of that authority for all names of this internet. */
+  site = { certificate: '', key: '' };
+  readonly #folder: string;
+  readonly #programs: ChildProcess[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(folder);
+  }
+
+  /** Lays the links, then starts name server, origin and authority. */
+  static async start(folder: string): Promise<Internet> {
+    const internet = new Internet(folder);
+    internet.#layLinks();
+    internet.#makeCertificates();
+    await internet.#startPrograms();
+    return internet;
+  }
+
+  /** The words that run a command in the namespace. */
+  inside(...command: string[]): [string, string[]] {
+    return ['nsenter', [`--net=/run/netns/${this.namespace}`, ...command]];
+  }
+
+  stop(): void {
+    for (const program of this.#programs) program.kill();
+    execFileSync('ip', ['netns', 'delete', this.namespace]);
+    execFileSync('nft', ['delete', 'table', 'ip', this.namespace]);
+  }
+
+  #run(...command: string[]): void {
+    execFileSync(...this.inside(...command));
+  }
+
+  #layLinks(): void {
+    const { namespace } = this;
+    const [outer, inner] = ['10.211.7.1', '10.211.7.2'];
+    execFileSync('ip', ['netns', 'add', namespace]);
+    // The other end is called `way`, and goes with the namespace.
+    const link = `way${process.pid}`;
+    const peer = ['type', 'veth', 'peer', 'name', 'way', 'netns', namespace];
+    execFileSync('ip', ['link', 'add', link, ...peer]);
+    execFileSync('ip', ['address', 'add', `${outer}/30`, 'dev', link]);
+    execFileSync('ip', ['link', 'set', 'dev', link, 'up']);
+    for (const line of [
+      `address add ${inner}/30 dev way`,
+      'link set dev way up',
+      'link set dev lo up',
+      `route add default via ${outer}`,
+      `link add ${bridge} type bridge`,
+      `address add ${addresses.router}/24 dev ${bridge}`,
+      `link set dev ${bridge} up`,
+    ]) {
+      this.#run('ip', ...line.split(' '));
+    }
+    const masquerade = (table: string, rule: string) =>
+      `add table ip ${table}; add chain ip ${table} out { type nat hook postrouting priority 100 ; }; add rule ip ${table} out ${rule} masquerade`;
+    this.#run('nft', masquerade(namespace, 'oifname "way"'));
+    execFileSync('nft', [masquerade(namespace, `ip saddr ${inner}/32`)]);
+    writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
+    this.#run('sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1');
+  }
+
+  /** One authority for the web and the ACME directory, with which all sites have their certificates. */
+  #makeCertificates(): void {
+    const at = (name: string) => join(this.#folder, name);
+    const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    openssl(
+      'req',
+      '-x509',
+      ...key,
+      '-days',
+      '30',
+      '-subj',
+      '/CN=Authority of the tests',
+      '-keyout',
+      at('ca.key'),
+      '-out',
+      at('ca.pem'),
+    );
+    const names = [
+      'control.example.net',
+      'www.example.com',
+      'acme-v02.api.letsencrypt.org',
+      'localhost',
+    ];
+    const alternative = `subjectAltName=${names.map((name) => `DNS:${name}`).join()}`;
+    openssl(
+      'req',
+      '-x509',
+      ...key,
+      '-days',
+      '30',
+      '-subj',
+      '/CN=sites',
+      '-addext',
+      alternative,
+      '-CA',
+      at('ca.pem'),
+      '-CAkey',
+      at('ca.key'),
+      '-keyout',
+      at('sites.key'),
+      '-out',
+      at('sites.pem'),
+    );
+    this.authority = readFileSync(at('ca.pem'), 'utf8');
+    this.site = {
+      certificate: readFileSync(at('sites.pem'), 'utf8'),
+      key: readFileSync(at('sites.key'), 'utf8'),
+    };
+  }
+
+  async #startPrograms(): Promise<void> {
+    const at = (name: string) => join(this.#folder, name);
+    const { control, router } = addresses;
+    const upstream = /^nameserver (\S+)/m.exec(readFileSync('/etc/resolv.conf', 'utf8'))?.[1];
+    const names = {
+      'control.example.net': control,
+      'www.example.com': router,
+      'acme-v02.api.letsencrypt.org': router,
+    };
+    this.#start('dnsmasq', [
+      ...['--keep-in-foreground', '--no-resolv', '--no-hosts', `--server=${upstream}`],
+      ...[`--listen-address=${router}`, '--bind-interfaces', '--pid-file='],
+      ...Object.entries(names).map(([name, address]) => `--host-record=${name},${address}`),
+    ]);
+    const pebble = {
+      listenAddress: '127.0.0.1:14000',
+      managementListenAddress: '127.0.0.1:15000',
+      certificate: at('sites.pem'),
+      privateKey: at('sites.key'),
+      httpPort: 80,
+      tlsPort: 443,
+    };
+    writeFileSync(at('pebble.json'), JSON.stringify({ pebble }));
+    this.#start('pebble', ['-config', at('pebble.json'), '-dnsserver', `${router}:53`]);
+    this.#start(process.execPath, [join(import.meta.dirname, 'sites.ts'), this.#folder, router]);
+    const page = this.inside(
+      'curl',
+      '-sf',
+      '--cacert',
+      at('ca.pem'),
+      'https://localhost:14000/dir',
+    );
+    await until(() => execFileSync(...page, { stdio: 'pipe' }) !== undefined);
+    // What the authority issues is trusted by way of a root that it makes anew at each start.
+    const root = this.inside(
+      'curl',
+      '-sf',
+      '--cacert',
+      at('ca.pem'),
+      'https://localhost:15000/roots/0',
+    );
+    this.authority += execFileSync(...root, { encoding: 'utf8' });
+  }
+
+  #start(program: string, args: string[]): void {
+    const [command, words] = this.inside(program, ...args);
+    const child = spawn(command, words, { stdio: 'ignore' });
+    this.#programs.push(child);
+  }
+}

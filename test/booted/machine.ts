@@ -1,0 +1,139 @@
+// A machine with a booted Debian: systemd as its first process, in a container of systemd-nspawn on the kernel of this one.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { until } from '../../server/test/waiting.ts';
+import { addresses, bridge, type Internet } from './internet.ts';
+
+/** A Debian as it is installed: systemd, and what brings packages. Nothing of ours, nor Node. */
+export function makeDebian(folder: string): void {
+  const packages = 'ca-certificates,curl,dbus,iproute2,procps,systemd,systemd-sysv';
+  const options = ['--quiet', '--variant=minbase', `--include=${packages}`];
+  execFileSync('mmdebstrap', [...options, 'bookworm', folder], { stdio: 'pipe' });
+}
+
+export class Machine {
+  readonly root: string;
+  readonly #name: string;
+  readonly #over: string;
+  #container: ChildProcess | undefined;
+
+  /** A copy of the Debian, as an overlay in the folder, with an address on the bridge. */
+  constructor(
+    name: 'control' | 'node' | 'client',
+    debian: string,
+    folder: string,
+    internet: Internet,
+  ) {
+    this.#name = name;
+    this.#over = join(folder, name);
+    this.root = join(this.#over, 'root');
+    for (const part of ['upper', 'work', 'root'])
+      mkdirSync(join(this.#over, part), { recursive: true });
+    const layers = `lowerdir=${debian},upperdir=${this.#over}/upper,workdir=${this.#over}/work`;
+    execFileSync('mount', ['-t', 'overlay', '-o', layers, 'machine', this.root]);
+    const { router } = addresses;
+    this.write('etc/hostname', `${name}\n`);
+    this.write('etc/hosts', `127.0.0.1 localhost\n127.0.1.1 ${name}\n`);
+    this.write('etc/resolv.conf', `nameserver ${router}\n`);
+    this.write(
+      'etc/systemd/network/10-host0.network',
+      `[Match]\nName=host0\n\n[Network]\nAddress=${addresses[name]}/24\nGateway=${router}\n`,
+    );
+    this.write(
+      'usr/local/share/ca-certificates/tests.crt',
+      internet.authority.split(/(?<=-----END CERTIFICATE-----\n)/)[0] ?? '',
+    );
+    this.write(
+      'usr/local/share/ca-certificates/acme.crt',
+      internet.authority.split(/(?<=-----END CERTIFICATE-----\n)/)[1] ?? '',
+    );
+    for (const command of ['update-ca-certificates', 'systemctl enable systemd-networkd.service']) {
+      execFileSync('chroot', [this.root, 'sh', '-c', command], { stdio: 'pipe' });
+    }
+    this.#boot(internet);
+  }
+
+  #boot(internet: Internet): void {
+    const [command, words] = internet.inside(
+      'systemd-nspawn',
+      ...['--quiet', `--directory=${this.root}`, `--machine=${this.#name}`, '--boot'],
+      ...[`--network-bridge=${bridge}`, '--resolv-conf=off', '--timezone=off'],
+      ...['--register=no', '--keep-unit', '--console=pipe'],
+    );
+    this.#container = spawn(command, words, { stdio: 'ignore' });
+    // So it ends when the machine reboots.
+    this.#container.once('exit', (code) => {
+      if (code === 133) this.#boot(internet);
+    });
+  }
+
+  write(path: string, text: string): void {
+    const file = join(this.root, path);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, text);
+  }
+
+  /** Puts a file into root's home. */
+  bring(file: string): void {
+    cpSync(file, join(this.root, 'root', file.split('/').at(-1) ?? ''));
+  }
+
+  /** Runs a script as root would type it; a line that fails ends it. Errors: with all that it printed. */
+  async run(script: string, input = ''): Promise<string> {
+    const enter = ['-t', String(this.#firstProcess()), '-m', '-u', '-i', '-n', '-p', '-C'];
+    const child = spawn('nsenter', [...enter, 'sh', '-euc', `cd /root\n${script}`], {
+      cwd: '/',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LANG: 'C.UTF-8' },
+    });
+    let [told, all] = ['', ''];
+    child.stdout.on('data', (data) => {
+      told += data;
+      all += data;
+    });
+    child.stderr.on('data', (data) => {
+      all += data;
+    });
+    // It need not be read.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+    const [code] = await once(child, 'close');
+    if (code !== 0) throw new Error(`${this.#name}: ${script}\n${all}`);
+    return told;
+  }
+
+  /** Waits until systemd says that all of the machine has started. */
+  async booted(): Promise<void> {
+    await until(async () => {
+      const state = await this.run('systemctl is-system-running || true');
+      if (state !== 'running\n') throw new Error(`${state}${await this.run('systemctl --failed')}`);
+      return true;
+    }, 60);
+  }
+
+  async reboot(): Promise<void> {
+    const before = this.#firstProcess();
+    await this.run('systemctl reboot').catch(() => '');
+    await until(() => this.#firstProcess() !== before, 60);
+    await this.booted();
+  }
+
+  async stop(): Promise<void> {
+    // As a cut of its power: what it would wait for is of no use any more.
+    const ended = new Promise((done) => this.#container?.once('exit', done));
+    if (this.#container?.kill('SIGKILL')) await ended;
+    execFileSync('umount', ['--lazy', this.root]);
+  }
+
+  /** Errors: the container is not there yet, or between two boots. */
+  #firstProcess(): number {
+    const children = readFileSync(
+      `/proc/${this.#container?.pid}/task/${this.#container?.pid}/children`,
+      'utf8',
+    );
+    const [first] = children.trim().split(' ').map(Number);
+    if (!first) throw new Error(`${this.#name} does not run.`);
+    return first;
+  }
+}
