@@ -1,6 +1,6 @@
 // Puts the agent together: disk, engine, link, usage, health, and the socket to ask it; and takes it apart again.
 import { randomBytes } from 'node:crypto';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
@@ -16,6 +16,8 @@ import { FaultReporter, type FaultReports } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerOf, requestOf } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
+import { openLog } from './log.ts';
+import { type Facts, Metrics, serveMetrics } from './metrics.ts';
 import type { Rules } from './policy/decide.ts';
 import type { QuestionValue } from './policy/records.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
@@ -49,6 +51,8 @@ export interface TestDoubles {
 }
 
 export interface Running extends Local {
+  /** Undefined until it is listened on. */
+  readonly metrics_url: string | undefined;
   /** Counts and sends the last traffic. */
   stop(options?: { leave_running: boolean }): Promise<void>;
 }
@@ -104,6 +108,7 @@ class Agent implements Running {
   #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   #connections = 0;
+  metrics_url: string | undefined;
   #firewall_exits = '';
   #stopped: Promise<void> | undefined;
 
@@ -185,6 +190,13 @@ class Agent implements Running {
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));
     this.#keep('last used', (signal) => lastUsed.run(signal));
+    const { metrics_listen, state_dir } = this.#config;
+    if (!metrics_listen) return;
+    const metrics = new Metrics(() => this.#facts(), clock.now, state_dir);
+    const onListening = (url: string) => {
+      this.metrics_url = url;
+    };
+    this.#keep('metrics', (signal) => serveMetrics(metrics, metrics_listen, signal, onListening));
   }
 
   /** Runs a part until the agent stops. One that fails begins again, and the others go on. */
@@ -272,6 +284,18 @@ class Agent implements Running {
       usage_waiting: this.#usage?.journal.pending().length ?? 0,
       exits: this.#health?.exits() ?? [],
       faults: this.#faultsNow(),
+    };
+  }
+
+  #facts(): Facts {
+    return {
+      status: this.status(),
+      held: this.#store?.held,
+      behind_seconds: this.#link?.status().behind_seconds,
+      oldest_usage_at: this.#usage?.journal.pending()[0]?.at,
+      transferred: this.#usage?.meter.transferred,
+      counts: this.#engine?.counts(),
+      listeners: this.#engine?.listeners(),
     };
   }
 
@@ -373,12 +397,4 @@ async function startEngine(options: EngineOptions): Promise<Engine> {
   }
   const { startSquid } = await import('./squid/agent/engine.ts');
   return startSquid(options);
-}
-
-/** The log: no header, body or token ever reaches it. */
-function openLog(config: Config): Logger {
-  return pino({
-    level: config.log_level,
-    redact: ['*.authorization', '*.token', '*.password', 'authorization', 'token', 'password'],
-  });
 }
