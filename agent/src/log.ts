@@ -1,7 +1,7 @@
 // The log: JSON lines on standard output, and for the journal of systemd with their priority.
 import { fstatSync } from 'node:fs';
 import { destination, type Logger, pino } from 'pino';
-import type { Config } from './config.ts';
+import type { Config, Environment } from './config.ts';
 
 /** Priorities of syslog by pino's levels: fatal, error, warn, info, and debug for those below. */
 function priorityOf(level: number): number {
@@ -14,6 +14,16 @@ function priorityOf(level: number): number {
 /** A line as journald reads it: it takes `<PRIORITY>` away, and stores it as a field (SyslogLevelPrefix= of systemd.exec). */
 export function journalLine(level: number, line: string): string {
   return `<${priorityOf(level)}>${line}`;
+}
+
+/** Sentences on why it does not start, for standard error. */
+export function startFaults(
+  { JOURNAL_STREAM }: Environment,
+  sentences: readonly string[],
+): readonly string[] {
+  const error = 50;
+  if (!isJournal(JOURNAL_STREAM, 2)) return sentences;
+  return sentences.map((sentence) => journalLine(error, sentence));
 }
 
 /** Whether a descriptor of this process is the stream of the journal, which systemd names by device and inode. */

@@ -1,6 +1,7 @@
 // The server as a process: one clear sentence when it cannot start, a graceful stop on a signal.
 import { notify } from './cli/output.ts';
 import { type Environment, SettingsFault } from './config.ts';
+import { startFaults } from './log.ts';
 import { type Running, serve } from './main.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function runUntilStopped(
       await running?.stop();
     } catch (error) {
       code = 1;
-      report(error);
+      report(env, error);
     }
     process.exit(code);
   };
@@ -34,12 +35,13 @@ export async function runUntilStopped(
     running = await serve(env);
     await ready(running);
   } catch (error) {
-    report(error);
+    report(env, error);
     await end(1);
   }
 }
 
-function report(error: unknown): void {
+function report(env: Environment, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
-  notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
+  const sentences = error instanceof SettingsFault ? message.split('\n') : [message];
+  notify(...startFaults(env, sentences));
 }
