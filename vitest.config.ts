@@ -27,6 +27,10 @@ const images = ['test/images.test.ts'];
 const imageTools = ['buildah', 'mmdebstrap', 'podman', 'runc'];
 const hasImageTools = process.env.CI !== undefined || (isRoot && imageTools.every(has));
 
+/** Tests with Prometheus' own tool for rules. CI unpacks it. */
+const promtool = ['**/*.promtool.test.ts'];
+const hasPromtool = process.env.CI !== undefined || has('promtool');
+
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
 const missingClients =
@@ -93,6 +97,7 @@ export default defineConfig(({ mode }) => {
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasImageTools && !isQuick ? [] : images),
+    ...(hasPromtool && !isQuick ? [] : promtool),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -197,6 +202,9 @@ function tellMissing(): void {
     console.error(
       `The tests of container images are left out: they need ${imageTools.join(', ')}, and root.`,
     );
+  }
+  if (!hasPromtool) {
+    console.error('The tests of rules and dashboards are left out: they need promtool.');
   }
   if (missingClients.length > 0) {
     console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);

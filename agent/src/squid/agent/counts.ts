@@ -1,4 +1,4 @@
-// What the metrics tell of the Squids: the decisions that their deciders told, the open connections, which of them run.
+// The counts of the Squids for the metrics: decisions as their deciders told them, open connections, and which of them run.
 import type { EngineCounts } from '../../engine.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import type { Socket } from '../sockets.ts';
