@@ -3,7 +3,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../agent/src/config.ts';
 import { joinNetwork } from '../agent/src/identity.ts';
@@ -52,7 +51,7 @@ beforeAll(async () => {
     () => 0,
     state_dir,
   );
-  labels = new Map([...labelsOf(t.running.ctx.metrics.registry), ...labelsOf(ofAgent.registry)]);
+  labels = new Map([...labelsOf(t.running.ctx.metrics), ...labelsOf(ofAgent)]);
 });
 
 /** By name: its type. */
@@ -66,9 +65,9 @@ async function typesAt(url: string): Promise<Map<string, string>> {
 /** The labels of each metric, by name; undefined for those of Node. */
 let labels: ReadonlyMap<string, readonly string[] | undefined>;
 
-function labelsOf(
-  registry: Registry,
-): Array<[name: string, labels: readonly string[] | undefined]> {
+function labelsOf({
+  registry,
+}: Pick<AgentMetrics, 'registry'>): Array<[name: string, labels: readonly string[] | undefined]> {
   return registry.getMetricsAsArray().map((metric) => {
     const { name, labelNames = [] } = metric as unknown as { name: string; labelNames?: string[] };
     return [name, name.startsWith('exitward_') ? labelNames : undefined];

@@ -33,7 +33,7 @@ export class Metrics {
   readonly #read: () => Facts;
   readonly #now: () => number;
   readonly #dir: string;
-  readonly #gauges: Gauge[] = [];
+  readonly #clears: Array<() => void> = [];
   #decisions: DecisionCounts | undefined;
 
   readonly #build = this.#gauge('build_info', 'Always 1.', 'version', 'node_version', 'engine');
@@ -112,7 +112,7 @@ export class Metrics {
 
   /** All metrics now, in Prometheus' text format. */
   async text(): Promise<string> {
-    for (const gauge of this.#gauges) gauge.reset();
+    for (const clear of this.#clears) clear();
     const facts = this.#read();
     this.#tellNode(facts);
     if (facts.counts) this.#tellEngine(facts.counts, facts.listeners);
@@ -209,7 +209,8 @@ export class Metrics {
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
     const registers = [this.registry];
     const gauge = new Gauge({ name: `exitward_agent_${name}`, help, labelNames, registers });
-    this.#gauges.push(gauge);
+    // One without labels would be 0 where there is nothing to tell.
+    this.#clears.push(() => (labelNames.length > 0 ? gauge.reset() : gauge.remove()));
     return gauge;
   }
 

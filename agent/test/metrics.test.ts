@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { joinNetwork } from '../src/identity.ts';
-import { type Running, runAgent } from '../src/main.ts';
+import { type Running, runAgent, type TestDoubles } from '../src/main.ts';
 import { bucket_seconds, DecisionTally } from '../src/policy/decision_tally.ts';
 import { alice, FakeEngine, listed } from './fake_engine.ts';
 import { ScriptedControl } from './scripted_control.ts';
@@ -28,16 +28,17 @@ async function startNode(metrics_listen = '127.0.0.1:0') {
     EXITWARD_AGENT_METRICS_LISTEN: metrics_listen,
   });
   let engine: FakeEngine | undefined;
-  const running = await runAgent(config, {
+  const options: TestDoubles = {
     log: pino({ level: 'silent' }),
     startEngine: async ({ dir, rules, clock }) => {
       engine = new FakeEngine(dir, () => clock.now(), rules);
       return engine;
     },
-  });
+  };
+  const running = await runAgent(config, options);
   onTestFinished(() => running.stop());
   await control.until(() => control.acknowledged.length > 0);
-  return { control, running, engine: engine as unknown as FakeEngine };
+  return { control, running, config, options, engine: engine as unknown as FakeEngine };
 }
 
 async function read(running: Running): Promise<string> {
@@ -153,6 +154,21 @@ test('usage that the control plane does not take shows with its age', async () =
       ];
     })
     .toEqual([1, true, 0]);
+});
+
+test('what is not known has no sample', async () => {
+  const { control, running, config, options } = await startNode();
+  await running.stop();
+  await control.stop();
+  const again = await runAgent(config, options);
+  onTestFinished(() => again.stop());
+  const applied = async () => samples(await read(again), 'exitward_agent_revision');
+  await expect.poll(applied).toMatchObject({ 'at=applied': 1 });
+  const text = await read(again);
+  for (const name of ['heard_timestamp_seconds', 'deciders', 'exit_up', 'squid_up']) {
+    expect([name, samples(text, `exitward_agent_${name}`)]).toEqual([name, {}]);
+  }
+  expect(samples(text, 'exitward_agent_following')).toEqual({ '': 0 });
 });
 
 test('the listener answers GET /metrics alone', async () => {
