@@ -1,5 +1,5 @@
 // The counts that engines give to the metrics: of decisions, connections, the policy and the processes of Squid.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineCounts } from '../src/engine.ts';
 import { startEmbeddedNode } from './embedded_node.ts';
 import * as t from './proxy_world.ts';
@@ -74,6 +74,23 @@ describe.each([
     expect(node.engine.counts().deciders).toBe(name === 'Squid' ? 1 : undefined);
   });
 });
+
+test.each([
+  ['embedded', startEmbeddedNode],
+  ['Squid', startSquidNode],
+])(
+  'the %s engine counts a request that waits for the end of another connection once',
+  async (_, start) => {
+    const settings = { EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER: '1' };
+    const capped = await start({ records: t.usualRecords(), settings });
+    onTestFinished(() => capped.stop());
+    const tunnel = await t.openTunnel(normal, to);
+    expect((await t.ask(normal, 'GET', url)).status).toBe(429);
+    await expect.poll(() => outcomesOf(capped)).toEqual({ authlist: 1, too_many_connections: 1 });
+    expect(timed(capped)).toBe(2);
+    tunnel.socket.destroy();
+  },
+);
 
 describe('with Squid', () => {
   const { start } = nodesOfFile();
