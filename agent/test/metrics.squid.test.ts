@@ -68,6 +68,9 @@ describe.each([
       { authlist: 0, accounts: 0 },
     );
     await expect.poll(() => node.engine.counts().policy).toMatchObject({ accounts, authlist });
+    const users = node.engine.counts().policy?.users as number;
+    await node.apply(t.userRecord(1, {}, 99));
+    await expect.poll(() => node.engine.counts().policy?.users).toBe(users + 1);
     expect(node.engine.counts().squids).toEqual(
       name === 'Squid' ? [{ number: 0, up: true, starts: 1 }] : [],
     );
