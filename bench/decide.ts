@@ -158,7 +158,7 @@ for (const [at, [name, ask, count]] of fewWorks.entries()) {
 }
 
 /** The most that a counted decision may take of one that is not. */
-const most = 1.5;
+const most = 2;
 const [, ask] = fewWorks[0] as [string, Ask];
 const [bare, counted]: [number[], number[]] = [[], []];
 for (let round = 0; round <= Number(values.rounds); round++) {
