@@ -35,6 +35,10 @@ const machineTools = [
 ];
 const hasMachineTools = process.env.CI !== undefined || (isRoot && machineTools.every(has));
 
+/** Tests with Prometheus' own tool for rules. CI unpacks it. */
+const promtool = ['**/*.promtool.test.ts'];
+const hasPromtool = process.env.CI !== undefined || has('promtool');
+
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
 const missingClients =
@@ -102,6 +106,7 @@ export default defineConfig(({ mode }) => {
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasMachineTools && !isQuick ? [] : machines),
+    ...(hasPromtool && !isQuick ? [] : promtool),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -206,6 +211,9 @@ function tellMissing(): void {
     console.error(
       `The tests of images and machines are left out: they need ${machineTools.join(', ')}, and root.`,
     );
+  }
+  if (!hasPromtool) {
+    console.error('The tests of rules and dashboards are left out: they need promtool.');
   }
   if (missingClients.length > 0) {
     console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);

@@ -1,4 +1,5 @@
-// What a decision costs a node: by address and by token, with 1,000 authlist entries and with 1,000,000, side by side.
+// What a decision costs a node: by address and by token, with 1,000 authlist entries and with 1,000,000, side by side;
+// and what it costs to count and time each.
 //   node bench/decide.ts [--entries 1000000] [--rounds 7]
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -8,6 +9,7 @@ import {
   type Rules,
   readCredentials,
 } from '../agent/src/policy/decide.ts';
+import { DecisionTally } from '../agent/src/policy/decision_tally.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
 import { median } from './load.ts';
 
@@ -78,13 +80,18 @@ function fill(entries: number): Policy {
 type Ask = (index: number) => ProxyRequest & { header: string | undefined };
 const asked = 20_000;
 
-/** Nanoseconds for each decision. Every text is new to the machine, as one from the network is. */
-function measure(policy: Policy, ask: Ask, count = asked): number {
+/** Nanoseconds for each decision, counted by `tally` as engines do. Every text is new to the machine, as one from the network is. */
+function measure(policy: Policy, ask: Ask, count = asked, tally?: DecisionTally): number {
   const requests = Array.from({ length: count }, (_, index) => ask(index));
   const before = performance.now();
   for (const request of requests) {
+    const start = tally && performance.now();
     request.credentials = readCredentials(request.header);
-    if (decide(policy, rules, request, now).verdict !== 'allow') throw new Error('refused');
+    const decision = decide(policy, rules, request, now);
+    if (decision.verdict !== 'allow') throw new Error('refused');
+    if (!tally || start === undefined) continue;
+    tally.noteTime((performance.now() - start) / 1000);
+    tally.note(decision.authority.by);
   }
   return ((performance.now() - before) * 1e6) / count;
 }
@@ -149,3 +156,19 @@ for (const [at, [name, ask, count]] of fewWorks.entries()) {
     `${name.padEnd(20)} ${median(a).toFixed(0).padStart(7)} with ${sizes[0]} entries   ${median(b).toFixed(0).padStart(7)} with ${sizes[1]}   ${ratio}x`,
   );
 }
+
+/** The most that a counted decision may take of one that is not. */
+const most = 2;
+const [, ask] = fewWorks[0] as [string, Ask];
+const [bare, counted]: [number[], number[]] = [[], []];
+for (let round = 0; round <= Number(values.rounds); round++) {
+  const cost = [measure(few, ask), measure(few, ask, asked, new DecisionTally())] as const;
+  if (round === 0) continue;
+  bare.push(cost[0]);
+  counted.push(cost[1]);
+}
+const ratio = median(counted) / median(bare);
+console.log(
+  `counted and timed    ${median(counted).toFixed(0).padStart(7)} of an address, not counted ${median(bare).toFixed(0)}   ${ratio.toFixed(2)}x, asked: <= ${most}`,
+);
+if (ratio > most) process.exitCode = 1;

@@ -145,6 +145,7 @@ function settingsOf(engine: EngineName, state_dir: string): Record<string, strin
     EXITWARD_AGENT_HTTP_PORTS: '1-65535',
     EXITWARD_AGENT_HEALTH_SECONDS: '600',
     EXITWARD_AGENT_LOG_LEVEL: 'error',
+    EXITWARD_AGENT_METRICS_LISTEN: 'off',
   };
 }
 

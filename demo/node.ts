@@ -99,6 +99,7 @@ export async function startNode({ ctx, node_url }: Running, base: number): Promi
     EXITWARD_AGENT_PORT_SHIFT: String(base - usual_port_base),
     // The origin, and nothing else of this machine.
     EXITWARD_AGENT_ALLOW_DESTINATIONS: host,
+    EXITWARD_AGENT_METRICS_LISTEN: 'off',
     EXITWARD_AGENT_HTTP_PORTS: String(origin_port),
     EXITWARD_AGENT_CONNECT_PORTS: `443,${origin_port}`,
   });

@@ -160,6 +160,8 @@ function layDocuments(
     if (file === 'NOTICE') tree.write(`${documents}/${file}`, text);
     else tree.write(`${documents}/${file}.gz`, packed(text));
   }
+  // Rules and dashboards for the machine that watches, which need not be this one.
+  if (name === 'exitward') tree.copyFolder(`${documents}/examples`, join(root, 'ops'));
   const day = new Date(epoch * 1000).toUTCString().replace('GMT', '+0000');
   const entry = `${name} (${version}) stable; urgency=medium\n\n  * Exitward ${version}: see CHANGELOG.md.gz.\n\n -- ${maintainer}  ${day}\n`;
   tree.write(`${documents}/changelog.gz`, packed(entry));

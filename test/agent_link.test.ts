@@ -47,6 +47,7 @@ async function scene(clock: Clock = { ...systemClock, now: () => t.now() }) {
   const config = readConfig({
     EXITWARD_AGENT_STATE_DIR: state_dir,
     EXITWARD_AGENT_ENGINE: 'embedded',
+    EXITWARD_AGENT_METRICS_LISTEN: 'off',
   });
   let engine: FakeEngine | undefined;
   let running: Running | undefined;

@@ -218,6 +218,7 @@ eachDatabase((database) => {
       await new Promise<void>((done) => origin.listen(0, '127.64.3.8', done));
       const agent = await start('exitward-agent', volumes.agent, {
         EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.0.0.0/8',
+        EXITWARD_AGENT_METRICS_LISTEN: 'off',
       });
       try {
         await healthy(agent);

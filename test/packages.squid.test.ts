@@ -127,6 +127,10 @@ test('the packages hold programs, licences and documents, and neither sources, t
     ]) {
       expect(paths).toContain(`/usr/share/doc/${name}/${document}`);
     }
+    const examples = paths.filter(
+      (path) => path.includes('/examples/') && /\.(yml|json)$/.test(path),
+    );
+    expect(examples.length > 0).toBe(name === 'exitward');
     for (const page of commands) {
       expect(paths).toContain(`/usr/share/man/man${page.slice(-1)}/${page}.gz`);
       const command = page.slice(0, -2);

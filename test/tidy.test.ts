@@ -42,7 +42,7 @@ const modules = [
 /** Where a process begins: these may import anything but the API, and only one another may import them. */
 const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
 /** These put the modules together; every other file outside of the modules and the API knows none of them. */
-const assembly = ['app.ts', 'jobs.ts', 'network.ts'];
+const assembly = ['app.ts', 'jobs.ts', 'metrics_refresh.ts', 'network.ts'];
 const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 
 /** The tables of each module, and of the files that have tables without being a module. */
@@ -156,7 +156,7 @@ const joins: Record<string, Record<string, string>> = {
 
 /** The agent's engines: they know the agent, not each other, and only these know them. */
 const engines = ['squid', 'embedded'];
-const knowEngines = ['main.ts', 'firewall.ts'];
+const knowEngines = ['main.ts', 'start_engine.ts', 'firewall.ts'];
 /** The process that a file of the Squid engine runs in; files beside these folders are shared by both. */
 const squidProcesses = { agent: /^squid\/(agent|conf)\//, decider: /^squid\/decider\// };
 
@@ -181,6 +181,9 @@ const mayBeLong = [
   'demo/network.json',
   'console/src/openapi.ts',
   'client/src/openapi.ts',
+  'ops/grafana/account.json',
+  'ops/grafana/server.json',
+  'ops/grafana/node.json',
 ];
 /** Programs that decide: by the code of an error, never by its sentence. */
 const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;

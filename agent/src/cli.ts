@@ -7,6 +7,7 @@ import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from '.
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
+import { startFaults } from './log.ts';
 import { type Line, notify, print, type Shown, timeInWords } from './output.ts';
 import { runUntilStopped } from './process.ts';
 import { Replica } from './store/replica.ts';
@@ -55,7 +56,8 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     // Commander has printed its own: help and version end well, everything else is a usage fault.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const message = `exitward-agent: ${error instanceof Error ? error.message : String(error)}`;
-    notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
+    const sentences = error instanceof SettingsFault ? message.split('\n') : [message];
+    notify(...startFaults(env, sentences));
     if (!(error instanceof UsageFault)) return 1;
     notify(hint);
     return 2;

@@ -6,6 +6,11 @@ import { canonicalAddress, type Network, parseNetworks } from './address.ts';
 import type { CapSettings } from './connection_caps.ts';
 import type { PortRange } from './policy/decide.ts';
 
+export interface ListenAddress {
+  host: string;
+  port: number;
+}
+
 export interface Config {
   /** Holds the node's token, the policy and the usage journal. */
   state_dir: string;
@@ -35,7 +40,11 @@ export interface Config {
   idle_seconds: number;
   /** Squid ignores those past 128. */
   listeners_per_squid: number;
+  /** Undefined: no metrics. */
+  metrics_listen: ListenAddress | undefined;
   log_level: string;
+  /** Device and inode of the journal's stream, as systemd names them to what it starts. */
+  journal_stream: string | undefined;
 }
 
 /** Settings that are wrong: the message has a line for each. */
@@ -73,6 +82,17 @@ export function readConfig(env: Environment): Config {
     if (ranges.every((range) => range !== undefined)) return ranges;
     fault(name, 'ports and ranges such as 443,8000-8999');
     return [];
+  };
+
+  const metricsListen = (): ListenAddress | undefined => {
+    const value = text('EXITWARD_AGENT_METRICS_LISTEN', '127.0.0.1:9465');
+    if (value === 'off') return undefined;
+    const [, ipv6, ipv4, digits] = /^(?:\[([\da-f:.]+)\]|([\d.]+)):(\d{1,5})$/i.exec(value) ?? [];
+    const host = ipv6 ?? ipv4 ?? '';
+    const port = Number(digits);
+    if (isIP(host) !== 0 && port <= 65_535) return { host, port };
+    fault('EXITWARD_AGENT_METRICS_LISTEN', 'off, or an address and a port such as 127.0.0.1:9465');
+    return undefined;
   };
 
   const listen_host = text('EXITWARD_AGENT_LISTEN_HOST', '*');
@@ -127,7 +147,9 @@ export function readConfig(env: Environment): Config {
     },
     // As long as a NAT keeps an idle connection at least (RFC 5382, 5).
     idle_seconds: whole('EXITWARD_AGENT_IDLE_SECONDS', 7440, 1, 86_400 * 365),
+    metrics_listen: metricsListen(),
     log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
+    journal_stream: env.JOURNAL_STREAM,
   };
   if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
   return config;

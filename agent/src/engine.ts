@@ -1,8 +1,9 @@
 // The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
 import type { Fault } from './faults.ts';
 import type { Decision, ProxyRequest } from './policy/decide.ts';
+import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
-import type { Listener } from './policy/policy.ts';
+import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
@@ -43,6 +44,18 @@ export interface Explanation {
   position: Position;
 }
 
+/** For the metrics, since this engine started. Never exact to the last request, and never waited for. */
+export interface EngineCounts {
+  decisions: DecisionCounts;
+  /** Of clients, by the policy's port. */
+  open_connections: ReadonlyMap<number, number>;
+  /** Undefined: not known yet. */
+  policy: PolicySize | undefined;
+  squids: Array<{ number: number; up: boolean; starts: number }>;
+  /** Processes that decide; undefined where the agent does it itself. */
+  deciders: number | undefined;
+}
+
 export interface Engine {
   readonly name: 'squid' | 'embedded';
   /**
@@ -65,6 +78,7 @@ export interface Engine {
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
+  counts(): EngineCounts;
   /** The faults now: a port that is taken, a configuration that was rejected, a certificate that ends. */
   faults(): Fault[];
   /** Ends it; an engine of its own processes may leave them running for the next agent. */

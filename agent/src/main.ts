@@ -1,8 +1,8 @@
 // Puts the agent together: disk, engine, link, usage, health, and the socket to ask it; and takes it apart again.
 import { randomBytes } from 'node:crypto';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import type { Config, ListenAddress } from './config.ts';
 import type { Engine } from './engine.ts';
 import { type Fault, FaultList, faultsOf, type KnownFault } from './faults.ts';
 import { applyFirewall, firewallOptions } from './firewall.ts';
@@ -16,12 +16,13 @@ import { FaultReporter, type FaultReports } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerOf, requestOf } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
-import type { Rules } from './policy/decide.ts';
+import { openLog } from './log.ts';
+import { type Facts, Metrics, serveMetrics } from './metrics.ts';
 import type { QuestionValue } from './policy/records.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
+import { type EngineOptions, rulesOf, startEngine } from './start_engine.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
-import type { Unstored } from './store/unstored.ts';
 import { Journal } from './usage/journal.ts';
 import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
 import { Limits } from './usage/limits.ts';
@@ -29,16 +30,7 @@ import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
 import { version } from './version.ts';
 
-export interface EngineOptions {
-  config: Config;
-  rules: Rules;
-  /** Where the store keeps the policy. */
-  dir: string;
-  /** The changes that it could not write. */
-  unstored?: Unstored;
-  clock: Clock;
-  log: Logger;
-}
+export type { EngineOptions };
 
 /** Put in place of the real parts by tests and simulations. */
 export interface TestDoubles {
@@ -51,6 +43,8 @@ export interface TestDoubles {
 export interface Running extends Local {
   /** When the control plane has been heard for the first time. */
   readonly following: Promise<void>;
+  /** Undefined until it is listened on. */
+  readonly metrics_url: string | undefined;
   /** Counts and sends the last traffic. */
   stop(options?: { leave_running: boolean }): Promise<void>;
 }
@@ -108,6 +102,7 @@ class Agent implements Running {
   readonly #following = Promise.withResolvers<void>();
   readonly following = this.#following.promise;
   #connections = 0;
+  metrics_url: string | undefined;
   #firewall_exits = '';
   #stopped: Promise<void> | undefined;
 
@@ -138,12 +133,14 @@ class Agent implements Running {
       },
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
-    const rules = this.#rules();
+    const destination = destinationOf(new URL(this.#echo_url));
+    const rules = rulesOf(config, { password: this.#probe_password, ...destination });
     const { unstored } = this.#store;
     this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
     const { server, node, url } = this.#identity;
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
     this.#startParts(this.#store, this.#engine);
+    if (this.#config.metrics_listen) this.#serveMetrics(this.#config.metrics_listen);
   }
 
   #startParts(store: Store, engine: Engine): void {
@@ -192,6 +189,19 @@ class Agent implements Running {
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));
     this.#keep('last used', (signal) => lastUsed.run(signal));
+  }
+
+  #serveMetrics(at: ListenAddress): void {
+    const { state_dir } = this.#config;
+    const metrics = new Metrics(
+      () => this.#facts(),
+      () => this.#clock.now(),
+      state_dir,
+    );
+    const onListening = (url: string) => {
+      this.metrics_url = url;
+    };
+    this.#keep('metrics', (signal) => serveMetrics(metrics, at, signal, onListening));
   }
 
   /** Runs a part until the agent stops. One that fails begins again, and the others go on. */
@@ -282,6 +292,18 @@ class Agent implements Running {
     };
   }
 
+  #facts(): Facts {
+    return {
+      status: this.status(),
+      held: this.#store?.held,
+      behind_seconds: this.#link?.status().behind_seconds,
+      oldest_usage_at: this.#usage?.journal.pending()[0]?.at,
+      transferred: this.#usage?.meter.transferred,
+      counts: this.#engine?.counts(),
+      listeners: this.#engine?.listeners(),
+    };
+  }
+
   #faultsNow(): KnownFault[] {
     const { journal, meter, sender } = this.#usage ?? {};
     const failed = Array.from(this.#failed, ([subject, message]): Fault => {
@@ -356,36 +378,4 @@ class Agent implements Running {
   #shifted(port: number): number {
     return port + this.#config.port_shift;
   }
-
-  #rules(): Rules {
-    const { connect_ports, http_ports, allowed, staleness_seconds } = this.#config;
-    return {
-      connect_ports,
-      http_ports,
-      allowed,
-      staleness_seconds,
-      probe: {
-        password: this.#probe_password,
-        ...destinationOf(new URL(this.#echo_url)),
-      },
-    };
-  }
-}
-
-/** Only the engine that is used is loaded. */
-async function startEngine(options: EngineOptions): Promise<Engine> {
-  if (options.config.engine === 'embedded') {
-    const { startEmbedded } = await import('./embedded/engine.ts');
-    return startEmbedded(options);
-  }
-  const { startSquid } = await import('./squid/agent/engine.ts');
-  return startSquid(options);
-}
-
-/** The log: no header, body or token ever reaches it. */
-function openLog(config: Config): Logger {
-  return pino({
-    level: config.log_level,
-    redact: ['*.authorization', '*.token', '*.password', 'authorization', 'token', 'password'],
-  });
 }

@@ -39,6 +39,7 @@ test('a revocation between the pieces of a long change acts ahead of it, and not
   const config = readConfig({
     EXITWARD_AGENT_STATE_DIR: state_dir,
     EXITWARD_AGENT_ENGINE: 'embedded',
+    EXITWARD_AGENT_METRICS_LISTEN: 'off',
     EXITWARD_AGENT_PORT_SHIFT: String(20_000 + 40 * Number(process.env.VITEST_POOL_ID ?? 0)),
   });
   const running = await runAgent(config, { log: pino({ level: 'silent' }) });

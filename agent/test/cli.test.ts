@@ -44,6 +44,7 @@ function start(args: string[], env: Record<string, string> = {}): ChildProcess {
       PATH: process.env.PATH,
       EXITWARD_AGENT_STATE_DIR: state_dir,
       EXITWARD_AGENT_ENGINE: 'embedded',
+      EXITWARD_AGENT_METRICS_LISTEN: 'off',
       EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
       ...env,
     },

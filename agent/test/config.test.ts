@@ -31,7 +31,9 @@ const usual: Config = {
   listeners_per_squid: 126,
   caps: {},
   idle_seconds: 7440,
+  metrics_listen: { host: '127.0.0.1', port: 9465 },
   log_level: 'info',
+  journal_stream: undefined,
 };
 
 const networks = (config: Config) => config.allowed.map(([ip, bits]) => `${ip}/${bits}`);
@@ -84,6 +86,8 @@ test.each<[string, string, Partial<Config>]>([
   ['MAX_CONNECTIONS_PER_USER', '12', { caps: { user: 12 } }],
   ['MAX_CONNECTIONS_PER_ADDRESS', '1', { caps: { address: 1 } }],
   ['IDLE_SECONDS', '60', { idle_seconds: 60 }],
+  ['METRICS_LISTEN', 'off', { metrics_listen: undefined }],
+  ['METRICS_LISTEN', '[::1]:0', { metrics_listen: { host: '::1', port: 0 } }],
   ['LOG_LEVEL', 'debug', { log_level: 'debug' }],
 ])('EXITWARD_AGENT_%s may be %j', (name, value, expected) => {
   const config = readConfig({ [`EXITWARD_AGENT_${name}`]: value });
@@ -139,6 +143,10 @@ const faulty: Array<[string, string[]]> = [
   ['EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER', ['0', '1.5']],
   ['EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS', ['0', 'ten']],
   ['EXITWARD_AGENT_IDLE_SECONDS', ['0', '31536001', '1h']],
+  [
+    'EXITWARD_AGENT_METRICS_LISTEN',
+    ['9465', 'localhost:9465', '127.0.0.1:65536', '::1:9465', '127.0.0.1', 'on', '1.2.3:80'],
+  ],
   ['EXITWARD_AGENT_LOG_LEVEL', ['verbose', 'INFO', 'length']],
 ];
 

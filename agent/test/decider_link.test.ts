@@ -173,3 +173,35 @@ describe('what is no decider, and has the right to connect,', () => {
     expect(rogue.bytesRead).toBeLessThan(40 * 1024 * 1024);
   });
 });
+
+test('what a decider tells of its decisions is added up, as far as it is a count under a known name', async () => {
+  const link = await listen();
+  const told = async (message: object) => {
+    const socket = connect(link.path);
+    await once(socket, 'connect');
+    socket.end(`${JSON.stringify(message)}\n`);
+    await once(socket, 'close');
+  };
+  const { took } = link.decisions.counts;
+  const one = took.map((_, bucket) => (bucket === 3 ? 2 : 0));
+  const decided = { outcomes: { authlist: 2, stale: 1 }, took: one, seconds: 0.5 };
+  await told({ decided });
+  await told({ opened: [], decided });
+  await told({
+    decided: { outcomes: { 'x"} 1\nup 0': 5, token: -3, probe: 1e300 }, took: [1], seconds: 'x' },
+  });
+  await told({ policy: { accounts: 3, users: 4, authlist: 5, overrides: 6, more: 7 } });
+  await expect
+    .poll(() => [link.decisions.counts, link.policy_size])
+    .toEqual([
+      {
+        outcomes: { authlist: 4, stale: 2 },
+        took: one.map((count) => 2 * count),
+        seconds: 1,
+      },
+      { accounts: 3, users: 4, authlist: 5, overrides: 6 },
+    ]);
+  await told({ policy: { accounts: -1, users: 0, authlist: 0, overrides: 0 } });
+  await expect.poll(() => link.policy_size).toBe(undefined);
+  expect(link.isConnected).toBe(false);
+});

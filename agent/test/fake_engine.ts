@@ -1,8 +1,9 @@
 // An engine without a proxy: it follows the policy on disk as real ones do, and decides the requests of a test.
 
-import type { Engine, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
+import type { Engine, EngineCounts, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import { type Decision, decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
+import { DecisionTally } from '../src/policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
 import type { NodeRecord, Position } from '../src/policy/records.ts';
@@ -19,6 +20,7 @@ export class FakeEngine implements Engine {
   readonly name = 'embedded';
   readonly replica: Replica;
   readonly uses = new LastUsedTimes();
+  readonly decisions = new DecisionTally();
   readonly #now: () => number;
   readonly #rules: Rules;
   catchUps = 0;
@@ -49,6 +51,7 @@ export class FakeEngine implements Engine {
   connect(more: Partial<ProxyRequest> = {}): Decision {
     const now = this.#now();
     const verdict = decide(this.replica.policy, this.#rules, { ...connection, ...more }, now);
+    this.decisions.note(verdict.verdict === 'allow' ? verdict.authority.by : verdict.reason);
     if (verdict.verdict === 'allow') this.uses.note(verdict.authority, now);
     return verdict;
   }
@@ -69,6 +72,17 @@ export class FakeEngine implements Engine {
 
   listeners(): ReadonlyMap<number, Listener> {
     return this.replica.policy.listeners;
+  }
+
+  counts(): EngineCounts {
+    const { decisions, replica } = this;
+    return {
+      decisions: decisions.counts,
+      open_connections: new Map(),
+      policy: replica.position && replica.policy.size,
+      squids: [],
+      deciders: undefined,
+    };
   }
 
   faults(): Fault[] {

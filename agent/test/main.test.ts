@@ -63,6 +63,7 @@ async function machine(control?: ScriptedControl) {
     EXITWARD_AGENT_STATE_DIR: state_dir,
     EXITWARD_AGENT_ENGINE: 'embedded',
     EXITWARD_AGENT_PORT_SHIFT: '7',
+    EXITWARD_AGENT_METRICS_LISTEN: 'off',
   });
   const log = pino({ level: 'silent' });
   const engines: FakeEngine[] = [];

@@ -8,6 +8,8 @@ export interface CallOptions {
   timeoutSeconds?: number;
   /** Instead of the client's own. */
   retries?: number;
+  /** The `traceparent` header (W3C Trace Context) of the span that the call belongs to: the server logs its trace id. */
+  traceparent?: string | undefined;
 }
 
 /** The further options of creating. */

@@ -67,6 +67,19 @@ export function requireSpan(name: string, seconds: number): void {
   }
 }
 
+/** Errors: OptionError for one that no server would read. */
+export function requireTraceparent(traceparent: string | undefined): void {
+  if (
+    traceparent === undefined ||
+    /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(traceparent)
+  )
+    return;
+  throw new OptionError(
+    'traceparent',
+    `expected such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, got ${JSON.stringify(traceparent)}`,
+  );
+}
+
 export function requireRetries(retries: number): void {
   if (!Number.isInteger(retries) || retries < 0) {
     throw new OptionError('retries', `expected how often, 0 for never, got ${retries}`);

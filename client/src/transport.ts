@@ -10,7 +10,7 @@ import {
   withoutResponse,
 } from './responses.ts';
 import { isRepeatable, isTransient, isUnclear, pause, pauseSeconds } from './retries.ts';
-import { requireRetries, requireSpan, type Settings } from './settings.ts';
+import { requireRetries, requireSpan, requireTraceparent, type Settings } from './settings.ts';
 
 type Options = CreateOptions & ChangeOptions & WaitOptions;
 
@@ -74,10 +74,11 @@ export class Transport {
     given: { path?: Given; query?: Given; body?: object },
     options: Options,
   ): SentRequest {
-    const { ifMatch, idempotencyKey, waitSeconds = 0, signal } = options;
+    const { ifMatch, idempotencyKey, waitSeconds = 0, signal, traceparent } = options;
     const { timeoutSeconds = this.#settings.timeoutSeconds } = options;
     requireSpan('timeoutSeconds', timeoutSeconds);
     requireSpan('waitSeconds', waitSeconds);
+    requireTraceparent(traceparent);
     const wait = Math.min(longestWaitSeconds, Math.ceil(waitSeconds));
     const headers: Record<string, string> = {
       accept: 'application/json',
@@ -86,6 +87,7 @@ export class Transport {
     if (given.body !== undefined) headers['content-type'] = 'application/json';
     if (ifMatch !== undefined) headers['if-match'] = ifMatch;
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+    if (traceparent !== undefined) headers.traceparent = traceparent;
     if (wait > 0) headers.prefer = `wait=${wait}`;
     return {
       method,

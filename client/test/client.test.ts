@@ -322,6 +322,25 @@ describe('what a client is told', () => {
     }
   });
 
+  test('a call may name the trace that it belongs to, in the form of the standard', async () => {
+    const sent: Array<string | null> = [];
+    const client = new Exitward({
+      ...good,
+      fetch: async (_, init) => {
+        sent.push(new Headers(init?.headers).get('traceparent'));
+        return Response.json([]);
+      },
+    });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    await client.users.list({ traceparent });
+    await client.users.list();
+    expect(sent).toEqual([traceparent, null]);
+    await expect(client.users.list({ traceparent: '00-x\r\ny: z' })).rejects.toThrow(
+      /^traceparent: expected such as 00-/,
+    );
+    expect(sent).toHaveLength(2);
+  });
+
   test('may be a service below a path', async () => {
     const asked: string[] = [];
     const client = new Exitward({

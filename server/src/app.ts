@@ -24,6 +24,7 @@ import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
 import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
 import type { Certificate } from './http/tls.ts';
+import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
 
 /** The audiences that an app serves. */
@@ -137,7 +138,8 @@ export async function createApp(
 /** Ends the connection of a request that failed outside the router, and no other. */
 function failed({ log }: Context, response: ServerResponse) {
   return (error: unknown): void => {
-    log.error({ err: error }, 'a request failed in an unforeseen way');
+    const trace_id = traceIdOf(response.req);
+    log.error({ err: error, trace_id }, 'a request failed in an unforeseen way');
     response.destroy();
   };
 }
@@ -256,7 +258,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
     const quiet = status < 400 && (request.method === 'GET' || request.method === 'HEAD');
     if (quiet && ctx.config.log_requests === 'changes') return;
     logRequest(ctx, {
-      request_id: request.id,
+      ...traced(request.id, request.raw),
       method: methodOf(request),
       route,
       status,

@@ -14,6 +14,8 @@ export interface Config {
   /** Same object as `listen` unless set: then agents have a listener of their own. */
   node_listen: ListenAddress;
   metrics_listen: ListenAddress | undefined;
+  /** Names of the accounts that have metrics of their own. */
+  metrics_accounts: string[];
   /** Origin under which people reach the console, such as https://proxies.example. */
   public_url: string;
   data_dir: string;
@@ -62,6 +64,8 @@ export interface Config {
   stop_seconds: number;
   log_level: string;
   log_requests: 'all' | 'changes';
+  /** Device and inode of the journal's stream, as systemd names them to what it starts. */
+  journal_stream: string | undefined;
   test_acknowledge_early: boolean;
 }
 
@@ -69,6 +73,9 @@ export interface Config {
 export class SettingsFault extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Each has a handful of time series, and is read whenever the metrics are. */
+const most_metrics_accounts = 200;
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
@@ -137,6 +144,13 @@ export function readConfig(env: Environment): Config {
     text('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464') === 'off'
       ? undefined
       : address('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464');
+  const metricsAccounts = (): string[] => {
+    const named = text('EXITWARD_METRICS_ACCOUNTS', '').split(',').filter(Boolean);
+    const names = [...new Set(named.map((name) => name.trim()))];
+    if (names.length <= most_metrics_accounts) return names;
+    fault('EXITWARD_METRICS_ACCOUNTS', `at most ${most_metrics_accounts} names of accounts`);
+    return [];
+  };
   const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
   const test_acknowledge_early = flag('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT');
   const carryTokens = {
@@ -181,6 +195,7 @@ export function readConfig(env: Environment): Config {
     admin_listen,
     node_listen,
     metrics_listen,
+    metrics_accounts: metricsAccounts(),
     public_url: publicUrl(),
     data_dir,
     database_url,
@@ -232,6 +247,7 @@ export function readConfig(env: Environment): Config {
     stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0, 3600),
     log_level: choice('EXITWARD_LOG_LEVEL', logLevels, 'info'),
     log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),
+    journal_stream: env.JOURNAL_STREAM,
     test_acknowledge_early,
   };
   if (faults.length > 0) throw new SettingsFault(faults.join('\n'));

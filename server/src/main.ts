@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { dirname } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
@@ -22,9 +22,11 @@ import { Connections } from './http/connections.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
+import { openLog } from './log.ts';
 import { Metrics, metricsServer } from './metrics.ts';
+import { refreshMetrics } from './metrics_refresh.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
-import { AppliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
+import { AppliedWatch } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
@@ -64,22 +66,6 @@ function prepareDataDir(path: string): void {
       { cause: error },
     );
   }
-}
-
-/** The log: no header, body, token or cookie ever reaches it. */
-function openLog(config: Config): Logger {
-  return pino({
-    level: config.log_level,
-    redact: [
-      '*.authorization',
-      '*.cookie',
-      '*.token',
-      '*.api_token',
-      '*.password',
-      'authorization',
-      'token',
-    ],
-  });
 }
 
 /** Opens the database and brings it to this schema. Close it after use. */
@@ -227,7 +213,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   }
   let metrics_url: string | undefined;
   if (metrics_listen) {
-    const server = metricsServer(ctx.metrics, () => refreshNodes(ctx));
+    const server = metricsServer(ctx.metrics, () => refreshMetrics(ctx));
     closers.push(
       () =>
         new Promise((done) => {
@@ -298,24 +284,4 @@ async function closeApp(
   await app.close();
   clearTimeout(cut);
   clearInterval(idle);
-}
-
-const mostLagCounted = 10_000;
-
-async function refreshNodes(ctx: Context): Promise<void> {
-  const nodes = (await listNodes(ctx.db)).filter((node) => node.revoked_at === null);
-  const faults = await faultsByNode(ctx.db);
-  const lags = await Promise.all(
-    nodes.map((node) => nodeLag(ctx.db, node.server_id, node.applied_revision, mostLagCounted)),
-  );
-  const { streamLag, nodeFaults, nodeFaultsSince } = ctx.metrics;
-  for (const gauge of [streamLag, nodeFaults, nodeFaultsSince]) gauge.reset();
-  for (const [at, { id, server }] of nodes.entries()) {
-    const node = String(id);
-    streamLag.set({ server, node }, lags[at] as number);
-    for (const [kind, some] of Map.groupBy(faults.get(id) ?? [], ({ kind }) => kind)) {
-      nodeFaults.set({ server, node, kind }, some.length);
-      nodeFaultsSince.set({ server, node, kind }, Math.min(...some.map(({ since }) => since)));
-    }
-  }
 }

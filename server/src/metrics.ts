@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { version } from './version.ts';
 
 export class Metrics {
   readonly registry = new Registry();
@@ -68,8 +69,44 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly nodeLive = this.#gauge(
+    'node_live',
+    'Whether a node acknowledges: 0 for one that is lost.',
+    'server',
+    'node',
+  );
+  readonly nodeSeen = this.#gauge(
+    'node_seen_timestamp_seconds',
+    'When a node was last heard, in epoch seconds.',
+    'server',
+    'node',
+  );
+  readonly diskFree = this.#gauge('disk_free_bytes', 'Free space where the data folder is.');
+  readonly diskSize = this.#gauge('disk_size_bytes', 'Size of the file system of the data folder.');
+  /** Of the accounts that a setting names. */
+  readonly accounts = {
+    usage: this.#ofAccount('usage_bytes', 'Bytes of the running billing period.'),
+    limit: this.#ofAccount('limit_bytes', 'Bytes that the contract allows in a period.'),
+    over_limit: this.#ofAccount('over_limit', 'Whether the limit is used up.'),
+    suspended: this.#ofAccount('suspended', 'Whether the contract is suspended.'),
+    period_start: this.#ofAccount('period_start_timestamp_seconds', 'Start of the period.'),
+    period_end: this.#ofAccount('period_end_timestamp_seconds', 'End of the period.'),
+    expiry: this.#ofAccount('expiry_timestamp_seconds', 'When the contract expires.'),
+  };
+
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    const build = this.#gauge('build_info', 'Always 1.', 'version', 'node_version');
+    build.set({ version, node_version: process.version }, 1);
+  }
+
+  #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
+    const registers = [this.registry];
+    return new Gauge({ name: `exitward_${name}`, help, labelNames, registers });
+  }
+
+  #ofAccount(name: string, help: string): Gauge {
+    return this.#gauge(`account_${name}`, help, 'account');
   }
 
   /** Hits since the last reading, by route: a labelled counter would cost as much as the hit itself. */

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { notify } from './cli/output.ts';
 import { type Environment, SettingsFault } from './config.ts';
+import { startFaults } from './log.ts';
 import { type Running, serve } from './main.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function runUntilStopped(
       await running?.stop();
     } catch (error) {
       code = 1;
-      report(error);
+      report(env, error);
     }
     process.exit(code);
   };
@@ -36,12 +37,13 @@ export async function runUntilStopped(
     await ready(running);
     if (env.NOTIFY_SOCKET) execFile('systemd-notify', ['--ready'], () => {});
   } catch (error) {
-    report(error);
+    report(env, error);
     await end(1);
   }
 }
 
-function report(error: unknown): void {
+function report(env: Environment, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
-  notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
+  const sentences = error instanceof SettingsFault ? message.split('\n') : [message];
+  notify(...startFaults(env, sentences));
 }

@@ -97,6 +97,19 @@ describe('readConfig', () => {
     }
   });
 
+  test('names the accounts that have metrics, not too many', () => {
+    const named = (text: string) =>
+      readConfig({ EXITWARD_METRICS_ACCOUNTS: text }).metrics_accounts;
+    expect(readConfig({}).metrics_accounts).toEqual([]);
+    expect(named('acme, initech,,acme')).toEqual(['acme', 'initech']);
+    const many = Array.from({ length: 201 }, (_, at) => `a${at}`).join();
+    expect(faultsOf({ EXITWARD_METRICS_ACCOUNTS: many })).toEqual([
+      expect.stringMatching(
+        /^EXITWARD_METRICS_ACCOUNTS: .* expected at most 200 names of accounts\.$/,
+      ),
+    ]);
+  });
+
   test('serves no metrics when they are off', () => {
     expect(readConfig({ EXITWARD_METRICS_LISTEN: 'off' }).metrics_listen).toBe(undefined);
   });

@@ -190,6 +190,66 @@ eachDatabase((database) => {
       await all.stop();
     });
 
+    const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const span = '00f067aa0ba902b7';
+    test.each([
+      ['is valid', `00-${trace_id}-${span}-01`, trace_id],
+      ['has flags of a later level', `00-${trace_id}-${span}-ff`, trace_id],
+      ['is of a later version', `cc-${trace_id}-${span}-01`, trace_id],
+      ['is of a later version, with more behind', `cc-${trace_id}-${span}-01-more.x`, trace_id],
+      [
+        'is of a later version, with more that is none',
+        `cc-${trace_id}-${span}-01.more`,
+        undefined,
+      ],
+      ['is of this version, with more behind', `00-${trace_id}-${span}-01-more`, undefined],
+      ['is of the version that is none', `ff-${trace_id}-${span}-01`, undefined],
+      ['has upper-case digits', `00-${trace_id.toUpperCase()}-${span}-01`, undefined],
+      ['has no trace', `00-${'0'.repeat(32)}-${span}-01`, undefined],
+      ['has no span', `00-${trace_id}-${'0'.repeat(16)}-01`, undefined],
+      ['is too short', `00-${trace_id.slice(1)}-${span}-01`, undefined],
+      ['has no flags', `00-${trace_id}-${span}`, undefined],
+      ['is long', `00-${trace_id}-${span}-01${'x'.repeat(10_000)}`, undefined],
+      ['comes twice', `00-${trace_id}-${span}-01, 00-${trace_id}-${span}-01`, undefined],
+      ['is something else', '$' + '{jndi:ldap://x}', undefined],
+    ])(
+      'names the trace of a request whose traceparent %s, or none',
+      async (_, traceparent, logged) => {
+        lines.length = 0;
+        const found = await t.as(account).get('/users/nobody', { traceparent });
+        expect(found.status).toBe(404);
+        await expect.poll(() => lines.filter(({ msg }) => msg === 'request')).toHaveLength(1);
+        expect(lines.find(({ msg }) => msg === 'request')?.trace_id).toBe(logged);
+        expect(JSON.stringify(lines)).not.toContain('jndi');
+      },
+    );
+
+    test('names the trace of a cached response, and of an error, as of any request', async () => {
+      const traceparent = `00-${trace_id}-${span}-01`;
+      const kept = keptLog();
+      const all = await startTestApp(
+        await database.url(),
+        { EXITWARD_LOG_REQUESTS: 'all' },
+        kept.log,
+      );
+      const { api_token } = await all.account('acme');
+      kept.lines.length = 0;
+      for (let times = 0; times < 2; times += 1) {
+        await all.as({ api_token }).get('/contract', { traceparent });
+      }
+      await expect
+        .poll(() => kept.lines.map((line) => line.trace_id))
+        .toEqual([trace_id, trace_id]);
+      expect(await hitsOf(all)).toBe(1);
+      await all.running.ctx.db.script(['alter table users rename to users_away']);
+      await all.as({ api_token }).get('/users', { traceparent });
+      await all.running.ctx.db.script(['alter table users_away rename to users']);
+      expect(kept.lines).toContainEqual(
+        expect.objectContaining({ level: 50, trace_id, request_id: expect.any(String) }),
+      );
+      await all.stop();
+    });
+
     test('tells the cause of a 500 under the id that the client has, and tells the client nothing of it', async () => {
       lines.length = 0;
       const { db } = t.running.ctx;
@@ -269,6 +329,44 @@ eachDatabase((database) => {
       expect(await metrics()).not.toContain(`node="${node.id}"`);
       await expect.poll(async () => sample(await metrics(), 'exitward_node_streams')).toBe(0);
       node.stop();
+    });
+
+    test('tell whether each node is there, the disk, the program, and the accounts that are named', async () => {
+      const named = await startTestApp(await database.url(), {
+        EXITWARD_METRICS_ACCOUNTS: 'acme, nobody,acme',
+      });
+      await named.server('fra1');
+      await named.account('acme', { servers: ['fra1'] });
+      await named.account('globex');
+      const node = await named.node('fra1');
+      await node.start();
+      const read = async () => (await fetch(named.running.metrics_url as string)).text();
+      const labels = { server: 'fra1', node: node.id };
+      const first = await read();
+      expect(sample(first, 'exitward_node_live', labels)).toBe(1);
+      expect(sample(first, 'exitward_node_seen_timestamp_seconds', labels)).toBe(named.now());
+      expect(sample(first, 'exitward_disk_free_bytes')).toBeGreaterThan(0);
+      expect(sample(first, 'exitward_disk_size_bytes')).toBeGreaterThan(
+        sample(first, 'exitward_disk_free_bytes'),
+      );
+      expect(first).toMatch(/^exitward_build_info\{version="\d+\.\d+\.\d+",node_version="v\d+/m);
+      const acme = { account: 'acme' };
+      const { limit_bytes } = (await named.operator.get('/accounts/acme')).body;
+      expect(sample(first, 'exitward_account_usage_bytes', acme)).toBe(0);
+      expect(sample(first, 'exitward_account_limit_bytes', acme)).toBe(limit_bytes);
+      expect(sample(first, 'exitward_account_suspended', acme)).toBe(0);
+      expect(sample(first, 'exitward_account_period_end_timestamp_seconds', acme)).toBeGreaterThan(
+        named.now(),
+      );
+      expect(first).not.toMatch(/globex|nobody/);
+      await named.operator.patch('/accounts/acme', { suspended: true });
+      node.stop();
+      await named.pass(120);
+      const later = await read();
+      expect(sample(later, 'exitward_node_live', labels)).toBe(0);
+      expect(later).toContain('exitward_node_live{');
+      expect(sample(later, 'exitward_account_suspended', acme)).toBe(1);
+      await named.stop();
     });
 
     test('are on their own listener alone, which answers nothing else', async () => {

@@ -149,6 +149,7 @@ export class AgentProcess {
         // Once is enough, and not in the way.
         EXITWARD_AGENT_HEALTH_SECONDS: '600',
         EXITWARD_AGENT_LOG_LEVEL: 'warn',
+        EXITWARD_AGENT_METRICS_LISTEN: 'off',
         ...this.#settings,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

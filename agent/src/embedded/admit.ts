@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
+import type { DecisionTally, Outcome } from '../policy/decision_tally.ts';
 import type { LastUsedTimes } from '../policy/last_used.ts';
 import type { Sessions } from '../policy/sessions.ts';
 import type { Replica } from '../store/replica.ts';
@@ -13,7 +14,7 @@ import type { Accepted } from './accepted.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
-import type { Rejection } from './rejections.ts';
+import { isDenial, type Rejection } from './rejections.ts';
 import type { Resolver } from './resolver.ts';
 
 /** The parts that every request is handled with. */
@@ -25,6 +26,7 @@ export interface Context {
   resolver: Resolver;
   sessions: Sessions;
   uses: LastUsedTimes;
+  decisions: DecisionTally;
   connections: Connections;
   accepted: Accepted;
   /** A tunnel in which nothing moves ends after so long. */
@@ -43,6 +45,7 @@ export async function admit(
   destination: Destination,
 ): Promise<Socket | Rejection> {
   const now = ctx.clock.now();
+  const start = performance.now();
   const verdict = decide(
     ctx.replica.policy,
     ctx.rules,
@@ -56,13 +59,21 @@ export async function admit(
     },
     now,
   );
-  if (verdict.verdict !== 'allow') return verdict.reason;
-  if (!ctx.accepted.admit(connection.socket, verdict.authority)) return 'too_many_connections';
+  ctx.decisions.noteTime((performance.now() - start) / 1000);
+  const noted = <T extends Outcome>(outcome: T) => {
+    ctx.decisions.note(outcome);
+    return outcome;
+  };
+  if (verdict.verdict !== 'allow') return noted(verdict.reason);
+  if (!ctx.accepted.admit(connection.socket, verdict.authority)) {
+    return noted('too_many_connections');
+  }
   // From here on it may be revoked, also while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
   ctx.sessions.open(connection.name, authority);
   ctx.uses.note(authority, now);
   const addresses = await addressesOf(ctx, verdict, destination.host);
+  noted(typeof addresses === 'string' && isDenial(addresses) ? addresses : authority.by);
   if (typeof addresses === 'string') return addresses;
   const origin = await dial(connection.own, addresses, destination.port, exit_ip);
   // Without an origin nobody pays.

@@ -178,6 +178,13 @@ export class Connections {
     return this.#bySocket.get(socket);
   }
 
+  /** How many are open. */
+  byPort(): Map<number, number> {
+    const open = new Map<number, number>();
+    for (const { port } of this.#byName.values()) open.set(port, (open.get(port) ?? 0) + 1);
+    return open;
+  }
+
   close(name: string): void {
     this.#byName.get(name)?.socket.destroy();
   }

@@ -6,9 +6,10 @@ import { ownAddresses } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
-import type { Engine, Explanation, Poll } from '../engine.ts';
+import type { Engine, EngineCounts, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { decideWithin, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
@@ -88,6 +89,7 @@ class EmbeddedEngine implements Engine {
       resolver: new Resolver(config.dns_servers, clock),
       sessions: new Sessions(),
       uses: new LastUsedTimes(),
+      decisions: new DecisionTally(),
       connections: new Connections(clock, log),
       accepted: new Accepted(connectionCaps(config.caps)),
       idle_seconds: config.idle_seconds,
@@ -152,6 +154,17 @@ class EmbeddedEngine implements Engine {
 
   listeners(): ReadonlyMap<number, Listener> {
     return this.#ctx.replica.policy.listeners;
+  }
+
+  counts(): EngineCounts {
+    const { decisions, connections, replica } = this.#ctx;
+    return {
+      decisions: decisions.counts,
+      open_connections: connections.byPort(),
+      policy: replica.position && replica.policy.size,
+      squids: [],
+      deciders: undefined,
+    };
   }
 
   faults(): Fault[] {

@@ -37,6 +37,8 @@ export interface LinkStatus {
   applied: Position | undefined;
   /** Epoch seconds at which the control plane was last heard in this run. */
   heard_at: number | undefined;
+  /** How long there have been changes that are not in force; 0 when there are none. */
+  behind_seconds: number;
 }
 
 interface Question {
@@ -69,6 +71,8 @@ export class Link {
   #questions: Question[] = [];
   #isFollowing = false;
   #heard_at: number | undefined;
+  /** Steady seconds. */
+  #behind_since: number | undefined;
   readonly #faults = new Map<'control' | 'engine', string>();
   /** Ends the stream that is open. */
   #stream = new AbortController();
@@ -86,10 +90,12 @@ export class Link {
 
   status(): LinkStatus {
     const { isRevoked } = this.#revocation;
+    const steady = this.#clock.steady();
     return {
       state: isRevoked ? 'revoked' : this.#isFollowing ? 'following' : 'connecting',
       applied: this.#applied,
       heard_at: this.#heard_at,
+      behind_seconds: steady - (this.#behind_since ?? steady),
     };
   }
 
@@ -203,6 +209,7 @@ export class Link {
 
   #noteStored(): void {
     this.#isBehind = true;
+    this.#behind_since ??= this.#clock.steady();
     this.#events.emit('moved');
   }
 
@@ -274,6 +281,8 @@ export class Link {
     if (isSame && !covers(applied, stored)) this.#startOver('the policy on disk is damaged');
     if (!applied) return;
     this.#applied = applied;
+    const { held } = this.#store;
+    if (held && covers(applied, held)) this.#behind_since = undefined;
     this.#unacknowledged = this.#store.isSound ? this.#storedOf(applied) : undefined;
     this.#events.emit('moved');
     for (const question of this.#questions.splice(0, asked)) void this.#answer(question);

@@ -44,6 +44,14 @@ export interface Listener {
 
 const override_offset = 500;
 
+/** How many records of each kind a policy holds. */
+export interface PolicySize {
+  accounts: number;
+  users: number;
+  authlist: number;
+  overrides: number;
+}
+
 export class Account {
   readonly id: number;
   /** Undefined until its record came. */
@@ -130,6 +138,17 @@ export class Policy {
   /** The entry that claims an address on a port scheme; it may have expired. */
   findEntry(scheme: string, ip: string): AuthlistEntry | undefined {
     return this.#addresses.get(scheme)?.get(ip);
+  }
+
+  /** Takes a moment with very many accounts: it is for metrics, not for decisions. */
+  get size(): PolicySize {
+    const size = { accounts: this.accounts.size, users: 0, authlist: 0, overrides: 0 };
+    for (const { users, authlist, overrides } of this.accounts.values()) {
+      size.users += users.size;
+      size.authlist += authlist.size;
+      size.overrides += overrides.size;
+    }
+    return size;
   }
 
   /** Everything as records: applied to an empty policy they give this one again. */

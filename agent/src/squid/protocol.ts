@@ -3,8 +3,9 @@ import type { Socket } from 'node:net';
 import type { Config } from '../config.ts';
 import type { ConnectionCaps } from '../connection_caps.ts';
 import type { Authority, Decision, ProxyRequest, Rules } from '../policy/decide.ts';
+import type { DecisionCounts } from '../policy/decision_tally.ts';
 import type { LastUsed } from '../policy/last_used.ts';
-import type { Listener } from '../policy/policy.ts';
+import type { Listener, PolicySize } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
 import type { UnstoredChange } from '../store/unstored.ts';
@@ -48,11 +49,15 @@ export type Asked = {
 /** `opened`: the connections that an earlier decider of this Squid let in; `unstored`: changes that are on no disk. */
 export type ToDecider = Asked | { opened: Opened } | { unstored: UnstoredChange[] };
 
-/** `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. */
+/**
+ * `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. `decided`: the
+ * decisions since it was last told, unasked, since deciders of before would have no response.
+ */
 export type FromDecider =
   | { id: number; answer?: unknown }
   | { revoked: Revoked[] }
-  | { opened: Opened; uses?: LastUsed[] };
+  | { decided?: DecisionCounts; policy?: PolicySize }
+  | { opened: Opened; uses?: LastUsed[]; decided?: DecisionCounts };
 
 /** The file of rules, which the agent writes for the deciders. */
 export interface RulesFile {

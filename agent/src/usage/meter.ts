@@ -33,6 +33,8 @@ export class Meter {
   /** Told by polls, and not kept by the journal: it goes into the next tick, and is never asked for again. */
   #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
+  /** The bytes of all rows so far. */
+  readonly transferred = { up: 0, down: 0 };
 
   constructor({ engine, journal, clock, log, poll_seconds, limits }: MeterOptions) {
     this.#engine = engine;
@@ -93,6 +95,10 @@ export class Meter {
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
     this.#unkept = undefined;
+    for (const { up, down } of rows) {
+      this.transferred.up += up;
+      this.transferred.down += down;
+    }
     return rows;
   }
 

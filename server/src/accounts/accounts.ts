@@ -50,6 +50,11 @@ export async function requireAccountNamed(db: Reader, name: string): Promise<Acc
   return account;
 }
 
+/** Undefined when there is none of that name. */
+export function findAccountNamed(db: Reader, name: string): Promise<Account | undefined> {
+  return store.findByName(db, name);
+}
+
 /**
  * The account, for a change of its records. Errors: 403 when the contract is suspended or has expired, but
  * for who may change `any_contract`: the operator.

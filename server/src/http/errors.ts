@@ -8,6 +8,7 @@ import type { Connections } from './connections.ts';
 import { schemaError } from './fields.ts';
 import { jsonType } from './responses.ts';
 import { isUnder } from './routing.ts';
+import { traced } from './trace.ts';
 
 /** The errors of Fastify itself, in our words. */
 const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
@@ -61,17 +62,18 @@ export function requireValid(request: FastifyRequest): void {
 export function errorHandler(ctx: Context) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     if (isCutOff(request)) {
-      const { id: request_id, method, routeOptions } = request;
-      const line = { request_id, method, route: routeOptions.url ?? 'none', status: 400 };
+      const { id, raw, method, routeOptions } = request;
+      const line = { ...traced(id, raw), method, route: routeOptions.url ?? 'none', status: 400 };
       ctx.log.debug(line, 'the request ended before its body was whole');
       reply.code(400).send();
       return;
     }
     const sent = toApiError(error);
     const { status, code, field, message, headers, cause } = sent;
-    if (status === 500) ctx.log.error({ request_id: request.id, err: error }, 'request failed');
+    const names = traced(request.id, request.raw);
+    if (status === 500) ctx.log.error({ ...names, err: error }, 'request failed');
     else if (cause) {
-      ctx.log.error({ request_id: request.id, err: cause }, 'the database did not answer');
+      ctx.log.error({ ...names, err: cause }, 'the database did not answer');
     }
     reply.code(status).headers(headers).type(jsonType);
     // The interface gives an error of /v0 one member.

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 /** Nothing of the request's headers or body is in it. */
 export interface RequestLine {
   request_id: string;
+  trace_id?: string;
   method: string;
   /** As the router names it: no value out of the path or the query. */
   route: string;

@@ -1,7 +1,9 @@
 // The agent's end of the line to the deciders of one Squid: asks them questions, and hands on the messages that they send.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
+import { DecisionTally } from '../../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../../policy/last_used.ts';
+import type { PolicySize } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import type { UnstoredChange } from '../../store/unstored.ts';
 import {
@@ -72,6 +74,9 @@ export class DeciderAbsent extends Error {}
 
 export class DeciderLink {
   readonly path: string;
+  /** All that the deciders told of. */
+  readonly decisions = new DecisionTally();
+  #policy_size: PolicySize | undefined;
   /** Last uses that the deciders told and that are not taken yet. */
   readonly #uses = new LastUsedTimes();
   readonly #events: LinkEvents;
@@ -97,6 +102,15 @@ export class DeciderLink {
     });
     chmodSync(this.path, 0o660);
     if (group !== undefined) chownSync(this.path, -1, group);
+  }
+
+  /** As a decider told it last. */
+  get policy_size(): PolicySize | undefined {
+    return this.#policy_size;
+  }
+
+  get deciders(): number {
+    return this.#deciders.size;
   }
 
   get isConnected(): boolean {
@@ -236,11 +250,15 @@ export class DeciderLink {
     } else if ('opened' in message) {
       this.#events.onOpened(message.opened);
       this.#uses.add(message.uses ?? []);
+      if (message.decided) this.decisions.add(message.decided);
       decider.isLeaving = true;
       for (const other of this.#deciders) {
         if (!other.isLeaving) this.#tell(other, { opened: message.opened });
       }
-    } else {
+    } else if ('decided' in message || 'policy' in message) {
+      if (message.decided) this.decisions.add(message.decided);
+      if (message.policy) this.#policy_size = soundSize(message.policy);
+    } else if ('id' in message) {
       const { pending } = decider;
       pending.get(message.id)?.resolve(message.answer);
       pending.delete(message.id);
@@ -290,6 +308,13 @@ export class DeciderLink {
       this.#tell(decider, { id, ask, question } as Asked);
     });
   }
+}
+
+/** Undefined where it makes no sense: Squid's user may have sent it. */
+function soundSize({ accounts, users, authlist, overrides }: PolicySize): PolicySize | undefined {
+  const size = { accounts, users, authlist, overrides };
+  const isSound = Object.values(size).every((count) => Number.isSafeInteger(count) && count >= 0);
+  return isSound ? size : undefined;
 }
 
 /** At least one. */

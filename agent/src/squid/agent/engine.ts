@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { connectionCaps } from '../../connection_caps.ts';
-import type { Engine, Explanation, Kept, Poll } from '../../engine.ts';
+import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decide, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
@@ -16,6 +16,7 @@ import { killSockets, listSockets, type Socket } from '../sockets.ts';
 import { carriedBytes, forgedFault } from './claims.ts';
 import type { TrackedSquid } from './connection.ts';
 import { Connections } from './connections.ts';
+import { countsOf } from './counts.ts';
 import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
 import { DestroyedSockets } from './destroyed_sockets.ts';
 import { Fleet, type FleetOptions, loading_seconds } from './fleet.ts';
@@ -52,6 +53,10 @@ class SquidEngine implements Engine {
   readonly #destroyed: DestroyedSockets;
   /** By Squid: the sockets that were destroyed before it was started last. */
   readonly #destroyedAtStart = new Map<number, ReadonlyMap<string, Socket>>();
+  /** By Squid: how often this agent started it. */
+  readonly #starts = new Map<number, number>();
+  /** The client connections of the last list. */
+  #sockets: readonly Socket[] = [];
   /** Where to listen, as a decider last told. */
   #listeners: ReadonlyMap<number, Listener> = new Map();
   /** The policy in this process: only while there is no decider that holds it. */
@@ -68,6 +73,7 @@ class SquidEngine implements Engine {
     this.#connections = new Connections({
       listSockets: async (ports) => {
         const sockets = await listSockets(ports, options.config.listen_host);
+        this.#sockets = sockets;
         this.#closeWaiting(sockets);
         return sockets;
       },
@@ -79,7 +85,10 @@ class SquidEngine implements Engine {
       user: findSquidUser(),
       connections: this.#connections,
       onRevoked: (revoked) => this.#close(revoked),
-      onStart: (squid) => this.#destroyedAtStart.set(squid, this.#destroyed.recent()),
+      onStart: (squid) => {
+        this.#starts.set(squid, (this.#starts.get(squid) ?? 0) + 1);
+        this.#destroyedAtStart.set(squid, this.#destroyed.recent());
+      },
     });
     this.#destroyed = new DestroyedSockets(
       join(options.config.state_dir, 'destroyed.sockets'),
@@ -119,6 +128,11 @@ class SquidEngine implements Engine {
 
   listeners(): ReadonlyMap<number, Listener> {
     return this.#listeners;
+  }
+
+  counts(): EngineCounts {
+    const { port_shift } = this.#options.config;
+    return countsOf(this.#fleet.workers, this.#sockets, this.#starts, port_shift);
   }
 
   faults(): Fault[] {

@@ -1,5 +1,7 @@
 // Decides the requests that Squid asks about, a line each: this runs for every request, and does nothing that it need not.
 import { decide, type ProxyRequest, type Rules, readCredentials } from '../../policy/decide.ts';
+import type { DecisionTally } from '../../policy/decision_tally.ts';
+import type { Reason } from '../../policy/denials.ts';
 import type { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Policy } from '../../policy/policy.ts';
 import { connectionName } from '../sockets.ts';
@@ -16,6 +18,7 @@ export interface EvaluatorOptions {
   /** Holds connections against the caps. */
   census: Pick<Census, 'admit' | 'wait'>;
   uses: LastUsedTimes;
+  decisions: DecisionTally;
 }
 
 export class Evaluator {
@@ -23,14 +26,17 @@ export class Evaluator {
   readonly #connections: Connections;
   readonly #census: Pick<Census, 'admit' | 'wait'>;
   readonly #uses: LastUsedTimes;
+  readonly #decisions: DecisionTally;
   rules: Rules;
   port_shift: number;
 
-  constructor({ policy, rules, port_shift, connections, census, uses }: EvaluatorOptions) {
+  constructor(options: EvaluatorOptions) {
+    const { policy, rules, port_shift, connections, census, uses, decisions } = options;
     this.#policy = policy;
     this.#connections = connections;
     this.#census = census;
     this.#uses = uses;
+    this.#decisions = decisions;
     this.rules = rules;
     this.port_shift = port_shift;
   }
@@ -56,9 +62,12 @@ export class Evaluator {
           : readCredentials(unescapeWord(authorization)),
     };
     const verdict = decide(this.#policy(), this.rules, request, now);
-    if (verdict.verdict !== 'allow') return `${id} ERR reason_=${verdict.reason}\n`;
+    if (verdict.verdict !== 'allow') return this.#reject(id, verdict.reason);
     const { authority, dial } = verdict;
-    if (authority.by === 'probe') return `${id} OK probe_=1\n`;
+    if (authority.by === 'probe') {
+      this.#decisions.note('probe');
+      return `${id} OK probe_=1\n`;
+    }
     const connection = connectionName(source, source_port, port ?? '');
     if (!this.#census.admit(connection, source, authority)) {
       const when = later && this.#census.wait(authority);
@@ -66,13 +75,19 @@ export class Evaluator {
         later(when);
         return '';
       }
-      return `${id} ERR reason_=too_many_connections\n`;
+      return this.#reject(id, 'too_many_connections');
     }
+    this.#decisions.note(authority.by);
     this.#connections.admit(connection, authority);
     this.#uses.note(authority, now);
     const notes = `account_=${authority.account} user_=${authority.user}`;
     if (dial === undefined) return `${id} OK ${notes}\n`;
     return `${id} OK ${notes} dial_=${dial.includes(':') ? `[${dial}]` : dial}\n`;
+  }
+
+  #reject(id: string | undefined, reason: Reason): string {
+    this.#decisions.note(reason);
+    return `${id} ERR reason_=${reason}\n`;
   }
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ownAddresses, parseNetworks } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
 import { decideWithin, type Rules } from '../../policy/decide.ts';
+import { DecisionTally } from '../../policy/decision_tally.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { type Revoked, Sessions } from '../../policy/sessions.ts';
@@ -32,6 +33,8 @@ const own_list_milliseconds = 60_000;
 /** An agent that starts while Squid changes its decider is there by then. */
 const leaving_milliseconds = 5000;
 const own_addresses_milliseconds = 5000;
+/** With very many accounts it takes a moment to count what a policy holds. */
+const policy_size_milliseconds = 5000;
 
 const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice(2);
 const now = systemClock.now;
@@ -41,7 +44,10 @@ const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
 const connections = new Connections(sessions);
 const uses = new LastUsedTimes();
+const decisions = new DecisionTally();
 let agent: Socket | undefined;
+/** The position whose size the agent was told. */
+let toldSize: unknown;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
 /** Squid has no more questions; and the agent was told all. */
 let isLeaving = false;
@@ -55,6 +61,7 @@ const evaluator = new Evaluator({
   connections,
   census,
   uses,
+  decisions,
   ...settings,
 });
 
@@ -77,15 +84,22 @@ function serveSquid(): void {
       callback(length, buffer) {
         const text = rest + (buffer as Buffer).toString('latin1', 0, length);
         const time = now();
+        const start = performance.now();
         let responses = '';
+        let decided = 0;
         let from = 0;
         for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
           const line = text.slice(from, end);
-          responses += responseTo(line, time, (when) => void respondLater(line, when));
+          decided += 1;
+          responses += responseTo(line, time, (when) => {
+            decided -= 1;
+            void respondLater(line, when, start);
+          });
           from = end + 1;
         }
         rest = text.slice(from);
         writeAll(responses);
+        decisions.noteTime((performance.now() - start) / 1000, decided);
         return true;
       },
     },
@@ -107,9 +121,10 @@ function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>):
 }
 
 /** Never rejects: a list that fails is told by the census. */
-async function respondLater(line: string, when: Promise<void>): Promise<void> {
+async function respondLater(line: string, when: Promise<void>, start: number): Promise<void> {
   await when;
   writeAll(responseTo(line, now()));
+  decisions.noteTime((performance.now() - start) / 1000);
 }
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -139,7 +154,12 @@ function leave(): void {
 
 function part(socket: Socket): void {
   isParted = true;
-  writeLine(socket, { opened: connections.untold(), uses: uses.take() });
+  const decided = decisions.take();
+  writeLine(socket, {
+    opened: connections.untold(),
+    uses: uses.take(),
+    ...(decided && { decided }),
+  });
   // The agent closes when it has read it.
   socket.end();
 }
@@ -156,6 +176,7 @@ function serveAgent(): void {
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
+    toldSize = undefined;
     // It tells all that it holds. The changes of an agent before it are in force, and not to be put upon a newer policy.
     unstored.clear();
     connections.restart();
@@ -230,6 +251,18 @@ function tellRevoked(revoked: Revoked[]): void {
   if (revoked.length > 0) tell({ revoked });
 }
 
+function tellDecisions(): void {
+  const decided = decisions.take();
+  if (decided) tell({ decided });
+}
+
+function tellSize(): void {
+  const { position, policy } = replica;
+  if (!position || toldSize === position) return;
+  toldSize = position;
+  tell({ policy: policy.size });
+}
+
 function tell(message: FromDecider): void {
   if (agent && !isParted) writeLine(agent, message);
 }
@@ -272,7 +305,12 @@ for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) 
 serveSquid();
 serveAgent();
 every(1000, () => {
-  if (agent) tellRevoked(revoke('all'));
+  if (!agent) return;
+  tellRevoked(revoke('all'));
+  tellDecisions();
+});
+every(policy_size_milliseconds, () => {
+  if (agent) tellSize();
 });
 every(own_addresses_milliseconds, () => {
   evaluator.rules = { ...evaluator.rules, own: ownAddresses(evaluator.rules.own) };

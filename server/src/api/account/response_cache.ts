@@ -5,6 +5,7 @@ import { type LargeBodies, largeBytes } from '../../http/large_bodies.ts';
 import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
+import { traced } from '../../http/trace.ts';
 import type { Versions } from '../../versions.ts';
 import type { Session } from './authentication.ts';
 import type { RateLimiter } from './rate_limit.ts';
@@ -221,7 +222,7 @@ export class ResponseCache {
     if (config.log_requests !== 'all') return;
     response.once('close', () =>
       logRequest(this.#ctx, {
-        request_id,
+        ...traced(request_id, request),
         method: 'GET',
         route: cached.route,
         status,

@@ -1,0 +1,262 @@
+// Metrics: the counts of the agent about its node, in Prometheus' format, on a listener of its own.
+import { once } from 'node:events';
+import { statfs } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import type { ListenAddress } from './config.ts';
+import type { EngineCounts } from './engine.ts';
+import type { Status } from './local.ts';
+import { authorities, bucket_seconds, type DecisionCounts } from './policy/decision_tally.ts';
+import { allReasons } from './policy/denials.ts';
+import type { Listener } from './policy/policy.ts';
+import type { Position } from './policy/records.ts';
+
+/** The state of the agent, as the metrics tell it. */
+export interface Facts {
+  status: Status;
+  /** The newest position that was heard. */
+  held: Position | undefined;
+  behind_seconds: number | undefined;
+  /** Epoch seconds of the oldest usage that the control plane has not taken. */
+  oldest_usage_at: number | undefined;
+  /** Bytes that were counted since this agent started. */
+  transferred: { readonly up: number; readonly down: number } | undefined;
+  /** Undefined while the engine starts. */
+  counts: EngineCounts | undefined;
+  listeners: ReadonlyMap<number, Listener> | undefined;
+}
+
+/** No label has a value that a client chooses: there are as many series as exits, Squids, reasons and kinds of faults. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #read: () => Facts;
+  readonly #now: () => number;
+  readonly #dir: string;
+  readonly #clears: Array<() => void> = [];
+  #decisions: DecisionCounts | undefined;
+
+  readonly #build = this.#gauge('build_info', 'Always 1.', 'version', 'node_version', 'engine');
+  readonly #allowed = this.#counter('allowed_total', 'Requests that were let in, by authority.', [
+    'by',
+  ]);
+  readonly #refusals = this.#counter('refusals_total', 'Requests that were denied, by reason.', [
+    'reason',
+  ]);
+  readonly #connections = this.#gauge(
+    'connections',
+    'Client connections that are open.',
+    'service',
+    'exit_ip',
+  );
+  readonly #traffic = this.#counter(
+    'traffic_bytes_total',
+    'Billed bytes, up from clients and down to them.',
+    ['direction'],
+  );
+  readonly #exit_up = this.#gauge(
+    'exit_up',
+    'Whether the last checks of an exit were good enough; no sample while that is unknown.',
+    'exit_ip',
+  );
+  readonly #exit_checked = this.#gauge(
+    'exit_checked_timestamp_seconds',
+    'When an exit was last checked, in epoch seconds.',
+    'exit_ip',
+  );
+  readonly #following = this.#gauge('following', 'Whether changes come as they are made.');
+  readonly #heard = this.#gauge(
+    'heard_timestamp_seconds',
+    'When the control plane was last heard by this agent, in epoch seconds.',
+  );
+  readonly #revision = this.#gauge(
+    'revision',
+    'The revision of the policy that was heard, that is on disk, and that is in force.',
+    'at',
+  );
+  readonly #lag = this.#gauge(
+    'lag_revisions',
+    'Revisions from the policy in force to the newest that was heard.',
+  );
+  readonly #behind = this.#gauge('lag_seconds', 'How long there have been such revisions.');
+  readonly #entries = this.#gauge('policy_entries', 'Records of the policy.', 'kind');
+  readonly #rows = this.#gauge(
+    'usage_waiting_rows',
+    'Rows of usage that the control plane has not taken.',
+  );
+  readonly #oldest = this.#gauge('usage_waiting_seconds', 'How old the oldest of them is.');
+  readonly #faults = this.#gauge('faults', 'Faults now, by kind; none is no sample.', 'kind');
+  readonly #since = this.#gauge(
+    'faults_since_seconds',
+    'Since when there is the oldest of them, in epoch seconds.',
+    'kind',
+  );
+  readonly #squid_up = this.#gauge('squid_up', 'Whether a Squid runs that should.', 'squid');
+  readonly #squid_starts = this.#counter(
+    'squid_starts_total',
+    'Starts of a Squid by this agent; one that was taken over has none.',
+    ['squid'],
+  );
+  readonly #deciders = this.#gauge('deciders', 'Deciders that are connected, one for each Squid.');
+  readonly #free = this.#gauge('disk_free_bytes', 'Free space where the state folder is.');
+  readonly #size = this.#gauge('disk_size_bytes', 'Size of the file system of the state folder.');
+
+  /** `state_dir`: the folder whose disk is told. */
+  constructor(read: () => Facts, now: () => number, state_dir: string) {
+    this.#read = read;
+    this.#now = now;
+    this.#dir = state_dir;
+    collectDefaultMetrics({ register: this.registry });
+    this.registry.registerMetric(this.#decisionSeconds());
+  }
+
+  /** All metrics now, in Prometheus' text format. */
+  async text(): Promise<string> {
+    for (const clear of this.#clears) clear();
+    const facts = this.#read();
+    this.#tellNode(facts);
+    if (facts.counts) this.#tellEngine(facts.counts, facts.listeners);
+    try {
+      const { bavail, blocks, bsize } = await statfs(this.#dir);
+      this.#free.set(bavail * bsize);
+      this.#size.set(blocks * bsize);
+    } catch {
+      // A disk that is gone is a fault, and no reason to tell nothing of the rest.
+    }
+    return this.registry.metrics();
+  }
+
+  #tellNode({ status, held, behind_seconds = 0, oldest_usage_at, transferred }: Facts): void {
+    const { version, engine, state, stored, applied, heard_at, exits, faults } = status;
+    this.#build.set({ version, node_version: process.version, engine }, 1);
+    setCounter(this.#traffic, [
+      [{ direction: 'up' }, transferred?.up ?? 0],
+      [{ direction: 'down' }, transferred?.down ?? 0],
+    ]);
+    for (const { ip: exit_ip, status, checked_at } of exits) {
+      if (status !== 'unknown') this.#exit_up.set({ exit_ip }, status === 'crit' ? 0 : 1);
+      this.#exit_checked.set({ exit_ip }, checked_at);
+    }
+    this.#following.set(state === 'following' ? 1 : 0);
+    if (heard_at !== null) this.#heard.set(heard_at);
+    for (const [at, position] of Object.entries({ heard: held, stored, applied })) {
+      if (position) this.#revision.set({ at }, position.revision);
+    }
+    if (held) {
+      const known = applied?.epoch === held.epoch ? applied.revision : 0;
+      this.#lag.set(Math.max(0, held.revision - known));
+    }
+    this.#behind.set(behind_seconds);
+    this.#rows.set(status.usage_waiting);
+    this.#oldest.set(
+      oldest_usage_at === undefined ? 0 : Math.max(0, this.#now() - oldest_usage_at),
+    );
+    for (const [kind, some] of Map.groupBy(faults, ({ kind }) => kind)) {
+      this.#faults.set({ kind }, some.length);
+      this.#since.set({ kind }, Math.min(...some.map(({ since }) => since)));
+    }
+  }
+
+  #tellEngine(counts: EngineCounts, listeners: Facts['listeners'] = new Map()): void {
+    const { decisions, open_connections, policy, squids, deciders } = counts;
+    this.#decisions = decisions;
+    setCounter(
+      this.#allowed,
+      authorities.map((by) => [{ by }, decisions.outcomes[by] ?? 0]),
+    );
+    setCounter(
+      this.#refusals,
+      allReasons.map((reason) => [{ reason }, decisions.outcomes[reason] ?? 0]),
+    );
+    for (const { port, tls, exit_ip } of listeners.values()) {
+      const service = tls ? 'proxy-https' : 'proxy';
+      this.#connections.inc({ service, exit_ip }, open_connections.get(port) ?? 0);
+    }
+    for (const [kind, count] of Object.entries(policy ?? {})) this.#entries.set({ kind }, count);
+    for (const { number, up } of squids) this.#squid_up.set({ squid: String(number) }, up ? 1 : 0);
+    setCounter(
+      this.#squid_starts,
+      squids.map(({ number, starts }) => [{ squid: String(number) }, starts]),
+    );
+    if (deciders !== undefined) this.#deciders.set(deciders);
+  }
+
+  /** A histogram of counts that were made elsewhere. */
+  #decisionSeconds(): Metric {
+    const name = 'exitward_agent_decision_seconds';
+    const get = async () => {
+      const { took, seconds } = this.#decisions ?? { took: [], seconds: 0 };
+      let count = 0;
+      const buckets = [...bucket_seconds, '+Inf'].map((le, bucket) => {
+        count += took[bucket] ?? 0;
+        return { metricName: `${name}_bucket`, labels: { le }, value: count };
+      });
+      return {
+        name,
+        help: 'Time from the question of a request to its decision.',
+        type: 'histogram',
+        aggregator: 'sum',
+        values: [
+          ...buckets,
+          { metricName: `${name}_sum`, labels: {}, value: seconds },
+          { metricName: `${name}_count`, labels: {}, value: count },
+        ],
+      };
+    };
+    return { name, get } as unknown as Metric;
+  }
+
+  #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
+    const registers = [this.registry];
+    const gauge = new Gauge({ name: `exitward_agent_${name}`, help, labelNames, registers });
+    // One without labels would be 0 where there is nothing to tell.
+    this.#clears.push(() => (labelNames.length > 0 ? gauge.reset() : gauge.remove()));
+    return gauge;
+  }
+
+  #counter(name: string, help: string, labelNames: string[]): Counter {
+    const registers = [this.registry];
+    return new Counter({ name: `exitward_agent_${name}`, help, labelNames, registers });
+  }
+}
+
+/** Sets a counter to sums that are kept elsewhere, and that only grow. */
+function setCounter(counter: Counter, sums: Array<[labels: Record<string, string>, sum: number]>) {
+  counter.reset();
+  for (const [labels, sum] of sums) counter.inc(labels, sum);
+}
+
+/**
+ * Serves the metrics at `/metrics`, and nothing else, until the signal is aborted. `onListening` hears of the URL.
+ * Errors: it cannot listen there.
+ */
+export async function serveMetrics(
+  metrics: Metrics,
+  { host, port }: ListenAddress,
+  signal: AbortSignal,
+  onListening: (url: string) => void,
+): Promise<void> {
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url !== '/metrics' || request.method !== 'GET') {
+      response.writeHead(404).end();
+      return;
+    }
+    const text = await metrics.text();
+    response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
+  };
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  server.listen(port, host);
+  await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
+    const why = code === 'EADDRINUSE' ? 'another program listens there already' : message;
+    throw new Error(`Cannot listen on ${host}:${port}: ${why}.`);
+  });
+  // From here on an error is of one connection that could not be taken.
+  server.on('error', () => {});
+  const shown = host.includes(':') ? `[${host}]` : host;
+  onListening(`http://${shown}:${(server.address() as AddressInfo).port}/metrics`);
+  if (!signal.aborted) await once(signal, 'abort');
+  server.close();
+  server.closeAllConnections();
+}

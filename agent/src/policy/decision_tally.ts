@@ -1,0 +1,86 @@
+// Counts decisions by their outcome and by the time that they took, in plain numbers: it runs for every request.
+import type { Authority } from './decide.ts';
+import { allReasons, type Reason } from './denials.ts';
+
+/** Let in, by which authority; or denied, for which reason. */
+export type Outcome = Authority['by'] | Reason;
+
+/** The upper bounds of the buckets, in seconds; one more takes what is slower. */
+export const bucket_seconds = [
+  0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.05, 0.25, 1,
+] as const;
+
+export const authorities = ['authlist', 'token', 'probe'] as const;
+const outcomes: readonly Outcome[] = [...authorities, ...allReasons];
+
+/** As deciders tell them to the agent. The names stay as they are: agents meet deciders of the version before. */
+export interface DecisionCounts {
+  /** By outcome; those that never were are left out. */
+  outcomes: Partial<Record<Outcome, number>>;
+  /** By bucket: how many took no longer than its bound, and longer than the one before. */
+  took: number[];
+  /** The sum of the times. */
+  seconds: number;
+}
+
+export class DecisionTally {
+  readonly #outcomes = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
+  readonly #took: number[] = new Array(bucket_seconds.length + 1).fill(0);
+  #seconds = 0;
+  #isNew = false;
+
+  /** Counts decisions with the same outcome. */
+  note(outcome: Outcome, count = 1): void {
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + count);
+    this.#isNew = true;
+  }
+
+  /** Counts decisions that took so long, each. */
+  noteTime(seconds: number, count = 1): void {
+    let bucket = 0;
+    while (bucket < bucket_seconds.length && seconds > (bucket_seconds[bucket] as number)) bucket++;
+    this.#took[bucket] = (this.#took[bucket] as number) + count;
+    this.#seconds += seconds * count;
+    this.#isNew = true;
+  }
+
+  /** Adds what another tally counted; what no tally counts so is left out, since it may come from anybody. */
+  add(told: DecisionCounts): void {
+    for (const outcome of outcomes) {
+      const count = told.outcomes?.[outcome];
+      if (isCount(count)) this.note(outcome, count);
+    }
+    const { took, seconds } = told;
+    const isWhole = Array.isArray(took) && took.length === this.#took.length && took.every(isCount);
+    if (!isWhole || !isAmount(seconds)) return;
+    for (const [bucket, count] of took.entries()) {
+      this.#took[bucket] = (this.#took[bucket] as number) + count;
+    }
+    this.#seconds += seconds;
+    this.#isNew = true;
+  }
+
+  get counts(): DecisionCounts {
+    const known = [...this.#outcomes].filter(([, count]) => count > 0);
+    return { outcomes: Object.fromEntries(known), took: [...this.#took], seconds: this.#seconds };
+  }
+
+  /** Hands over all counts and begins anew; undefined while nothing was counted. */
+  take(): DecisionCounts | undefined {
+    if (!this.#isNew) return undefined;
+    const { counts } = this;
+    for (const outcome of outcomes) this.#outcomes.set(outcome, 0);
+    this.#took.fill(0);
+    this.#seconds = 0;
+    this.#isNew = false;
+    return counts;
+  }
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
+}
+
+function isCount(value: unknown): value is number {
+  return isAmount(value) && Number.isInteger(value);
+}

@@ -1,0 +1,34 @@
+// The counts of the Squids for the metrics: decisions as their deciders told them, open connections, and which of them run.
+import type { EngineCounts } from '../../engine.ts';
+import { DecisionTally } from '../../policy/decision_tally.ts';
+import type { Socket } from '../sockets.ts';
+import type { Worker } from './worker.ts';
+
+/** `sockets`: the last list of client connections; `starts`: by Squid, how often this agent started it. */
+export function countsOf(
+  workers: readonly Worker[],
+  sockets: readonly Socket[],
+  starts: ReadonlyMap<number, number>,
+  port_shift: number,
+): EngineCounts {
+  const decisions = new DecisionTally();
+  for (const { link } of workers) decisions.add(link.decisions.counts);
+  const open_connections = new Map<number, number>();
+  for (const { port } of sockets) {
+    const own = port - port_shift;
+    open_connections.set(own, (open_connections.get(own) ?? 0) + 1);
+  }
+  return {
+    decisions: decisions.counts,
+    open_connections,
+    policy: workers.findLast(({ link }) => link.policy_size)?.link.policy_size,
+    squids: workers
+      .filter(({ listeners }) => listeners?.length !== 0)
+      .map(({ squid }) => ({
+        number: squid.number,
+        up: squid.findProcess() !== undefined,
+        starts: starts.get(squid.number) ?? 0,
+      })),
+    deciders: workers.reduce((sum, { link }) => sum + link.deciders, 0),
+  };
+}

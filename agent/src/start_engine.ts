@@ -1,0 +1,34 @@
+// Starts the engine that the settings name, by the rules that they make.
+import type { Logger } from 'pino';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Engine } from './engine.ts';
+import type { Rules } from './policy/decide.ts';
+import type { Unstored } from './store/unstored.ts';
+
+export interface EngineOptions {
+  config: Config;
+  rules: Rules;
+  /** Where the store keeps the policy. */
+  dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
+  clock: Clock;
+  log: Logger;
+}
+
+/** `probe`: the node's own checks, and where they go. */
+export function rulesOf(config: Config, probe: Rules['probe']): Rules {
+  const { connect_ports, http_ports, allowed, staleness_seconds } = config;
+  return { connect_ports, http_ports, allowed, staleness_seconds, probe };
+}
+
+/** Only the engine that is used is loaded. */
+export async function startEngine(options: EngineOptions): Promise<Engine> {
+  if (options.config.engine === 'embedded') {
+    const { startEmbedded } = await import('./embedded/engine.ts');
+    return startEmbedded(options);
+  }
+  const { startSquid } = await import('./squid/agent/engine.ts');
+  return startSquid(options);
+}

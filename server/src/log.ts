@@ -1,0 +1,58 @@
+// The log: JSON lines on standard output, and for the journal of systemd with their priority.
+import { fstatSync } from 'node:fs';
+import { destination, type Logger, pino } from 'pino';
+import type { Config, Environment } from './config.ts';
+
+/** Priorities of syslog by pino's levels: fatal, error, warn, info, and debug for those below. */
+function priorityOf(level: number): number {
+  if (level >= 60) return 2;
+  if (level >= 50) return 3;
+  if (level >= 40) return 4;
+  return level >= 30 ? 6 : 7;
+}
+
+/** A line as journald reads it: it takes `<PRIORITY>` away, and stores it as a field (SyslogLevelPrefix= of systemd.exec). */
+export function journalLine(level: number, line: string): string {
+  return `<${priorityOf(level)}>${line}`;
+}
+
+/** Sentences on why it does not start, for standard error. */
+export function startFaults(
+  { JOURNAL_STREAM }: Environment,
+  sentences: readonly string[],
+): readonly string[] {
+  const error = 50;
+  if (!isJournal(JOURNAL_STREAM, 2)) return sentences;
+  return sentences.map((sentence) => journalLine(error, sentence));
+}
+
+/** Whether a descriptor of this process is the stream of the journal, which systemd names by device and inode. */
+export function isJournal(journal_stream: string | undefined, fd: number): boolean {
+  if (journal_stream === undefined) return false;
+  const { dev, ino } = fstatSync(fd, { bigint: true });
+  return journal_stream === `${dev}:${ino}`;
+}
+
+/** No header, body, token or cookie ever reaches it. */
+export function openLog({ log_level: level, journal_stream }: Config): Logger {
+  const redact = [
+    '*.authorization',
+    '*.cookie',
+    '*.token',
+    '*.api_token',
+    '*.password',
+    'authorization',
+    'token',
+  ];
+  if (!isJournal(journal_stream, 1)) return pino({ level, redact });
+  const output = destination({ dest: 1, sync: true });
+  const journal = {
+    // Has pino tell the level of each line.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 30,
+    write(line: string) {
+      output.write(journalLine(this.lastLevel, line));
+    },
+  };
+  return pino({ level, redact }, journal);
+}
