@@ -592,6 +592,10 @@ export interface Invite {
   code: string;
   /** Until when it can be used. */
   expiry: number;
+  /** The line to paste on a machine with Debian: it installs the agent, checks, joins and starts. */
+  line: string;
+  /** Those that this server has a package of the agent for; on others it must be there. */
+  architectures: string[];
 }
 
 export interface InviteAcceptance {

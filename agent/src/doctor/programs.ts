@@ -1,6 +1,6 @@
 // The programs that the agent runs: are they there, and can they do what is asked of them?
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
 
@@ -49,6 +49,13 @@ async function squid({ config }: Subject): Promise<Outcome> {
   }
   if (!/^proxy:/m.test(readFileSync('/etc/passwd', 'utf8'))) {
     return fault('There is no user proxy, which Squid runs as.', squidPackage);
+  }
+  // As for /tmp: everybody may make files there, and Squid's user is none that owns it.
+  if ((statSync('/dev/shm', { throwIfNoEntry: false })?.mode ?? 0) % 0o10 < 0o7) {
+    return fault(
+      "There is no shared memory for Squid's user: /dev/shm is missing, or closed to it.",
+      'mount -t tmpfs -o mode=1777 shm /dev/shm',
+    );
   }
   return ok(`Squid is of version ${version}, with OpenSSL.`);
 }
