@@ -1,5 +1,12 @@
 // The doctor of a server: GET /admin/doctor on both databases, and exitward doctor beside a server that runs, or does not.
-import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -55,6 +62,17 @@ eachDatabase((database) => {
       ]);
       renameSync(away, keys_file);
       expect(named(await found(), 'keys_in_use')).toMatchObject([{ state: 'ok' }]);
+    });
+
+    test('a package of another version than the server, handed out to new nodes, is a warning', async () => {
+      const { packages_dir } = t.running.ctx.config;
+      mkdirSync(packages_dir);
+      const put = (of: string) =>
+        writeFileSync(join(packages_dir, `exitward-agent_${of}_amd64.deb`), '');
+      put('0.0.1');
+      expect(named(await found(), 'node_packages')).toMatchObject([{ state: 'warning' }]);
+      put(version);
+      expect(named(await found(), 'node_packages')).toMatchObject([{ state: 'ok' }]);
     });
 
     test('a node of another version, and one that is away, are told', async () => {

@@ -2,6 +2,7 @@
 import { type Config, isLoopback, type ListenAddress } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
+import type { Install } from '../install.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
 import { Secrets } from '../secrets.ts';
 import { version } from '../version.ts';
@@ -12,6 +13,7 @@ export interface RunningServer {
   config: Config;
   db: Database;
   secrets: Secrets;
+  install: Install;
 }
 
 /** A node, as far as the doctor looks at it. */
@@ -25,7 +27,7 @@ export interface SeenNode {
 }
 
 export function runningChecks(
-  { config, db, secrets }: RunningServer,
+  { config, db, secrets, install }: RunningServer,
   nodes: readonly SeenNode[],
 ): Check[] {
   return [
@@ -37,6 +39,7 @@ export function runningChecks(
     { name: 'nodes', run: () => nodeStates(nodes) },
     { name: 'node_versions', run: () => nodeVersions(nodes) },
     { name: 'node_clocks', run: () => nodeClocks(nodes) },
+    { name: 'node_packages', run: () => nodePackages(install) },
   ];
 }
 
@@ -165,6 +168,21 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
   return others.length > 1 && others.length > live.length * suspicious
     ? fault(`${told}; so it is this one that is wrong.`, `${remedy}, on this machine`)
     : warning(`${told}.`, `${remedy}, on theirs`);
+}
+
+/** An invitation's line installs what is handed out. */
+async function nodePackages(install: Install): Promise<Outcome> {
+  const packages = await install.packages();
+  if (packages.length === 0) {
+    return ok(`No package of the agent is handed out: there is none in ${install.folder}.`);
+  }
+  const told = listed(packages.map(({ file }) => file));
+  const others = packages.filter((one) => compareVersions(one.version, version) !== 0);
+  if (others.length === 0) return ok(`Machines that become nodes are handed ${told}.`);
+  return warning(
+    `Machines that become nodes are handed ${told}, and this server is of version ${version}.`,
+    `copy exitward-agent_${version}_….deb to ${install.folder}`,
+  );
 }
 
 function nameOf({ server, name }: SeenNode): string {
