@@ -119,7 +119,7 @@ test('the script is such that a shell, and shellcheck, find nothing wrong with i
   const script = join(folder, 'install.sh');
   writeFileSync(script, text);
   for (const file of [script, join(import.meta.dirname, '../server/install/install.sh')]) {
-    execFileSync('dash', ['-n', file]);
+    execFileSync('sh', ['-n', file]);
     execFileSync('shellcheck', ['--shell=sh', file], { encoding: 'utf8' });
   }
 });

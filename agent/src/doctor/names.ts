@@ -41,7 +41,7 @@ async function names(subject: Subject): Promise<Outcome[]> {
 }
 
 async function judge(server: string, where: string, subject: Subject): Promise<Outcome> {
-  // Nobody has such a name: of 26 ^ 24 there are not that many.
+  // A name of 128 random bits, which is of no one.
   const absent = `${randomBytes(16).toString('hex')}.com`;
   const host = subject.url && new URL(subject.url).hostname;
   const known =

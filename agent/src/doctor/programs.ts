@@ -16,7 +16,7 @@ export const programChecks: Check[] = [
   { name: 'firewall', run: firewall },
 ];
 
-/** What a program prints of itself; undefined: it is not there. */
+/** The output of a program; undefined: it is not there. */
 async function told(program: string, ...args: string[]): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run(program, args, { timeout: 10_000 });
