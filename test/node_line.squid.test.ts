@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startNameServer } from '../agent/test/proxy_world.ts';
+import { createCertificate, startNameServer } from '../agent/test/proxy_world.ts';
 import { buildPackages } from '../packaging/deb.ts';
 import { findNode } from '../packaging/node.ts';
 import { layPrograms } from '../packaging/programs.ts';
@@ -24,7 +24,17 @@ import { Machine } from './machine.ts';
 const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'exitward-line-'));
 const packages_dir = join(folder, 'packages');
-const cli = new CommandLine({ EXITWARD_PACKAGES_DIR: packages_dir });
+/** The control plane's certificate is of an authority that nobody knows. */
+const pair = createCertificate('127.0.0.1');
+const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+writeFileSync(cert, pair.cert);
+writeFileSync(key, pair.key, { mode: 0o600 });
+const cli = new CommandLine({
+  EXITWARD_PACKAGES_DIR: packages_dir,
+  EXITWARD_TLS_CERT: cert,
+  EXITWARD_TLS_KEY: key,
+  NODE_EXTRA_CA_CERTS: cert,
+});
 let machine: Machine;
 let names: Awaited<ReturnType<typeof startNameServer>>;
 /** The package of the agent. */
@@ -34,6 +44,7 @@ let built: string;
 const own = {
   EXITWARD_AGENT_PORT_SHIFT: '15000',
   EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.0.0.0/8',
+  CURL_CA_BUNDLE: '/srv/cert.pem',
 };
 
 const standIn = `#!/bin/sh
@@ -53,6 +64,7 @@ beforeAll(async () => {
   const made = buildPackages({ programs, node, architecture, epoch: 1_795_000_000, out });
   built = made.find((file) => basename(file).startsWith('exitward-agent_')) as string;
   machine = new Machine(join(folder, 'over'));
+  machine.bring(cert);
   const at = (path: string) => join(machine.root, path);
   rmSync(at('usr/bin/systemctl'), { force: true });
   writeFileSync(at('usr/bin/systemctl'), standIn, { mode: 0o755 });
@@ -115,9 +127,9 @@ const isInstalled = () =>
   );
 
 test('the script is such that a shell, and shellcheck, find nothing wrong with it', async () => {
-  const text = await (await fetch(`${cli.base_url}/node/install.sh`)).text();
   const script = join(folder, 'install.sh');
-  writeFileSync(script, text);
+  const url = `${cli.base_url}/node/install.sh`;
+  execFileSync('curl', ['-fsS', '--cacert', cert, '-o', script, url]);
   for (const file of [script, join(import.meta.dirname, '../server/install/install.sh')]) {
     execFileSync('sh', ['-n', file]);
     execFileSync('shellcheck', ['--shell=sh', file], { encoding: 'utf8' });
@@ -149,6 +161,7 @@ test('a machine that it cannot make a node is told why, and left as it was', asy
   await refused(/debian 11, whose Squid is too old: expected 12 or newer/);
   writeFileSync(release, before);
 
+  await refused(/self[- ]signed certificate/, {}, 'unset CURL_CA_BUNDLE; ');
   await refused(/no code of an invitation/, {}, '', line.replace(/echo ewi_\w+/, 'echo hello'));
   await refused(/no package of exitward-agent for/);
   rmSync(join(machine.root, 'usr/bin/sudo'), { force: true });

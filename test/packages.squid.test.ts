@@ -168,6 +168,11 @@ describe('installed', () => {
         "stat -c '%a %U' /var/lib/exitward/keys.json /var/lib/exitward/exitward.db",
       );
       expect(owners).toBe('600 exitward\n600 exitward\n');
+      // Root looks as the server's user does, and as that user may.
+      const looked = await inside('exitward doctor', settings);
+      expect(looked).toMatch(/^ok\tserver\tExitward \S+ runs\.\t$/m);
+      expect(looked).toMatch(/^ok\tkeys\t.*; exitward and root may read it \(mode 0600\)\.\t$/m);
+      expect(looked).toMatch(/^ok\tdisk_speed\t/m);
       // Root's own backup is made as the server's user, which can open it again.
       await inside(
         'install -d -o exitward -m 700 /var/backups/exitward && exitward backup /var/backups/exitward/one.db',

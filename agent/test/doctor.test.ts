@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { runChecks, type Subject } from '../src/doctor/check.ts';
+import { diskChecks } from '../src/doctor/disk.ts';
 import type { Report } from '../src/doctor/doctor.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { listed } from './fake_engine.ts';
@@ -160,6 +163,17 @@ describe('before joining', () => {
       'warning',
     );
   });
+});
+
+test('a disk whose flushes take longer than changes or usage can wait is told, by how long they take', async () => {
+  const state = async (seconds: number) => {
+    let now = 0;
+    const clock = { ...systemClock, steady: () => (now += seconds / 2) };
+    const config = { state_dir: parent, engine: 'embedded' };
+    const found = await runChecks(diskChecks, { clock, config } as unknown as Subject);
+    return found.find(({ name }) => name === 'disk_speed')?.state;
+  };
+  expect(await Promise.all([0.01, 0.06, 3].map(state))).toEqual(['ok', 'warning', 'fault']);
 });
 
 /** Matches a finding whose sentence has this text. */

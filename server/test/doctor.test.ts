@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
-import type { Finding } from '../src/doctor/check.ts';
+import { type Finding, runChecks } from '../src/doctor/check.ts';
+import { diskChecks } from '../src/doctor/disk.ts';
 import { outsideChecks } from '../src/doctor/outside.ts';
 import { runningChecks, type SeenNode } from '../src/doctor/running.ts';
 import { version } from '../src/version.ts';
@@ -238,6 +239,17 @@ describe('exitward doctor', () => {
     cli.env = { ...cli.env, EXITWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' };
     expect((await doctor()).states('database')).toEqual(['fault']);
   });
+});
+
+test('a disk whose flushes take longer than changes should wait is told, by how long they take', async () => {
+  const state = async (seconds: number) => {
+    let now = 0;
+    const clock = { ...systemClock, steady: () => (now += seconds / 2) };
+    const config = { data_dir: '/tmp', database_url: 'postgres://a/b' } as Config;
+    const found = await runChecks(diskChecks(config, clock));
+    return found.find(({ name }) => name === 'disk_speed')?.state;
+  };
+  expect(await Promise.all([0.01, 0.06, 1.5].map(state))).toEqual(['ok', 'warning', 'fault']);
 });
 
 test('the public URL is followed as a client would: to a server, and to a certificate that is valid', async () => {

@@ -67,7 +67,7 @@ function rights({ config, pid }: Subject): Outcome {
     'run it by the unit of the package (systemctl restart exitward-agent); in a container: --cap-add';
   if (process.getuid?.() !== 0) {
     return fault(
-      'Squid is run as its own user, which takes root, and the doctor as little sees without: not all can be looked at.',
+      'This is not root, which it takes to start Squid as its own user, and to look at everything.',
       'sudo exitward-agent doctor',
     );
   }

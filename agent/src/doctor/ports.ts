@@ -70,7 +70,17 @@ async function ports(subject: Subject): Promise<Outcome> {
   }
   const open = new Set(held.map(({ port }) => port));
   const closed = wanted.filter((port) => !open.has(port)).map(String);
-  if (!subject.status) return ok(`The ${closed.length} ports of the policy are free.`);
+  if (!subject.status) {
+    const unknown = held.filter(({ pid }) => pid === undefined).map(({ port }) => String(port));
+    if (unknown.length > 0) {
+      return warning(
+        `The ports ${listed(unknown)} are held by a program that this user may not see.`,
+        'sudo exitward-agent doctor',
+      );
+    }
+    const ours = open.size > 0 ? `; Squid holds ${open.size}, for the next agent` : '';
+    return ok(`${closed.length} of the ${wanted.length} ports of the policy are free${ours}.`);
+  }
   if (closed.length > 0) {
     return fault(
       `The agent runs, and nothing listens on the ports ${listed(closed)}.`,
