@@ -17,6 +17,7 @@ import { type Finding, runChecks } from '../src/doctor/check.ts';
 import { diskChecks } from '../src/doctor/disk.ts';
 import { outsideChecks } from '../src/doctor/outside.ts';
 import { runningChecks, type SeenNode } from '../src/doctor/running.ts';
+import { newKeys } from '../src/secrets.ts';
 import { version } from '../src/version.ts';
 import { newCertificate } from './certificate.ts';
 import { CommandLine } from './cli_process.ts';
@@ -54,12 +55,16 @@ eachDatabase((database) => {
       expect((await t.operator.get('/status')).body.database.revision).toBe(before);
     });
 
-    test('keys that are lost while it runs are a fault before the next start', async () => {
+    test('keys that are lost or replaced while it runs are a fault before the next start', async () => {
       const { keys_file } = t.running.ctx.config;
       const away = `${keys_file}.away`;
       renameSync(keys_file, away);
       expect(named(await found(), 'keys_in_use')).toMatchObject([
         { state: 'fault', sentence: expect.stringContaining('is gone') },
+      ]);
+      writeFileSync(keys_file, JSON.stringify(newKeys()), { mode: 0o600 });
+      expect(named(await found(), 'keys_in_use')).toMatchObject([
+        { state: 'fault', sentence: expect.stringContaining('has other keys') },
       ]);
       renameSync(away, keys_file);
       expect(named(await found(), 'keys_in_use')).toMatchObject([{ state: 'ok' }]);
