@@ -266,13 +266,21 @@ function addDoctor(program: Command, env: Environment): void {
     });
 }
 
+/** For people each finding with its remedy below; off a terminal a line of four cells. */
 function showReport(report: Report, forPeople: boolean): Shown {
-  const lines = report.findings.flatMap(({ state, name, sentence, remedy }): Line[] =>
-    forPeople
-      ? [[state, name, sentence], ...(remedy === null ? [] : [['', '', `→ ${remedy}`] as Line])]
-      : [[state, name, sentence, remedy ?? '']],
-  );
-  return { value: report, lines };
+  const { findings } = report;
+  if (!forPeople) {
+    const lines = findings.map(({ state, name, sentence, remedy }): Line => {
+      return [state, name, sentence, remedy ?? ''];
+    });
+    return { value: report, lines };
+  }
+  const wide = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ state, name, sentence, remedy }) => [
+    `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
+    ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
+  ]);
+  return { value: report, text: `${lines.join('\n')}\n` };
 }
 
 // ---- guard ----------------------------------------------------------------------------------
