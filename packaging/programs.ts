@@ -45,6 +45,7 @@ export async function layPrograms(folder: string): Promise<Record<string, Progra
     layWorkspace(agent, 'agent'),
   ]);
   server.copyFolder('server/console', join(root, 'server/console'));
+  server.copyFolder('server/install', join(root, 'server/install'));
   server.copyFolder('server/vendor', join(root, 'server/vendor'));
   server.copy('server/openapi.json', join(root, 'docs/openapi.json'));
   return {

@@ -170,11 +170,10 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.field('Server').selectOption('here');
     await visit.button('Make the code').click();
     const dialog = visit.dialog('Code for a node of here');
-    await visit.field('Where nodes reach this control plane').fill(t.facts.base_url);
     const line = dialog.locator('pre').last();
     expect(await line.textContent()).toMatch(
       new RegExp(
-        `^exitward-agent join ${t.facts.base_url} ewj_|^exitward-agent join ${t.facts.base_url} \\S+$`,
+        `^curl .* ${t.facts.base_url}/node/install\\.sh && .* && echo ewi_\\w+ \\| sh exitward-install\\.sh ${t.facts.base_url}$`,
       ),
     );
     await dialog.getByRole('button', { name: 'Done' }).click();

@@ -1,19 +1,20 @@
 // The Debian packages: built twice, installed by dpkg into a copy of this system, run from there, and purged.
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPackages } from '../packaging/deb.ts';
 import { findNode } from '../packaging/node.ts';
 import { layPrograms } from '../packaging/programs.ts';
 import { until } from '../server/test/waiting.ts';
+import { Machine } from './machine.ts';
 
 const run = promisify(execFile);
 const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'exitward-deb-'));
-/** An overlay over this system: what is installed there is not here. */
+/** What is installed there is not here. */
 const system = join(folder, 'over/root');
 const epoch = 1_795_000_000;
 let packages: string[];
@@ -24,57 +25,18 @@ async function build(name: string): Promise<string[]> {
   return buildPackages({ programs, node, architecture, epoch, out: join(folder, name, 'out') });
 }
 
-/** Without the Node, and anything else, of the machine that runs the tests. */
-const bare = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/', LC_ALL: 'C.UTF-8' };
-
-/** Runs a command in the copy, from a folder that is none of its own. */
-const inside = async (command: string, env: Record<string, string> = {}): Promise<string> => {
-  const script = `cd /tmp && ${command}`;
-  const { stdout } = await run('chroot', [system, 'sh', '-c', script], {
-    env: { ...bare, ...env },
-  });
-  return stdout;
-};
-
-/** Starts a program of the copy, and returns its errors' text as it grows. */
-function start(command: string, env: Record<string, string>, first = ':') {
-  const script = `cd /tmp && ${first} && exec ${command}`;
-  const child = spawn('chroot', [system, 'sh', '-c', script], { env: { ...bare, ...env } });
-  const told = { text: '' };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (data) => {
-      told.text += data;
-    });
-  }
-  const stop = async () => {
-    const ended = new Promise((done) => child.once('exit', done));
-    if (child.exitCode === null && child.kill()) await ended;
-    return child.exitCode;
-  };
-  return { told, stop };
-}
+let machine: Machine;
+const inside: Machine['inside'] = (...given) => machine.inside(...given);
+const start: Machine['start'] = (...given) => machine.start(...given);
 
 beforeAll(async () => {
   packages = await build('one');
-  const over = join(folder, 'over');
-  mkdirSync(over);
-  execFileSync('mount', ['-t', 'tmpfs', 'packages', over]);
-  for (const name of ['upper', 'work', 'root']) mkdirSync(join(over, name));
-  const layers = `lowerdir=/,upperdir=${over}/upper,workdir=${over}/work`;
-  execFileSync('mount', ['-t', 'overlay', '-o', layers, 'packages', system]);
-  for (const name of ['proc', 'dev']) {
-    execFileSync('mount', ['--bind', `/${name}`, join(system, name)]);
-  }
-  for (const file of packages) {
-    execFileSync('cp', [file, join(system, 'srv', basename(file))]);
-  }
-  await inside('rm -f /usr/bin/node /usr/local/bin/node');
+  machine = new Machine(join(folder, 'over'));
+  for (const file of packages) machine.bring(file);
 }, 300_000);
 
 afterAll(() => {
-  for (const path of ['root/proc', 'root/dev', 'root', '']) {
-    execFileSync('umount', ['--lazy', join(folder, 'over', path)]);
-  }
+  machine.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -210,6 +172,11 @@ describe('installed', () => {
         "stat -c '%a %U' /var/lib/exitward/keys.json /var/lib/exitward/exitward.db",
       );
       expect(owners).toBe('600 exitward\n600 exitward\n');
+      // Root looks as the server's user does, and as that user may.
+      const looked = await inside('exitward doctor', settings);
+      expect(looked).toMatch(/^ok\tserver\tExitward \S+ runs\.\t$/m);
+      expect(looked).toMatch(/^ok\tkeys\t.*; exitward and root may read it \(mode 0600\)\.\t$/m);
+      expect(looked).toMatch(/^ok\tdisk_speed\t/m);
       // Root's own backup is made as the server's user, which can open it again.
       await inside(
         'install -d -o exitward -m 700 /var/backups/exitward && exitward backup /var/backups/exitward/one.db',

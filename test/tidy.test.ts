@@ -156,7 +156,7 @@ const joins: Record<string, Record<string, string>> = {
 
 /** The agent's engines: they know the agent, not each other, and only these know them. */
 const engines = ['squid', 'embedded'];
-const knowEngines = ['main.ts', 'start_engine.ts', 'firewall.ts'];
+const knowEngines = ['main.ts', 'start_engine.ts', 'firewall.ts', 'doctor/ports.ts'];
 /** The process that a file of the Squid engine runs in; files beside these folders are shared by both. */
 const squidProcesses = { agent: /^squid\/(agent|conf)\//, decider: /^squid\/decider\// };
 

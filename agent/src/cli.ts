@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { type Config, type Environment, readConfig, SettingsFault } from './config.ts';
+import { type Asked, examine, type Report } from './doctor/doctor.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
@@ -39,6 +40,7 @@ export function commandLine(env: Environment): Command {
     .action(() => runUntilStopped(readConfig(env), env.NOTIFY_SOCKET));
   addStatus(program, env);
   addExplain(program, env);
+  addDoctor(program, env);
   addGuard(program, env);
   return program;
 }
@@ -55,6 +57,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   } catch (error) {
     // Commander has printed its own: help and version end well, everything else is a usage fault.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Faulty) return 1;
     const message = `exitward-agent: ${error instanceof Error ? error.message : String(error)}`;
     const sentences = error instanceof SettingsFault ? message.split('\n') : [message];
     notify(...startFaults(env, sentences));
@@ -120,6 +123,7 @@ interface Options {
   name?: string;
   again?: boolean;
   json?: boolean;
+  outbound?: string;
 }
 
 function fromStandardInput(what: string): string {
@@ -235,6 +239,51 @@ const port = (name: string) => (text: string) => {
   if (/^\d{1,5}$/.test(text) && number >= 1 && number <= 65_535) return number;
   throw new UsageFault(`${name}: ${JSON.stringify(text)} is no port; expected 1 to 65535`);
 };
+
+// ---- doctor ---------------------------------------------------------------------------------
+
+/** A host that Debian's machines reach anyway. */
+const usualOutbound = 'deb.debian.org';
+
+/** The machine has a fault, which was told: exit code 1. */
+class Faulty extends Error {}
+
+function addDoctor(program: Command, env: Environment): void {
+  program
+    .command('doctor [url]')
+    .description(
+      'look at this machine before and after joining; say what is wrong and what mends it',
+    )
+    .option(
+      '--outbound <host>',
+      'try connections to its ports 80 and 443; none: no host',
+      usualOutbound,
+    )
+    .option('--json', 'print everything for programs')
+    .action(async (url: string | undefined, { outbound, json = false }: Options) => {
+      const asked: Asked = { url, outbound: outbound === 'none' ? undefined : outbound };
+      const report = await examine(env, asked);
+      print(showReport(report, process.stdout.isTTY && !json), json);
+      if (report.state === 'fault') throw new Faulty();
+    });
+}
+
+/** For people each finding with its remedy below; off a terminal a line of four cells. */
+function showReport(report: Report, forPeople: boolean): Shown {
+  const { findings } = report;
+  if (!forPeople) {
+    const lines = findings.map(({ state, name, sentence, remedy }): Line => {
+      return [state, name, sentence, remedy ?? ''];
+    });
+    return { value: report, lines };
+  }
+  const wide = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ state, name, sentence, remedy }) => [
+    `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
+    ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
+  ]);
+  return { value: report, text: `${lines.join('\n')}\n` };
+}
 
 // ---- guard ----------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 // The identity of this node: joining with a one-time code, and the file that keeps the token.
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
@@ -114,6 +114,17 @@ function nodeOf(state_dir: string): number | 'unknown' {
   }
 }
 
+/** Whether the file of an identity is there, whatever is in it; also where this user may not look. */
+export function isJoined(state_dir: string): boolean {
+  try {
+    statSync(join(state_dir, fileName));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code !== 'ENOENT' && code !== 'ENOTDIR';
+  }
+}
+
 /** The identity that joining has kept. Errors: one sentence. */
 export function readIdentity(state_dir: string): Identity {
   const path = join(state_dir, fileName);
@@ -138,7 +149,7 @@ export function readIdentity(state_dir: string): Identity {
 }
 
 /** The URL in one spelling. Errors: one sentence, also for one that would carry the token in the clear. */
-function checkUrl(text: string): string {
+export function checkUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
     throw new Error(

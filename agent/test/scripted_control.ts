@@ -28,6 +28,8 @@ export class ScriptedControl {
   readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
+  /** What it says of where requests come from; undefined: the truth. */
+  seen_as: string | undefined;
   /** By so many seconds its clock is ahead of this machine's. */
   ahead_seconds = 0;
   /** Everything that was asked: `GET /snapshot`. */
@@ -112,6 +114,9 @@ export class ScriptedControl {
       const { status, body = { message: `${status}` }, headers = {} } = rejection;
       response.writeHead(status, headers);
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    } else if (asked === 'GET /healthz') response.end('{"status":"ok"}');
+    else if (asked === 'GET /echo') {
+      response.end(JSON.stringify({ address: this.seen_as ?? request.socket.remoteAddress }));
     } else if (asked === 'GET /snapshot') response.end(this.snapshot());
     else if (asked === 'GET /changes') this.#open(request, response);
     else await this.#take(asked, JSON.parse(text || '{}'), response);

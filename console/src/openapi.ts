@@ -414,6 +414,22 @@ export interface Credentials {
   code?: string;
 }
 
+export interface Doctor {
+  /** Version of this server. */
+  version: string;
+  /** One or more of each check. */
+  findings: {
+    /** Names the check, see the list in docs/doctor.md. */
+    name: string;
+    /** How bad it is. */
+    state: 'ok' | 'warning' | 'fault';
+    /** For people. */
+    sentence: string;
+    /** The command that mends it; null when all is well. */
+    remedy: string | null;
+  }[];
+}
+
 export interface EntryNode {
   /** Id of the node. */
   id: number;
@@ -576,6 +592,10 @@ export interface Invite {
   code: string;
   /** Until when it can be used. */
   expiry: number;
+  /** The line to paste on a machine with Debian: it installs the agent, checks, joins and starts. */
+  line: string;
+  /** Those that this server has a package of the agent for; on others it must be there. */
+  architectures: string[];
 }
 
 export interface InviteAcceptance {
@@ -1517,6 +1537,7 @@ export const operations = {
   },
   admin_list_audit: { method: 'GET', path: '/admin/audit' },
   admin_list_authlist: { method: 'GET', path: '/admin/authlist' },
+  admin_get_doctor: { method: 'GET', path: '/admin/doctor' },
   admin_events: { method: 'GET', path: '/admin/events' },
   admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
   admin_check_geo: { method: 'POST', path: '/admin/geo/check' },
@@ -1929,6 +1950,10 @@ export interface Operations {
   admin_list_authlist: {
     given: { query: { ip: string } };
     response: AuthlistClaim[];
+  };
+  admin_get_doctor: {
+    given: object;
+    response: Doctor;
   };
   admin_events: {
     given: object;

@@ -18,7 +18,11 @@ export interface Config {
   metrics_accounts: string[];
   /** Origin under which people reach the console, such as https://proxies.example. */
   public_url: string;
+  /** Origin under which nodes reach their interface. */
+  node_url: string;
   data_dir: string;
+  /** Holds packages of the agent that machines take when they are to become nodes; it need not be there. */
+  packages_dir: string;
   database_url: string;
   keys_file: string;
   admin_token_file: string;
@@ -167,11 +171,12 @@ export function readConfig(env: Environment): Config {
       );
     }
   }
-  const publicUrl = () => {
-    const { host, port } = listen;
+  const originOf = ({ host, port }: ListenAddress) => {
     const scheme = cert_file !== '' || tls_terminated ? 'https' : 'http';
-    const fallback = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-    const value = text('EXITWARD_PUBLIC_URL', fallback);
+    return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  };
+  const origin = (name: 'EXITWARD_PUBLIC_URL' | 'EXITWARD_NODE_URL', fallback: string) => {
+    const value = text(name, fallback);
     const url = URL.parse(value);
     const isSafe =
       url?.protocol === 'https:' ||
@@ -180,11 +185,11 @@ export function readConfig(env: Environment): Config {
     if (url && isSafe && pathname === '/' && !(search || hash || username || password)) {
       return url.origin;
     }
-    if (env.EXITWARD_PUBLIC_URL) {
-      fault('EXITWARD_PUBLIC_URL', 'https and a host, such as https://proxies.example');
-    }
+    if (env[name]) fault(name, 'https and a host, such as https://proxies.example');
     return fallback;
   };
+  const public_url = origin('EXITWARD_PUBLIC_URL', originOf(listen));
+  const usual_node_url = node_listen === listen ? public_url : originOf(node_listen);
   if (test_acknowledge_early && open.length > 0) {
     faults.push(
       'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
@@ -196,8 +201,10 @@ export function readConfig(env: Environment): Config {
     node_listen,
     metrics_listen,
     metrics_accounts: metricsAccounts(),
-    public_url: publicUrl(),
+    public_url,
+    node_url: origin('EXITWARD_NODE_URL', usual_node_url),
     data_dir,
+    packages_dir: resolve(text('EXITWARD_PACKAGES_DIR', resolve(data_dir, 'packages'))),
     database_url,
     keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
     admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),

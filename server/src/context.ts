@@ -5,6 +5,7 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import type { Geoip } from './geoip.ts';
+import type { Install } from './install.ts';
 import type { LastUsed } from './last_used.ts';
 import type { Metrics } from './metrics.ts';
 import type { Secrets } from './secrets.ts';
@@ -19,6 +20,7 @@ export interface Context {
   versions: VersionReader;
   metrics: Metrics;
   geoip: Geoip;
+  install: Install;
   log: Logger;
   lastUsed: LastUsed;
   callers: Callers;

@@ -20,6 +20,7 @@ import { fullDiskFault } from './full_disk.ts';
 import { Geoip } from './geoip.ts';
 import { Connections } from './http/connections.ts';
 import { readCertificate, watchCertificate } from './http/tls.ts';
+import { Install } from './install.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
 import { openLog } from './log.ts';
@@ -111,6 +112,7 @@ export async function createContext(
     versions: openVersions(db),
     metrics,
     geoip: await Geoip.open(config.geoip, log),
+    install: new Install(config),
     log,
     lastUsed: new LastUsed({
       api_tokens: markTokensUsed,
@@ -206,6 +208,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   // A port that the system chose is known only now.
   const base_url = urls.get(keys.customers) as string;
   if (ctx.config.public_url.endsWith(':0')) ctx.config.public_url = base_url;
+  if (ctx.config.node_url.endsWith(':0')) ctx.config.node_url = urls.get(keys.nodes) as string;
   if (ctx.config.tls && tls) {
     const servers = apps.map((app) => app.server as unknown as TlsServer);
     const unwatch = watchCertificate(ctx.config.tls, tls, servers, ctx.log);

@@ -20,7 +20,7 @@ const spellings: Record<string, (path: string) => string> = {
   'with a query': (path) => `${path}?a=b`,
 };
 
-/** Open to anyone: health for the machines, documentation for people, joining by a one-time code, one's own address, signing in. */
+/** Open to anyone: health for the machines, documentation for people, joining by a one-time code and the programs for it, one's own address, signing in. */
 const open = [
   '/healthz',
   '/readyz',
@@ -29,6 +29,8 @@ const open = [
   '/docs/reference.js',
   '/node/join',
   '/node/echo',
+  '/node/install.sh',
+  '/node/packages/{file}',
   '/console',
   '/console/session/link',
   '/console/invite',

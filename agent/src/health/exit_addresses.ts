@@ -49,7 +49,7 @@ export class ExitAddresses {
 }
 
 /** By binding to it, as a connection does: a route can make an address local that no interface lists. */
-function isMissing(ip: string): Promise<boolean> {
+export function isMissing(ip: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');
     const end = (missing: boolean) => {

@@ -9,6 +9,9 @@ import { OpenToOthers, readPrivate } from '../private_files.ts';
 import { Failure } from './command.ts';
 import type { Row } from './output.ts';
 
+/** No server answers where one is looked for. */
+export class NoServer extends Failure {}
+
 const response_milliseconds = 120_000;
 
 export class AdminApi {
@@ -76,7 +79,7 @@ export class AdminApi {
         ? {}
         : { body: type ? (body as Buffer<ArrayBuffer>) : JSON.stringify(body) }),
     }).catch((error: Error) => {
-      throw new Failure(noResponse(base, error));
+      throw new NoServer(noResponse(base, error));
     });
     if (response.ok) return response;
     const text = await response.text();

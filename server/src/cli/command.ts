@@ -6,6 +6,9 @@ import type { Shown } from './output.ts';
 /** A failure that its message explains: exit code 1. */
 export class Failure extends Error {}
 
+/** It was told with the output that something is wrong: exit code 1, and no more words. */
+export class Told extends Error {}
+
 /** A command line that was not understood: exit code 2. */
 export class UsageFault extends Error {}
 

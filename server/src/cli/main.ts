@@ -4,8 +4,9 @@ import { type Environment, SettingsFault } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Noun, UsageFault, type Verb } from './command.ts';
+import { type Noun, Told, UsageFault, type Verb } from './command.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
+import { addDoctor } from './doctor.ts';
 import { explainVerb } from './explain.ts';
 import { geoNoun } from './geo.ts';
 import { Given } from './given.ts';
@@ -49,7 +50,7 @@ Commands talk to a running server:
   EXITWARD_ADMIN_INSECURE    yes: send the token over plain http to another machine, too
   EXITWARD_ADMIN_TOKEN       an operator token; or
   EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
-serve, migrate, backup and restore work on this machine, with the settings of the server.
+serve, migrate, backup, restore and doctor work on this machine, with the settings of the server.
 
 Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;
@@ -69,6 +70,7 @@ export function commandLine(env: Environment): Command {
     for (const verb of noun.verbs) addVerb(group, verb, env);
   }
   addLocalCommands(program, env);
+  addDoctor(program, env);
   return program;
 }
 
@@ -98,6 +100,7 @@ function faultText(text: string): string {
 function exitCodeOf(error: unknown): number {
   // Commander has printed its own: help and version end well, everything else is a usage fault.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof Told) return 1;
   const message = `exitward: ${error instanceof Error ? error.message : String(error)}`;
   notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
   if (!(error instanceof UsageFault)) return 1;

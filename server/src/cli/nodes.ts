@@ -33,6 +33,16 @@ function showNode(value: Row): Shown {
   return { ...shown, parts: [...shown.parts, faults] };
 }
 
+function showInvite(value: Row): Shown {
+  const { line, architectures } = value as { line: string; architectures: string[] };
+  const sentence =
+    architectures.length > 0
+      ? `Paste the line on the machine, as root or who may sudo; there is a package for ${architectures.join(' and ')}.`
+      : 'Paste the line on the machine, as root or who may sudo. Install exitward-agent there first: the server has no package of it to hand out (EXITWARD_PACKAGES_DIR).';
+  const shown = record(value, ['code', expiry], sentence);
+  return { ...shown, parts: [...shown.parts, { text: `${line}\n` }] };
+}
+
 export const nodeNoun: Noun = {
   name: 'node',
   summary: 'machines that serve',
@@ -58,11 +68,11 @@ export const nodeNoun: Noun = {
     },
     {
       usage: 'invite <server>',
-      summary: 'print a code with which one machine may join as a node of the server, once',
+      summary: 'print a line that makes the machine it is pasted on a node of the server, once',
       options: [codeLifetime],
       run: async (given, api) => {
         const body = { server: given.word('server'), ...given.fields };
-        return record(await api.post('/invites', body), ['code', expiry]);
+        return showInvite(await api.post('/invites', body));
       },
     },
     {

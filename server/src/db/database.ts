@@ -78,8 +78,25 @@ export interface Database extends Reader {
   script(statements: readonly string[]): Promise<void>;
   /** Writes a consistent copy to a file (SQLite only). */
   backup(file: string): Promise<void>;
+  /** Looks how the database is set up, and changes nothing. */
+  examine(): Promise<DatabaseFacts>;
   close(): Promise<void>;
 }
+
+/** The facts that durability and exclusion rest on, as the database tells them now. */
+export type DatabaseFacts =
+  | { engine: 'sqlite'; bytes: number; log_bytes: number }
+  | {
+      engine: 'postgres';
+      /** Why it cannot be relied on, in a sentence: it is no primary, a lock excludes nobody, a notification is lost. */
+      unfit: string | null;
+      version: string;
+      synchronous_commit: string;
+      fsync: string;
+      full_page_writes: string;
+      /** How many follow it. */
+      standbys: number;
+    };
 
 export interface DatabaseOptions {
   clock: Clock;

@@ -35,8 +35,8 @@ const migrations: Migration[] = [
   { id: 13, name: 'held_usage', statements: heldUsage },
   { id: 14, name: 'removals_by_range', statements: removalsByRange },
 ];
-/** Numbers may be left out. */
-const newest = migrations.at(-1)?.id ?? 0;
+/** The schema that this program brings a database to. Numbers may be left out. */
+export const newestSchema = migrations.at(-1)?.id ?? 0;
 
 /**
  * Runs the migrations that are missing, each in a transaction of its own, and returns their names.
@@ -49,9 +49,9 @@ export async function migrate(db: Database): Promise<string[]> {
   const ran: string[] = [];
   for (const migration of migrations) {
     const version = await schemaVersion(db);
-    if (version > newest) {
+    if (version > newestSchema) {
       throw new Error(
-        `The database has schema ${version}; this program knows ${newest}. Start the newer Exitward.`,
+        `The database has schema ${version}; this program knows ${newestSchema}. Start the newer Exitward.`,
       );
     }
     if (version >= migration.id) continue;
@@ -81,7 +81,7 @@ export async function schemaVersion(db: Database): Promise<number> {
 /** True when every migration of this program has run. */
 export async function schemaIsCurrent(db: Database): Promise<boolean> {
   try {
-    return (await schemaVersion(db)) === newest;
+    return (await schemaVersion(db)) === newestSchema;
   } catch {
     return false;
   }

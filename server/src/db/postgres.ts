@@ -3,6 +3,7 @@ import pg from 'pg';
 import type {
   Actor,
   Database,
+  DatabaseFacts,
   DatabaseOptions,
   Reader,
   Transaction,
@@ -155,6 +156,25 @@ class PostgresDatabase implements Database {
       one.release(!isGood);
       other?.release(!isGood);
     }
+  }
+
+  async examine(): Promise<DatabaseFacts> {
+    const unfit = await this.check().then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof Unfit) return error.message;
+        throw error;
+      },
+    );
+    const told = await this.one<Omit<DatabaseFacts & { engine: 'postgres' }, 'engine' | 'unfit'>>(
+      `select current_setting('server_version') as version,
+         (select reset_val from pg_settings where name = 'synchronous_commit') as synchronous_commit,
+         current_setting('fsync') as fsync,
+         current_setting('full_page_writes') as full_page_writes,
+         (select count(*) from pg_stat_replication) as standbys`,
+    );
+    if (!told) throw new Error('PostgreSQL tells nothing of itself');
+    return { engine: 'postgres', unfit, ...told };
   }
 
   backup(): Promise<void> {

@@ -1,10 +1,11 @@
 // SQLite, the embedded default: one connection writes in groups, another reads what is on the disk, a thread checkpoints.
-import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { createUnfinished, nameDurably, removeUnfinished } from '../durable.ts';
 import { Checkpoints } from './checkpoints.ts';
 import type {
   Actor,
   Database,
+  DatabaseFacts,
   DatabaseOptions,
   Reader,
   Transaction,
@@ -110,6 +111,15 @@ class SqliteDatabase implements Database {
     } catch (error) {
       throw isStorageFault(error) ? storageFault(error) : error;
     }
+  }
+
+  async examine(): Promise<DatabaseFacts> {
+    const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    return {
+      engine: 'sqlite',
+      bytes: sizeOf(this.#file),
+      log_bytes: sizeOf(`${this.#file}-wal`),
+    };
   }
 
   listen(listener: () => void): () => void {

@@ -1,12 +1,11 @@
-// Inviting a node: the code is shown once, with the line that its agent joins by.
+// Inviting a node: the code is shown once, with the line that does it all on its machine.
 import { useState } from 'preact/hooks';
 import type { ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
-import { facts } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
 import { MakerDialog } from '../../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
-import { Copy, SelectField, ShownOnce, TextField, textOf } from '../../ui/ui.ts';
+import { Copy, SelectField, ShownOnce, textOf } from '../../ui/ui.ts';
 
 /** `server`: chosen already. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
@@ -57,9 +56,7 @@ interface NewCodeProps {
   onDone: () => void;
 }
 
-function NewCode({ invite: { code, expiry }, onDone }: NewCodeProps) {
-  // Nodes usually connect where customers do; a listener for operators alone is not that place.
-  const [url, setUrl] = useState(facts.value?.audiences.account ? location.origin : '');
+function NewCode({ invite: { code, expiry, line, architectures }, onDone }: NewCodeProps) {
   return (
     <ShownOnce
       what="the code"
@@ -67,18 +64,19 @@ function NewCode({ invite: { code, expiry }, onDone }: NewCodeProps) {
       lead={`It works once, until ${dateTime(expiry)}, and is not shown again.`}
       onDone={onDone}
     >
-      <TextField
-        label="Where nodes reach this control plane"
-        name="url"
-        type="url"
-        value={url}
-        onInput={(event) => setUrl(event.currentTarget.value)}
-        placeholder="https://exitward.example"
-        hint="The address of the listener for nodes. Plain http works on the same machine alone."
-      />
       <div class="stack-tight">
         <h3>On the machine of the node</h3>
-        <Copy text={`exitward-agent join ${url || 'URL'} ${code}`} what="the join line" />
+        <p>
+          This line installs the agent on Debian or Ubuntu, checks the machine, joins, and starts.
+          Paste it as root, or as a user who may sudo.
+        </p>
+        <Copy text={line} what="the line" />
+        {architectures.length === 0 && (
+          <p>
+            This server has no package of the agent to hand out: install exitward-agent there first,
+            or copy its package to the folder of EXITWARD_PACKAGES_DIR and invite again.
+          </p>
+        )}
       </div>
     </ShownOnce>
   );

@@ -15,8 +15,8 @@ declare module 'fastify' {
 
 export const tags = ['Nodes'];
 
-/** A code is the credential of the one, and the other tells clients only the address that they are seen as. */
-const withoutToken = ['/node/join', '/node/echo'];
+/** A code is the credential of joining; the others tell what is nobody's secret: a client's own address, the programs of a node. */
+const withoutToken = ['/node/join', '/node/echo', '/node/install.sh', '/node/packages/:file'];
 
 /** Adds the checks, in the order of the rulings: 401, 404, 405, 429, then the body's 400. */
 export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): void {

@@ -65,6 +65,14 @@ const NewInvite = Strict({
 const Invite = Strict({
   code: Type.String({ description: 'The one-time code (ewi_…), shown only here.' }),
   expiry: Timestamp('Until when it can be used.'),
+  line: Type.String({
+    description:
+      'The line to paste on a machine with Debian: it installs the agent, checks, joins and starts.',
+  }),
+  architectures: Type.Array(Type.String(), {
+    description:
+      'Those that this server has a package of the agent for; on others it must be there.',
+  }),
 });
 const OpenInvite = Strict({
   id: Type.String({ description: 'Names the invitation; it is not the code.' }),
@@ -127,7 +135,10 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
       const invite = await operatorWrite(ctx, request, async (tx) =>
         createInvite(tx, ctx.secrets, await requireServerOfBody(tx, server), lifetime_seconds),
       );
-      return created('/admin/nodes', invite);
+      const line = await ctx.install.line(invite.code);
+      const packages = await ctx.install.packages();
+      const architectures = packages.map(({ architecture }) => architecture);
+      return created('/admin/nodes', { ...invite, line, architectures });
     },
   });
 

@@ -5,6 +5,7 @@ import { accountRoutes } from './accounts.ts';
 import { auditLogRoutes } from './audit.ts';
 import { claimRoutes } from './authlist.ts';
 import { addAdminChecks } from './checks.ts';
+import { doctorRoutes } from './doctor.ts';
 import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
 import { heldUsageRoutes } from './held_usage.ts';
@@ -31,4 +32,5 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   heldUsageRoutes(app, ctx);
   explainRoutes(app, ctx);
   claimRoutes(app, ctx);
+  doctorRoutes(app, ctx);
 }

@@ -1,0 +1,237 @@
+// The way to the control plane, a step at a time: name, connection, certificate, answer; and what its clock says of ours.
+import { execFile } from 'node:child_process';
+import { promises as dns } from 'node:dns';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect, isIP } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import type { Clock } from '../clock.ts';
+import { ControlTime } from '../health/control_time.ts';
+import { askEcho, destinationOf } from '../health/echo.ts';
+import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
+import { ownAddresses } from './ports.ts';
+
+const run = promisify(execFile);
+const step_seconds = 5;
+/** A certificate that nobody renews by then has been forgotten. */
+const renew_days = 14;
+
+export const controlChecks: Check[] = [
+  { name: 'control', run: control },
+  { name: 'clock', run: clock },
+];
+
+const noUrl = 'exitward-agent doctor URL';
+
+async function control(subject: Subject): Promise<Outcome[]> {
+  if (subject.url === undefined) {
+    return [warning('No control plane was given, and this machine has not joined one.', noUrl)];
+  }
+  const url = new URL(subject.url);
+  const { host, port } = destinationOf(url);
+  const found: Outcome[] = [];
+  const addresses = isIP(host) ? [host] : await addressesOf(host);
+  if (addresses.length === 0) {
+    return [
+      fault(
+        `The name ${host} of the control plane has no address.`,
+        `getent ahosts ${host}; then the name servers in /etc/resolv.conf, or its A and AAAA records`,
+      ),
+    ];
+  }
+  const reached: string[] = [];
+  for (const address of addresses) {
+    const error = await canConnect(address, port);
+    if (error === undefined) reached.push(address);
+    else found.push(notConnected(host, address, port, error));
+  }
+  if (reached.length === 0)
+    return found.map(({ sentence, remedy }) => fault(sentence, remedy ?? ''));
+  if (url.protocol === 'https:') {
+    const certificate = await checkCertificate(host, reached[0] as string, port, subject.clock);
+    found.push(certificate);
+    if (certificate.state === 'fault') return found;
+  }
+  return [...found, await checkAnswer(url), ...(await checkSeen(url))];
+}
+
+function notConnected(host: string, address: string, port: number, error: string): Outcome {
+  const name = host === address ? host : `${host} (${address})`;
+  return warning(
+    `The control plane at ${name} does not take a connection on port ${port}: ${error}.`,
+    `curl -v telnet://${address.includes(':') ? `[${address}]` : address}:${port}; then the firewalls between, and the control plane's listener`,
+  );
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await dns.lookup(host, { all: true, verbatim: true }).catch(() => []);
+  return [...new Set(found.map(({ address }) => address))];
+}
+
+/** Undefined when a connection is taken, else why not; `from` is the address of this machine that it leaves from. */
+export function canConnect(host: string, port: number, from?: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });
+    const end = (error: string | undefined) => {
+      socket.destroy();
+      resolve(error);
+    };
+    socket.setTimeout(step_seconds * 1000, () => end(`nothing within ${step_seconds} seconds`));
+    socket.once('connect', () => end(undefined));
+    socket.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+  });
+}
+
+/** By the code of what verifying says. */
+const certificateFaults: Record<string, [string, string]> = {
+  CERT_HAS_EXPIRED: [
+    'it has expired',
+    'timedatectl, if it has not; else renew it on the control plane',
+  ],
+  CERT_NOT_YET_VALID: ['it holds from later on', 'timedatectl: this clock is behind'],
+  ERR_TLS_CERT_ALTNAME_INVALID: [
+    'it is of another name',
+    'use the name in the URL that the certificate has',
+  ],
+};
+const unknownAuthority =
+  'NODE_EXTRA_CA_CERTS=/etc/exitward/ca.pem in /etc/exitward/agent.env, where the certificate authority is your own';
+
+async function checkCertificate(
+  host: string,
+  address: string,
+  port: number,
+  { now }: Clock,
+): Promise<Outcome> {
+  const socket = connectTls({
+    host: address,
+    port,
+    ...(isIP(host) ? {} : { servername: host }),
+    rejectUnauthorized: false,
+  });
+  try {
+    await opened(socket);
+    const code = socket.authorizationError as unknown as { code?: string } | string | undefined;
+    const error = typeof code === 'string' ? code : code?.code;
+    const { valid_to, subjectaltname } = socket.getPeerCertificate();
+    const names = (subjectaltname ?? '').replaceAll(/(DNS|IP Address):/g, '');
+    const days = Math.floor((Date.parse(valid_to) / 1000 - now()) / 86_400);
+    if (!socket.authorized) {
+      const [why, remedy] = certificateFaults[error ?? ''] ?? [
+        `its authority is not known here (${error})`,
+        unknownAuthority,
+      ];
+      return fault(
+        `The certificate of the control plane, of ${names || 'no name'} until ${valid_to}, is not valid: ${why}.`,
+        remedy,
+      );
+    }
+    const told = `The certificate of the control plane is of ${names} and holds ${days} days more`;
+    return days < renew_days
+      ? warning(`${told}: it is not renewed by itself.`, 'renew it on the control plane')
+      : ok(`${told}.`);
+  } catch (error) {
+    return fault(
+      `The control plane at ${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
+      `openssl s_client -connect ${host}:${port}; expected the URL that it serves nodes on`,
+    );
+  } finally {
+    socket.destroy();
+  }
+}
+
+function opened(socket: TLSSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.setTimeout(step_seconds * 1000, () =>
+      socket.destroy(new Error(`nothing within ${step_seconds} seconds`)),
+    );
+    socket.once('secureConnect', resolve);
+    socket.on('error', reject);
+  });
+}
+
+async function checkAnswer(url: URL): Promise<Outcome> {
+  try {
+    const { status, text } = await get(healthOf(url));
+    if (status === 200 && text === '{"status":"ok"}')
+      return ok(`The control plane at ${url.href} answers.`);
+    return fault(
+      `${url.href} answers ${status} at /healthz, and not as a control plane does.`,
+      `curl -v ${healthOf(url).href}; expected the URL that the control plane serves nodes on`,
+    );
+  } catch (error) {
+    return fault(
+      `The control plane takes the connection and does not answer: ${(error as Error).message}.`,
+      `curl -v ${healthOf(url).href}`,
+    );
+  }
+}
+
+/** A node's exits should be its own: behind a NAT they are not those that the world sees. */
+async function checkSeen(url: URL): Promise<Outcome[]> {
+  const echo = `${url.href.replace(/\/*$/, '')}/node/echo`;
+  const signal = AbortSignal.timeout(step_seconds * 1000);
+  const seen = await askEcho(echo, undefined, signal).catch(() => undefined);
+  if (seen === undefined || /^(127\.|::1$)/.test(seen) || ownAddresses().includes(seen)) return [];
+  return [
+    warning(
+      `The control plane sees this machine as ${seen}, which is no address of it: there is a NAT or a proxy between.`,
+      'exits must be addresses of this machine; behind a proxy of the control plane: EXITWARD_TRUSTED_PROXIES there',
+    ),
+  ];
+}
+
+function healthOf(url: URL): URL {
+  return new URL(`${url.href.replace(/\/*$/, '')}/healthz`);
+}
+
+interface Response {
+  status: number;
+  text: string;
+  date: string | undefined;
+}
+
+async function get(url: URL, isTrusted = true): Promise<Response> {
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+    agent: false,
+    rejectUnauthorized: isTrusted,
+    signal: AbortSignal.timeout(step_seconds * 1000),
+  });
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request.once('response', resolve);
+    request.on('error', reject);
+    request.end();
+  });
+  let text = '';
+  for await (const piece of response.setEncoding('utf8')) {
+    text += piece;
+    if (text.length > 4096) break;
+  }
+  return { status: response.statusCode ?? 0, text, date: response.headers.date };
+}
+
+const setClock = 'timedatectl set-ntp true, or: apt-get install systemd-timesyncd';
+
+async function clock({ url, clock: own }: Subject): Promise<Outcome> {
+  if (url !== undefined) {
+    const time = new ControlTime(own);
+    const end = time.begin();
+    // A certificate may be refused because of the clock, and the time is no secret: it is asked without a check.
+    const asked = get(healthOf(new URL(url)), false).catch(() => undefined);
+    const date = (await asked)?.date;
+    end(date);
+    const [wrong] = time.faults();
+    if (wrong) return fault(wrong.message, setClock);
+    if (date !== undefined) return ok("The clock is right, by the control plane's.");
+  }
+  const synchronized = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
+    .then(({ stdout }) => stdout.trim())
+    .catch(() => '');
+  if (synchronized === 'yes') return ok('The clock is synchronised, as the system says.');
+  const sentence =
+    synchronized === 'no'
+      ? 'The system says that the clock is not synchronised'
+      : 'Nothing tells whether the clock is right';
+  return warning(`${sentence}: expiries are judged by it.`, setClock);
+}

@@ -1,0 +1,101 @@
+// The doctor: looks at the machine before and after it joins, and changes nothing; each fault comes with the command that mends it.
+import { systemClock } from '../clock.ts';
+import { type Config, type Environment, readConfig, SettingsFault } from '../config.ts';
+import { checkUrl, type Identity, isJoined, policyFolder, readIdentity } from '../identity.ts';
+import { askStatus } from '../local.ts';
+import type { Listener } from '../policy/policy.ts';
+import { Replica } from '../store/replica.ts';
+import { version } from '../version.ts';
+import { type Check, type Finding, fault, runChecks, type State, worst } from './check.ts';
+import { controlChecks } from './control.ts';
+import { diskChecks } from './disk.ts';
+import { kernelChecks } from './kernel.ts';
+import { nameChecks } from './names.ts';
+import { nodeChecks } from './node.ts';
+import { findAgent, portChecks } from './ports.ts';
+import { programChecks } from './programs.ts';
+
+/** In the order in which they are told: from the machine outwards. */
+const checks: readonly Check[] = [
+  ...nodeChecks,
+  ...programChecks,
+  ...kernelChecks,
+  ...diskChecks,
+  ...portChecks,
+  ...nameChecks,
+  ...controlChecks,
+];
+
+export interface Report {
+  version: string;
+  /** The worst of the findings. */
+  state: State;
+  findings: Finding[];
+}
+
+export interface Asked {
+  /** Of a control plane; undefined: the one that was joined. */
+  url: string | undefined;
+  /** A host of the Internet to try; undefined: none. */
+  outbound: string | undefined;
+}
+
+/** Looks at everything. Errors: one sentence when the URL is none. */
+export async function examine(env: Environment, asked: Asked): Promise<Report> {
+  const url = asked.url === undefined ? undefined : checkUrl(asked.url);
+  const [config, wrong] = settingsOf(env);
+  const findings = wrong.map(settingsFinding);
+  if (config) {
+    const { identity, damage } = identityOf(config);
+    findings.push(...damage);
+    const { state_dir } = config;
+    const status = await askStatus(state_dir).catch(() => undefined);
+    const subject = {
+      ...{ config, clock: systemClock, identity, status },
+      url: url ?? identity?.url,
+      pid: status && findAgent(state_dir),
+      listeners: identity && (await listenersOf(state_dir)),
+      outbound: asked.outbound,
+    };
+    findings.push(...(await runChecks(checks, subject)));
+  }
+  return { version, state: worst(findings), findings };
+}
+
+const file = '/etc/exitward/agent.env, or the environment';
+
+function settingsFinding(sentence: string): Finding {
+  return { name: 'settings', ...fault(sentence, `set it right in ${file}`) };
+}
+
+function settingsOf(env: Environment): [config: Config | undefined, faults: string[]] {
+  try {
+    return [readConfig(env), []];
+  } catch (error) {
+    if (!(error instanceof SettingsFault)) throw error;
+    return [undefined, error.message.split('\n')];
+  }
+}
+
+function identityOf({ state_dir }: Config): { identity?: Identity; damage: Finding[] } {
+  if (!isJoined(state_dir)) return { damage: [] };
+  try {
+    return { identity: readIdentity(state_dir), damage: [] };
+  } catch (error) {
+    const remedy = `as the sentence says, or as root: sudo exitward-agent doctor`;
+    return { damage: [{ name: 'identity', ...fault((error as Error).message, remedy) }] };
+  }
+}
+
+/** Those of the policy on disk; undefined while there is none, or one that cannot be read. */
+async function listenersOf(state_dir: string): Promise<ReadonlyMap<number, Listener> | undefined> {
+  const replica = new Replica(policyFolder(state_dir));
+  try {
+    await replica.load();
+    return replica.position ? replica.policy.listeners : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    replica.close();
+  }
+}

@@ -1,0 +1,163 @@
+// Names and the way out: do the name servers answer truly, and does each exit get to the Internet?
+import { randomBytes } from 'node:crypto';
+import { promises as dns, getServers, NODATA, NOTFOUND } from 'node:dns';
+import { isIP, isIPv6 } from 'node:net';
+import { type Check, fault, listed, type Outcome, ok, type Subject, warning } from './check.ts';
+import { canConnect } from './control.ts';
+import { exitsOf } from './ports.ts';
+
+const patience_seconds = 5;
+/** Each new name that a client asks for waits for it. */
+const slow_milliseconds = 500;
+const most_at_once = 8;
+
+export const nameChecks: Check[] = [
+  { name: 'dns', run: names },
+  { name: 'outbound', run: outbound },
+];
+
+/** A response of a name server: `absent` is that there is no such name. */
+interface Told {
+  what: 'addresses' | 'absent' | 'nothing';
+  addresses: string[];
+  /** The code of what failed. */
+  error: string;
+  milliseconds: number;
+}
+
+async function names(subject: Subject): Promise<Outcome[]> {
+  const { config } = subject;
+  const isOwn = config.dns_servers.length > 0;
+  const servers = isOwn ? config.dns_servers : getServers();
+  const where = isOwn ? 'EXITWARD_AGENT_DNS_SERVERS' : '/etc/resolv.conf';
+  if (servers.length === 0) {
+    return [fault('There is no name server.', `name one in ${where}`)];
+  }
+  const found = await Promise.all(servers.map((server) => judge(server, where, subject)));
+  const good = found.filter(({ state }) => state !== 'fault');
+  if (good.length === 0) return found;
+  // With one that answers, names are resolved, after the patience with the others.
+  return found.map((one) => (one.state === 'fault' ? { ...one, state: 'warning' } : one));
+}
+
+async function judge(server: string, where: string, subject: Subject): Promise<Outcome> {
+  // A name of 128 random bits, which is of no one.
+  const absent = `${randomBytes(16).toString('hex')}.com`;
+  const host = subject.url && new URL(subject.url).hostname;
+  const known =
+    host && !isIP(host.replace(/[[\]]/g, '')) && host !== 'localhost' ? host : undefined;
+  const wrong = await ask(server, absent, subject);
+  if (wrong.what === 'nothing') {
+    return fault(
+      `The name server ${server} does not answer (${wrong.error}): names that clients ask for are not found.`,
+      `dig @${server} example.com; then ${where}`,
+    );
+  }
+  if (wrong.what === 'addresses') {
+    return warning(
+      `The name server ${server} answers ${listed(wrong.addresses)} for a name that does not exist: clients are led elsewhere in place of an error.`,
+      `another one in ${where}, such as 9.9.9.9`,
+    );
+  }
+  const right = known === undefined ? undefined : await ask(server, known, subject);
+  if (right && right.what !== 'addresses') {
+    return warning(
+      `The name server ${server} has no address for ${known}, the control plane.`,
+      `dig @${server} ${known}`,
+    );
+  }
+  const milliseconds = Math.round(right?.milliseconds ?? wrong.milliseconds);
+  const told = `The name server ${server} answers in ${milliseconds} ms, and truly of a name that does not exist`;
+  if (milliseconds <= slow_milliseconds) return ok(`${told}.`);
+  return warning(
+    `${told}: slow; expected ${slow_milliseconds} ms at most.`,
+    `another one in ${where}, or a resolver on this machine: apt-get install unbound`,
+  );
+}
+
+async function ask(server: string, name: string, { clock }: Subject): Promise<Told> {
+  const resolver = new dns.Resolver({ timeout: 1500, tries: 2 });
+  resolver.setServers([server]);
+  const start = clock.steady();
+  const timer = setTimeout(() => resolver.cancel(), patience_seconds * 1000);
+  const told = (what: Told['what'], addresses: string[] = [], error = ''): Told => ({
+    what,
+    addresses,
+    error,
+    milliseconds: (clock.steady() - start) * 1000,
+  });
+  try {
+    const four = await resolver.resolve4(name).catch((error) => {
+      if (error.code === NODATA) return resolver.resolve6(name);
+      throw error;
+    });
+    return told('addresses', four);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return code === NOTFOUND || code === NODATA ? told('absent') : told('nothing', [], code);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function outbound(subject: Subject): Promise<Outcome[]> {
+  const { outbound: host } = subject;
+  if (host === undefined) return [ok('No connection to the Internet was tried.')];
+  const targets = isIP(host)
+    ? [host]
+    : (await dns.lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
+  const four = targets.find((address) => !isIPv6(address));
+  const six = targets.find((address) => isIPv6(address));
+  if (targets.length === 0) {
+    return [
+      warning(
+        `The name ${host} has no address, so no connection to the Internet was tried.`,
+        'exitward-agent doctor --outbound HOST, with a host that takes connections on 80 and 443',
+      ),
+    ];
+  }
+  const exits = exitsOf(subject);
+  if (exits.length === 0) {
+    const target = (four ?? six) as string;
+    return [judgeExit(host, undefined, await tryPorts(target, undefined))];
+  }
+  const found: Outcome[] = [];
+  for (let at = 0; at < exits.length; at += most_at_once) {
+    const some = exits.slice(at, at + most_at_once).map(async (exit) => {
+      const target = isIPv6(exit) ? six : four;
+      if (target === undefined) return [];
+      return [judgeExit(host, exit, await tryPorts(target, exit))];
+    });
+    found.push(...(await Promise.all(some)).flat());
+  }
+  const bad = found.filter(({ state }) => state !== 'ok');
+  if (bad.length > 0) return bad;
+  const untried = exits.length - found.length;
+  const others = untried === 0 ? '' : `; ${host} has no address of the family of ${untried} others`;
+  return [ok(`Connections to ${host} leave on 80 and 443 from ${found.length} exits${others}.`)];
+}
+
+/** By port: undefined, or why no connection was made. */
+type Tried = Array<[port: number, error: string | undefined]>;
+
+async function tryPorts(target: string, from: string | undefined): Promise<Tried> {
+  return Promise.all(
+    [80, 443].map(
+      async (port): Promise<Tried[number]> => [port, await canConnect(target, port, from)],
+    ),
+  );
+}
+
+function judgeExit(host: string, exit: string | undefined, tried: Tried): Outcome {
+  const failed = tried.filter(([, error]) => error !== undefined);
+  const from = exit === undefined ? '' : ` from ${exit}`;
+  if (failed.length === 0) return ok(`Connections to ${host} leave on 80 and 443${from}.`);
+  const which = failed.map(([port, error]) => `${port} (${error})`).join(' and ');
+  // This one host may be away, or this network closed on purpose: the checks of exits tell what holds for clients.
+  return warning(
+    `No connection to ${host} leaves${from} on ${which}: clients get nowhere unless only ${host} is away.`,
+    exit === undefined
+      ? `curl -v http://${host}/`
+      : `curl -v --interface ${exit} http://${host}/; ip route get ADDRESS from ${exit}`,
+  );
+}

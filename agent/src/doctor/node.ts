@@ -1,0 +1,85 @@
+// The machine as a node: has it joined, does its agent run, and may that do what it must?
+import { readFileSync } from 'node:fs';
+import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
+
+export const nodeChecks: Check[] = [
+  { name: 'node', run: async (subject) => node(subject) },
+  { name: 'rights', run: async (subject) => rights(subject) },
+];
+
+function node({ identity, status, config }: Subject): Outcome[] {
+  if (!identity) return [ok('This machine has not joined a network yet.')];
+  const told = `This machine is node ${identity.node} of ${identity.server}`;
+  if (!status) {
+    return [
+      warning(
+        `${told}, and no agent runs on ${config.state_dir}.`,
+        'systemctl enable --now exitward-agent, or exitward-agent run',
+      ),
+    ];
+  }
+  const state =
+    status.state === 'following'
+      ? ok(`${told}; its agent ${status.version} follows the control plane.`)
+      : status.state === 'revoked'
+        ? fault(
+            `${told}, and the network revoked it: nobody is let in.`,
+            'exitward-agent join --again URL CODE, with a new code',
+          )
+        : warning(
+            `${told}; its agent ${status.version} does not hear the control plane at the moment.`,
+            'journalctl -u exitward-agent -n 50',
+          );
+  const faults = status.faults.map(({ kind, message }) =>
+    fault(`The agent says: ${message}`, `docs/faults.md tells of the fault ${kind}`),
+  );
+  return [state, ...faults];
+}
+
+interface Right {
+  name: string;
+  bit: number;
+  /** Without it. */
+  then: string;
+  isNeeded: boolean;
+}
+
+/** Those of packaging/exitward-agent/exitward-agent.service. */
+const rightsOfSquid: Right[] = [
+  ['CHOWN', 0, "Squid cannot be given the agent's files", true],
+  ['DAC_OVERRIDE', 1, "the agent cannot work in the folder of Squid's user", true],
+  ['KILL', 5, 'Squid cannot be stopped', true],
+  ['SETGID', 6, 'Squid cannot be run as its own user', true],
+  ['SETUID', 7, 'Squid cannot be run as its own user', true],
+  ['SETPCAP', 8, 'Squid keeps rights in its bounding set that it does not need', false],
+  ['NET_BIND_SERVICE', 10, 'no port below 1024 can be opened', false],
+  ['NET_ADMIN', 12, 'connections cannot be ended when a right ends', true],
+  ['SYS_PTRACE', 19, 'a port that Squid could not open is not noticed', false],
+].map(([name, bit, then, isNeeded]) => ({ name, bit, then, isNeeded }) as Right);
+
+function rights({ config, pid }: Subject): Outcome {
+  if (config.engine === 'embedded') {
+    return ok('The embedded engine needs no right but to open its ports.');
+  }
+  const whose = pid === undefined ? 'This process' : 'The agent';
+  const effective = effectiveOf(pid);
+  const remedy =
+    'run it by the unit of the package (systemctl restart exitward-agent); in a container: --cap-add';
+  if (process.getuid?.() !== 0) {
+    return fault(
+      'This is not root, which it takes to start Squid as its own user, and to look at everything.',
+      'sudo exitward-agent doctor',
+    );
+  }
+  const missing = rightsOfSquid.filter(({ bit }) => (effective & (1n << BigInt(bit))) === 0n);
+  const [first] = missing;
+  if (!first) return ok(`${whose} has the rights that the agent needs.`);
+  const names = missing.map(({ name }) => `CAP_${name}`).join(', ');
+  const worst = missing.find(({ isNeeded }) => isNeeded);
+  return (worst ? fault : warning)(`${whose} lacks ${names}: ${(worst ?? first).then}.`, remedy);
+}
+
+function effectiveOf(pid: number | undefined): bigint {
+  const status = readFileSync(`/proc/${pid ?? 'self'}/status`, 'latin1');
+  return BigInt(`0x${/^CapEff:\s*(\w+)/m.exec(status)?.[1] ?? '0'}`);
+}

@@ -1,0 +1,151 @@
+// Addresses and ports: are the exits on this machine, and the ports free, or the agent's own?
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { isMissing } from '../health/exit_addresses.ts';
+import { listListening, socketsOf } from '../squid/agent/listening.ts';
+import { type Check, fault, listed, type Outcome, ok, type Subject, warning } from './check.ts';
+
+export const portChecks: Check[] = [
+  { name: 'addresses', run: addresses },
+  { name: 'ports', run: ports },
+];
+
+/** The addresses of this machine that others may know. */
+export function ownAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((some) => some ?? [])
+    .filter(({ internal, address, scopeid }) => !internal && address !== '' && !scopeid)
+    .map(({ address }) => address);
+}
+
+/** The exits that the policy gives this machine. */
+export function exitsOf({ listeners }: Subject): string[] {
+  return [...new Set(Array.from(listeners?.values() ?? [], ({ exit_ip }) => exit_ip))].sort();
+}
+
+async function addresses(subject: Subject): Promise<Outcome> {
+  const own = ownAddresses();
+  const told = own.length === 0 ? 'none but its own loopback' : listed(own);
+  const exits = exitsOf(subject);
+  if (exits.length === 0) {
+    const sentence = `This machine has the addresses ${told}`;
+    return own.length === 0
+      ? warning(`${sentence}: no exit can be on it.`, 'ip address add ADDRESS/PREFIX dev INTERFACE')
+      : ok(`${sentence}; the exits of its server must be among them.`);
+  }
+  const missing: string[] = [];
+  for (const ip of exits) if (await isMissing(ip)) missing.push(ip);
+  if (missing.length > 0) {
+    return fault(
+      `The exits ${listed(missing)} are not on this machine, which has ${told}: no connection can leave from them.`,
+      `ip address add ${missing[0]} dev INTERFACE, and for good where the system configures its network`,
+    );
+  }
+  return ok(`Each of the ${exits.length} exits is an address of this machine.`);
+}
+
+interface Holder {
+  port: number;
+  /** Undefined: this user may not know. */
+  pid: number | undefined;
+}
+
+async function ports(subject: Subject): Promise<Outcome> {
+  const { listeners, config } = subject;
+  const listening = await listListening();
+  if (!listeners) return beforeJoining(listening);
+  const wanted = Array.from(listeners.keys(), (port) => port + config.port_shift);
+  const owners = ownersOf(wanted.flatMap((port) => listening.get(port) ?? []));
+  const held = wanted.flatMap((port) =>
+    (listening.get(port) ?? []).map((inode): Holder => ({ port, pid: owners.get(inode) })),
+  );
+  const others = held.filter(({ pid }) => pid !== undefined && !isOurs(subject, pid));
+  const [first] = others;
+  if (first?.pid !== undefined) {
+    const taken = listed([...new Set(others.map(({ port }) => String(port)))]);
+    return fault(
+      `The ports ${taken} are held by ${nameOf(first.pid)} (process ${first.pid}), not by the agent.`,
+      `ss -tlnp 'sport = :${first.port}', then stop that program`,
+    );
+  }
+  const open = new Set(held.map(({ port }) => port));
+  const closed = wanted.filter((port) => !open.has(port)).map(String);
+  if (!subject.status) {
+    const unknown = held.filter(({ pid }) => pid === undefined).map(({ port }) => String(port));
+    if (unknown.length > 0) {
+      return warning(
+        `The ports ${listed(unknown)} are held by a program that this user may not see.`,
+        'sudo exitward-agent doctor',
+      );
+    }
+    const ours = open.size > 0 ? `; Squid holds ${open.size}, for the next agent` : '';
+    return ok(`${closed.length} of the ${wanted.length} ports of the policy are free${ours}.`);
+  }
+  if (closed.length > 0) {
+    return fault(
+      `The agent runs, and nothing listens on the ports ${listed(closed)}.`,
+      'exitward-agent status tells why',
+    );
+  }
+  return ok(`The agent holds all ${wanted.length} ports of its policy.`);
+}
+
+/** The usual port scheme's; the network may have another one. */
+const usual = { first: 10_000, last: 12_999 };
+
+function beforeJoining(listening: ReadonlyMap<number, string[]>): Outcome {
+  const taken = [...listening.keys()].filter((port) => port >= usual.first && port <= usual.last);
+  if (taken.length === 0) {
+    return ok(`The ports ${usual.first} to ${usual.last} of the usual port scheme are free.`);
+  }
+  return warning(
+    `Another program listens on ${listed(taken.map(String))}: of the usual port scheme, which has ${usual.first} to ${usual.last}.`,
+    `ss -tlnp 'sport = :${taken[0]}'`,
+  );
+}
+
+/** By inode of a socket: the process that has it open. */
+function ownersOf(inodes: readonly string[]): Map<string, number> {
+  const wanted = new Set(inodes);
+  const owners = new Map<string, number>();
+  for (const name of wanted.size > 0 ? readdirSync('/proc') : []) {
+    if (!/^\d+$/.test(name)) continue;
+    for (const inode of socketsOf(Number(name)) ?? []) {
+      if (wanted.has(inode)) owners.set(inode, Number(name));
+    }
+  }
+  return owners;
+}
+
+/** The agent itself, or a Squid of its folder, which may outlive it. */
+function isOurs({ config, pid }: Subject, holder: number): boolean {
+  return holder === pid || commandOf(holder).includes(`${config.state_dir}/squid/`);
+}
+
+function nameOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    return 'a program';
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
+  }
+}
+
+/** The process of the agent that runs on a state folder, by the lock that it holds there. */
+export function findAgent(state_dir: string): number | undefined {
+  const folder = statSync(state_dir, { bigint: true, throwIfNoEntry: false });
+  if (!folder) return undefined;
+  const lock = `@exitward-agent-${folder.dev}-${folder.ino}`;
+  const line = readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .find((one) => one.endsWith(` ${lock}`));
+  const inode = line?.trim().split(/\s+/)[6];
+  return inode === undefined ? undefined : ownersOf([inode]).get(inode);
+}

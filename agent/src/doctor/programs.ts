@@ -1,0 +1,93 @@
+// The programs that the agent runs: are they there, and can they do what is asked of them?
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
+
+const run = promisify(execFile);
+
+/** Debian 12's; older ones tell no reason in the header of a refusal and have other names for settings. */
+const least_squid = 5;
+const squidPackage = 'apt-get install squid-openssl';
+
+export const programChecks: Check[] = [
+  { name: 'squid', run: squid },
+  { name: 'programs', run: programs },
+  { name: 'firewall', run: firewall },
+];
+
+/** The output of a program; undefined: it is not there. */
+async function told(program: string, ...args: string[]): Promise<string | undefined> {
+  try {
+    const { stdout, stderr } = await run(program, args, { timeout: 10_000 });
+    return stdout + stderr;
+  } catch (error) {
+    const { code, stderr } = error as NodeJS.ErrnoException & { stderr?: string };
+    if (code === 'ENOENT') return undefined;
+    throw new Error(`${program} ${args.join(' ')} fails: ${stderr?.trim() || code}`);
+  }
+}
+
+async function squid({ config }: Subject): Promise<Outcome> {
+  if (config.engine === 'embedded') return ok('The embedded engine needs no Squid.');
+  const text = await told(config.squid, '-v');
+  if (text === undefined) {
+    return fault(`There is no ${config.squid}.`, `${squidPackage}, or set EXITWARD_AGENT_SQUID`);
+  }
+  const [, version = '0'] = /Squid Cache: Version (\d[\w.]*)/.exec(text) ?? [];
+  if (Number.parseInt(version, 10) < least_squid) {
+    return fault(
+      `Squid is of version ${version}; expected ${least_squid} or newer.`,
+      `${squidPackage}, of Debian 12 or newer`,
+    );
+  }
+  if (!/--with-openssl\b/.test(text)) {
+    return warning(
+      `Squid ${version} is built without OpenSSL: ports that clients speak TLS to do not open.`,
+      squidPackage,
+    );
+  }
+  if (!/^proxy:/m.test(readFileSync('/etc/passwd', 'utf8'))) {
+    return fault('There is no user proxy, which Squid runs as.', squidPackage);
+  }
+  // As for /tmp: everybody may make files there, and Squid's user is none that owns it.
+  if ((statSync('/dev/shm', { throwIfNoEntry: false })?.mode ?? 0) % 0o10 < 0o7) {
+    return fault(
+      "There is no shared memory for Squid's user: /dev/shm is missing, or closed to it.",
+      'mount -t tmpfs -o mode=1777 shm /dev/shm',
+    );
+  }
+  return ok(`Squid is of version ${version}, with OpenSSL.`);
+}
+
+async function programs({ config }: Subject): Promise<Outcome> {
+  if (config.engine === 'embedded') return ok('The embedded engine runs no other program.');
+  const needed = { ss: 'iproute2', setpriv: 'util-linux' };
+  const missing: string[] = [];
+  for (const [program, name] of Object.entries(needed)) {
+    if ((await told(program, '--version')) === undefined) missing.push(name);
+  }
+  if (missing.length === 0) return ok('The other programs that the agent runs are there.');
+  return fault(
+    `Programs of ${missing.join(' and ')} are missing: usage is not counted, or Squid not started.`,
+    `apt-get install ${missing.join(' ')}`,
+  );
+}
+
+async function firewall({ config }: Subject): Promise<Outcome> {
+  if (config.guard === 'off') {
+    return ok(
+      'The guard in the kernel is off (EXITWARD_AGENT_GUARD); the engine refuses by itself.',
+    );
+  }
+  // It only reads, and needs what writing needs.
+  const rules = await told('nft', 'list', 'tables').catch((error: Error) => error);
+  if (rules === undefined) return fault('There is no nft.', 'apt-get install nftables');
+  if (rules instanceof Error) {
+    return fault(
+      `The guard cannot be put into the kernel: ${rules.message}.`,
+      'modprobe nf_tables',
+    );
+  }
+  return ok('nftables takes the rules of the guard.');
+}

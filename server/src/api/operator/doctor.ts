@@ -1,0 +1,49 @@
+// /admin/doctor: what this process finds when it looks at itself, its database and its nodes.
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import type { Context } from '../../context.ts';
+import { runChecks } from '../../doctor/check.ts';
+import { runningChecks, type SeenNode } from '../../doctor/running.ts';
+import { OneOf, Strict } from '../../http/fields.ts';
+import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
+import { version } from '../../version.ts';
+import { operatorRoute } from './route.ts';
+
+const Finding = Strict({
+  name: Type.String({ description: 'Names the check, see the list in docs/doctor.md.' }),
+  state: OneOf(['ok', 'warning', 'fault'], 'How bad it is.'),
+  sentence: Type.String({ description: 'For people.' }),
+  remedy: Type.Union([Type.String(), Type.Null()], {
+    description: 'The command that mends it; null when all is well.',
+  }),
+});
+const Report = Strict({
+  version: Type.String({ description: 'Version of this server.' }),
+  findings: Type.Array(Finding, { description: 'One or more of each check.' }),
+});
+
+export function doctorRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: network');
+
+  route('GET /admin/doctor', {
+    summary: 'Look at this server, its database and its nodes',
+    description:
+      'What only the running process knows; `exitward doctor` adds the files, disks and clock of its machine. Nothing is changed.',
+    answer: Report,
+    handle: async () => ({
+      version,
+      findings: await runChecks(runningChecks(ctx, await seenNodes(ctx))),
+    }),
+  });
+}
+
+async function seenNodes({ db }: Context): Promise<SeenNode[]> {
+  const [all, faults] = await Promise.all([listNodes(db), faultsByNode(db)]);
+  return all
+    .filter(({ revoked_at }) => revoked_at === null)
+    .map(({ id, name, server, version, live }) => ({
+      ...{ name, server, version },
+      live: live === 1,
+      faults: (faults.get(id) ?? []).map(({ kind }) => kind),
+    }));
+}

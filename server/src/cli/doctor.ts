@@ -1,0 +1,115 @@
+// exitward doctor: what the running server says of itself, and what this machine tells of its files, disks, clock and name.
+import type { Command } from 'commander';
+import { systemClock } from '../clock.ts';
+import {
+  type Config,
+  type Environment,
+  readConfig,
+  readOperatorAccess,
+  SettingsFault,
+} from '../config.ts';
+import { type Check, type Finding, fault, runChecks, warning, worst } from '../doctor/check.ts';
+import { stoppedDatabase } from '../doctor/database.ts';
+import { diskChecks } from '../doctor/disk.ts';
+import { fileChecks } from '../doctor/files.ts';
+import { outsideChecks } from '../doctor/outside.ts';
+import { version } from '../version.ts';
+import { AdminApi, NoServer } from './api.ts';
+import { Told } from './command.ts';
+import { type Part, print } from './output.ts';
+
+export function addDoctor(program: Command, env: Environment): void {
+  program
+    .command('doctor')
+    .description('look at the server and its machine; say what is wrong and what mends it')
+    .option('--json', 'print everything for programs')
+    .action(async ({ json = false }: { json?: boolean }) => {
+      const findings = await examine(env);
+      const state = worst(findings);
+      const parts = [partOf(findings, process.stdout.isTTY)];
+      print({ value: { version, state, findings }, parts }, json);
+      if (state === 'fault') throw new Told();
+    });
+}
+
+/** Everything that is found, whether a server runs or not. */
+async function examine(env: Environment): Promise<Finding[]> {
+  const [config, wrong] = settingsOf(env);
+  if (!config) return wrong;
+  const [isRunning, told] = await askServer(env);
+  const local: Check[] = [
+    ...fileChecks(config, isRunning),
+    ...diskChecks(config, systemClock),
+    ...(isRunning ? [] : [stoppedDatabase(config, systemClock)]),
+    ...outsideChecks(config, systemClock, isRunning),
+  ];
+  return [...told, ...(await runChecks(local))];
+}
+
+function settingsOf(env: Environment): [config: Config | undefined, wrong: Finding[]] {
+  try {
+    return [readConfig(env), []];
+  } catch (error) {
+    if (!(error instanceof SettingsFault)) throw error;
+    const remedy = 'set it right in /etc/exitward/exitward.env, or the environment';
+    const found = error.message
+      .split('\n')
+      .map((line) => ({ name: 'settings', ...fault(line, remedy) }));
+    return [undefined, found];
+  }
+}
+
+interface Running {
+  version: string;
+  findings: Finding[];
+}
+
+/** Whether a server answers, and its own findings. */
+async function askServer(env: Environment): Promise<[isRunning: boolean, findings: Finding[]]> {
+  try {
+    const told = await new AdminApi(env).get<Running>('/doctor');
+    return [true, [...told.findings, ...behind(told.version)]];
+  } catch (error) {
+    const { message } = error as Error;
+    const isRunning = !(error instanceof NoServer) && (await answers(env));
+    const outcome = isRunning
+      ? fault(message, 'as the sentence says; or run it as root')
+      : warning(
+          'No server runs here, or answers at EXITWARD_ADMIN_URL: nodes, descriptors and listeners were not looked at.',
+          'systemctl enable --now exitward; systemctl status exitward',
+        );
+    return [isRunning, [{ name: 'server', ...outcome }]];
+  }
+}
+
+/** Whether anything answers there, also without a token for it. */
+function answers(env: Environment): Promise<boolean> {
+  const { admin_url } = readOperatorAccess(env);
+  const signal = AbortSignal.timeout(5000);
+  return fetch(`${admin_url.replace(/\/+$/, '')}/healthz`, { signal }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** An upgrade that was not followed by a restart. */
+function behind(running: string): Finding[] {
+  if (running === version) return [];
+  const sentence = `The server that runs is of version ${running}, and this program of ${version}.`;
+  return [{ name: 'server', ...warning(sentence, 'systemctl restart exitward') }];
+}
+
+/** For people each finding with its remedy below; off a terminal a line of four cells. */
+function partOf(findings: readonly Finding[], forPeople: boolean): Part {
+  if (!forPeople)
+    return {
+      rows: findings.map((one) => ({ ...one })),
+      columns: ['state', 'name', 'sentence', 'remedy'],
+    };
+  const wide = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ state, name, sentence, remedy }) => [
+    `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
+    ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
+  ]);
+  return { text: `${lines.join('\n')}\n` };
+}

@@ -1,0 +1,200 @@
+// The server as others see it: its certificate, its public URL, its clock.
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { promises as dns } from 'node:dns';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect, isIP } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { promisify } from 'node:util';
+import type { Clock } from '../clock.ts';
+import { type Config, isLoopback } from '../config.ts';
+import { type Check, fault, type Outcome, ok, warning } from './check.ts';
+
+const run = promisify(execFile);
+const step_seconds = 5;
+/** A certificate that nobody renews by then has been forgotten: those of ACME are renewed a month ahead. */
+const renew_days = 14;
+
+/** `isRunning`: whether anything is expected to answer. */
+export function outsideChecks(config: Config, clock: Clock, isRunning: boolean): Check[] {
+  return [
+    { name: 'certificate', run: () => certificateFiles(config, clock) },
+    { name: 'public_url', run: () => publicUrl(config, clock, isRunning) },
+    { name: 'clock', run: systemClock },
+  ];
+}
+
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
+}
+
+function certificateFiles({ tls, tls_terminated, public_url }: Config, clock: Clock): Outcome {
+  if (!tls) {
+    return ok(
+      tls_terminated
+        ? 'A proxy in front has the certificate (EXITWARD_TLS_TERMINATED).'
+        : 'The server has no certificate, and listens on this machine alone.',
+    );
+  }
+  const { cert_file } = tls;
+  const renew = `renew it, and copy it to ${cert_file}: it is taken without a restart`;
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(readFileSync(cert_file));
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return fault(`The certificate ${cert_file} cannot be read (${code ?? message}).`, renew);
+  }
+  const host = hostOf(public_url);
+  const isNamed = isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host);
+  const names = (certificate.subjectAltName ?? certificate.subject).replaceAll(
+    /(DNS|IP Address):/g,
+    '',
+  );
+  const days = daysLeft(certificate.validTo, clock);
+  if (days < 0) return fault(`The certificate ${cert_file} has expired ${-days} days ago.`, renew);
+  if (!isNamed) {
+    return fault(
+      `The certificate ${cert_file} is of ${names}, and EXITWARD_PUBLIC_URL has ${host}.`,
+      'set EXITWARD_PUBLIC_URL to a name that the certificate has, or get another one',
+    );
+  }
+  const told = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;
+  return days < renew_days ? warning(`${told}.`, renew) : ok(`${told}.`);
+}
+
+function daysLeft(until: string, clock: Clock): number {
+  return Math.floor((Date.parse(until) / 1000 - clock.now()) / 86_400);
+}
+
+async function publicUrl(config: Config, clock: Clock, isRunning: boolean): Promise<Outcome[]> {
+  const url = new URL(config.public_url);
+  const host = hostOf(config.public_url);
+  if (isLoopback(host)) {
+    return [
+      warning(
+        `The public URL is ${url.origin}, which only this machine reaches: links in invitations lead nowhere for others.`,
+        'EXITWARD_PUBLIC_URL=https://NAME in /etc/exitward/exitward.env',
+      ),
+    ];
+  }
+  const addresses = isIP(host)
+    ? [host]
+    : (await dns.lookup(host, { all: true }).catch(() => [])).map(({ address }) => address);
+  const [address] = addresses;
+  if (address === undefined) {
+    return [
+      fault(`The name ${host} of the public URL has no address.`, `an A or AAAA record of ${host}`),
+    ];
+  }
+  if (!isRunning) return [ok(`The public URL ${url.origin} leads to ${addresses.join(', ')}.`)];
+  const port = Number(url.port) || 443;
+  const error = await canConnect(address, port);
+  if (error !== undefined) {
+    return [
+      warning(
+        `From this machine the public URL ${url.origin} is not reached at ${address}: ${error}. A router that does not lead back may be the reason.`,
+        `curl -v ${url.origin}/healthz, here and on another machine; the firewall, and the proxy in front`,
+      ),
+    ];
+  }
+  const shown = await shownCertificate(host, address, port, clock);
+  return shown.state === 'fault' ? [shown] : [shown, await answer(url)];
+}
+
+function canConnect(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (error: string | undefined) => {
+      socket.destroy();
+      resolve(error);
+    };
+    socket.setTimeout(step_seconds * 1000, () => end(`nothing within ${step_seconds} seconds`));
+    socket.once('connect', () => end(undefined));
+    socket.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
+  });
+}
+
+/** The certificate that clients are shown, which a proxy in front may have. */
+async function shownCertificate(
+  host: string,
+  address: string,
+  port: number,
+  clock: Clock,
+): Promise<Outcome> {
+  const socket = connectTls({
+    host: address,
+    port,
+    ...(isIP(host) ? {} : { servername: host }),
+    rejectUnauthorized: false,
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.setTimeout(step_seconds * 1000, () =>
+        socket.destroy(new Error(`nothing within ${step_seconds} seconds`)),
+      );
+      socket.once('secureConnect', () => resolve());
+      socket.on('error', reject);
+    });
+    const { valid_to, subjectaltname = '' } = socket.getPeerCertificate();
+    const names = subjectaltname.replaceAll(/(DNS|IP Address):/g, '');
+    const error = socket.authorizationError as unknown as { code?: string } | string | undefined;
+    if (!socket.authorized) {
+      return fault(
+        `Clients of ${host} are shown a certificate of ${names || 'no name'} until ${valid_to}, which is not valid (${typeof error === 'string' ? error : error?.code}).`,
+        `openssl s_client -connect ${host}:${port}; for a certificate authority of your own: NODE_EXTRA_CA_CERTS`,
+      );
+    }
+    const days = daysLeft(valid_to, clock);
+    const told = `Clients of ${host} are shown a certificate of ${names}, for ${days} days more`;
+    return days < renew_days ? warning(`${told}.`, 'renew it') : ok(`${told}.`);
+  } catch (error) {
+    return fault(
+      `${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
+      'the proxy in front, or EXITWARD_TLS_CERT',
+    );
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function answer(url: URL): Promise<Outcome> {
+  const remedy = `curl -v ${url.origin}/healthz; the proxy in front`;
+  try {
+    const response = await fetch(`${url.origin}/healthz`, {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(step_seconds * 1000),
+    });
+    const text = await response.text();
+    if (response.status === 200 && text === '{"status":"ok"}') {
+      return ok(`The public URL ${url.origin} leads to an Exitward.`);
+    }
+    return fault(
+      `The public URL ${url.origin} answers ${response.status} at /healthz, not as Exitward does.`,
+      remedy,
+    );
+  } catch (error) {
+    return fault(
+      `The public URL ${url.origin} does not answer: ${(error as Error).message}.`,
+      remedy,
+    );
+  }
+}
+
+/** systemd-timesyncd's word that it has set the clock. */
+const synchronized_file = '/run/systemd/timesync/synchronized';
+
+async function systemClock(): Promise<Outcome> {
+  const told = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
+    .then(({ stdout }) => stdout.trim())
+    .catch(() => '');
+  if (told === 'yes' || existsSync(synchronized_file)) {
+    return ok('The clock is synchronised, as the system says.');
+  }
+  return warning(
+    told === 'no'
+      ? 'The system says that the clock is not synchronised: expiries and bills are judged by it.'
+      : 'Nothing tells whether the clock is right: expiries and bills are judged by it.',
+    'timedatectl set-ntp true, or: apt-get install systemd-timesyncd',
+  );
+}

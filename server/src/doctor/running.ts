@@ -1,0 +1,202 @@
+// The checks of a server that runs, which only it can make: its database, descriptors, listeners, keys, and its nodes.
+import { type Config, isLoopback, type ListenAddress } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
+import type { Install } from '../install.ts';
+import { OpenToOthers, readPrivate } from '../private_files.ts';
+import { Secrets } from '../secrets.ts';
+import { version } from '../version.ts';
+import { type Check, fault, listed, type Outcome, ok, warning } from './check.ts';
+import { judge } from './database.ts';
+
+export interface RunningServer {
+  config: Config;
+  db: Database;
+  secrets: Secrets;
+  install: Install;
+}
+
+/** A node, as far as the doctor looks at it. */
+export interface SeenNode {
+  name: string;
+  server: string;
+  version: string;
+  live: boolean;
+  /** The kinds of its faults. */
+  faults: string[];
+}
+
+export function runningChecks(
+  { config, db, secrets, install }: RunningServer,
+  nodes: readonly SeenNode[],
+): Check[] {
+  return [
+    { name: 'server', run: () => ok(`Exitward ${version} runs.`) },
+    { name: 'database', run: async () => judge(await db.examine()) },
+    { name: 'keys_in_use', run: () => keysInUse(config, secrets) },
+    { name: 'descriptors', run: () => descriptors(config) },
+    { name: 'listeners', run: () => listeners(config) },
+    { name: 'nodes', run: () => nodeStates(nodes) },
+    { name: 'node_versions', run: () => nodeVersions(nodes) },
+    { name: 'node_clocks', run: () => nodeClocks(nodes) },
+    { name: 'node_packages', run: () => nodePackages(install) },
+  ];
+}
+
+/** The next start reads them from the file: until then only this process knows of a loss. */
+function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Outcome {
+  let found = 'cannot be read';
+  try {
+    const text = readPrivate(keys_file, { mounted: mounted_secrets });
+    found = 'is damaged';
+    const { key_id } = new Secrets(JSON.parse(text));
+    if (key_id === secrets.key_id) {
+      return ok('The keys file has the keys that the server works with.');
+    }
+    found = 'has other keys than the server works with';
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') found = 'is gone';
+    if (error instanceof OpenToOthers) found = 'is open to other users';
+  }
+  return fault(
+    `The keys file ${keys_file} ${found}: the next start fails.`,
+    `put the copy of ${keys_file} back that you keep elsewhere; do not stop the server before`,
+  );
+}
+
+function descriptors({ max_connections }: Config): Outcome {
+  const limit = descriptorLimit();
+  const carried = connectionsWithin(limit);
+  const told = `The server may open ${limit} descriptors`;
+  if (carried >= max_connections) return ok(`${told}, enough for ${max_connections} connections.`);
+  return warning(
+    `${told}: only ${carried} of the ${max_connections} connections of EXITWARD_MAX_CONNECTIONS.`,
+    'systemctl edit exitward: LimitNOFILE=65536',
+  );
+}
+
+function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] {
+  const at = ({ host, port }: ListenAddress) => `${host}:${port}`;
+  const found: Outcome[] = [];
+  if (!isLoopback(admin_listen.host)) {
+    found.push(
+      warning(
+        `Operators' interface listens on ${at(admin_listen)}, which other machines reach.`,
+        'EXITWARD_ADMIN_LISTEN=127.0.0.1:8081, and ssh -L; or a firewall',
+      ),
+    );
+  }
+  if (metrics_listen && !isLoopback(metrics_listen.host)) {
+    found.push(
+      warning(
+        `The metrics on ${at(metrics_listen)} are open to whoever reaches that address.`,
+        'EXITWARD_METRICS_LISTEN=127.0.0.1:9464; or a firewall',
+      ),
+    );
+  }
+  if (found.length > 0) return found;
+  return [ok(`The account API listens on ${at(listen)}, operators' on ${at(admin_listen)}.`)];
+}
+
+function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
+  if (nodes.length === 0) return [ok('No node has joined yet.')];
+  const told = (some: readonly SeenNode[]) => listed(some.map(nameOf));
+  const away = nodes.filter(({ live }) => !live);
+  const faulty = nodes.filter(({ live, faults }) => live && faults.length > 0);
+  return [
+    ...(away.length > 0
+      ? [
+          warning(
+            `${away.length} of ${nodes.length} nodes were not heard lately: ${told(away)}.`,
+            'exitward-agent doctor there; exitward node revoke ID for one that is no more',
+          ),
+        ]
+      : []),
+    ...(faulty.length > 0
+      ? [
+          warning(
+            `Nodes tell of faults: ${told(faulty)}.`,
+            'exitward node list, exitward node show ID',
+          ),
+        ]
+      : []),
+    ...(away.length + faulty.length === 0
+      ? [ok(`All ${nodes.length} nodes are live and without a fault.`)]
+      : []),
+  ];
+}
+
+function nodeVersions(nodes: readonly SeenNode[]): Outcome {
+  const others = nodes.filter((node) => compareVersions(node.version, version) !== 0);
+  const told = (some: readonly SeenNode[]) =>
+    listed(some.map((node) => `${nameOf(node)} (${node.version})`));
+  const newer = others.filter((node) => compareVersions(node.version, version) > 0);
+  if (newer.length > 0) {
+    return warning(
+      `Nodes are newer than this server, which is of version ${version}: ${told(newer)}.`,
+      'upgrade the server',
+    );
+  }
+  if (others.length > 0) {
+    return warning(
+      `Nodes are behind this server, which is of version ${version}: ${told(others)}.`,
+      'upgrade exitward-agent there',
+    );
+  }
+  return ok(
+    nodes.length === 0 ? 'No node has joined yet.' : `All nodes are of version ${version}.`,
+  );
+}
+
+/** The part of the nodes that must say so before the clock of this machine is suspected, and not theirs. */
+const suspicious = 0.5;
+
+/** Each node compares its clock with the server's: where most find a difference, the server's is wrong. */
+function nodeClocks(nodes: readonly SeenNode[]): Outcome {
+  const live = nodes.filter((node) => node.live);
+  const others = live.filter(({ faults }) => faults.includes('clock'));
+  if (others.length === 0) {
+    return ok(
+      live.length === 0
+        ? 'No node is there to compare clocks with.'
+        : 'No live node finds its clock and this one apart.',
+    );
+  }
+  const told = `${others.length} of ${live.length} live nodes find their clock and this one apart: ${listed(others.map(nameOf))}`;
+  const remedy = 'timedatectl set-ntp true';
+  return others.length > 1 && others.length > live.length * suspicious
+    ? fault(`${told}; so it is this one that is wrong.`, `${remedy}, on this machine`)
+    : warning(`${told}.`, `${remedy}, on theirs`);
+}
+
+/** An invitation's line installs what is handed out. */
+async function nodePackages(install: Install): Promise<Outcome> {
+  const packages = await install.packages();
+  if (packages.length === 0) {
+    return ok(`No package of the agent is handed out: there is none in ${install.folder}.`);
+  }
+  const told = listed(packages.map(({ file }) => file));
+  const others = packages.filter((one) => compareVersions(one.version, version) !== 0);
+  if (others.length === 0) return ok(`Machines that become nodes are handed ${told}.`);
+  return warning(
+    `Machines that become nodes are handed ${told}, and this server is of version ${version}.`,
+    `copy exitward-agent_${version}_….deb to ${install.folder}`,
+  );
+}
+
+function nameOf({ server, name }: SeenNode): string {
+  return `${server}/${name}`;
+}
+
+/** By their numbers; what is behind them does not count. */
+function compareVersions(one: string, other: string): number {
+  const [ones, others] = [one, other].map((text) =>
+    text.split(/[.+-]/).map((part) => Number(part) || 0),
+  );
+  for (const at of [0, 1, 2]) {
+    const difference = (ones?.[at] ?? 0) - (others?.[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,110 @@
+// Making a machine a node by one line: the script that the line fetches, its checksum, and the agent's packages to hand out.
+import { createHash } from 'node:crypto';
+import { createReadStream, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import type { Config } from './config.ts';
+
+/** A Debian package of the agent, in the folder of packages. */
+export interface Package {
+  /** Its name, in the folder and in the URL. */
+  file: string;
+  version: string;
+  /** Debian's name of it. */
+  architecture: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** A shell script, and what its text comes to. */
+export interface Script {
+  text: string;
+  sha256: string;
+}
+
+const template = fileURLToPath(new URL('../install/install.sh', import.meta.url));
+const marker = '@PACKAGES@';
+/** Nothing in such a name means anything to a shell or a URL. */
+const packageName = /^exitward-agent_(\d[\w.+~-]*)_([a-z0-9]+)\.deb$/;
+
+export class Install {
+  readonly #config: Pick<Config, 'packages_dir' | 'node_url'>;
+  /** By what a file is known by while nobody writes it. */
+  readonly #sums = new Map<string, Promise<string>>();
+
+  constructor(config: Pick<Config, 'packages_dir' | 'node_url'>) {
+    this.#config = config;
+  }
+
+  /** Need not be there. */
+  get folder(): string {
+    return this.#config.packages_dir;
+  }
+
+  /** The newest package of each architecture. Links are not followed. */
+  async packages(): Promise<Package[]> {
+    const found = await Promise.all(listFiles(this.folder).map((file) => this.#read(file)));
+    const packages = found.filter((one) => one !== undefined);
+    const newest = Map.groupBy(packages, ({ architecture }) => architecture).values();
+    return Array.from(newest, (some) =>
+      some.reduce((one, other) => (isNewer(other.version, one.version) ? other : one)),
+    ).sort((one, other) => (one.architecture < other.architecture ? -1 : 1));
+  }
+
+  /** The script, which names the packages that are there now with their checksums. */
+  async script(): Promise<Script> {
+    const lines = (await this.packages()).map(
+      ({ architecture, file, sha256 }) => `${architecture} ${file} ${sha256}`,
+    );
+    const text = readFileSync(template, 'utf8').replace(marker, () => lines.join('\n'));
+    return { text, sha256: createHash('sha256').update(text).digest('hex') };
+  }
+
+  /** The line that makes the machine on which it is run a node, with the code of an invitation. */
+  async line(code: string): Promise<string> {
+    const { sha256 } = await this.script();
+    const url = this.#config.node_url;
+    const name = 'exitward-install.sh';
+    return [
+      `curl -fsSLo ${name} ${url}/node/install.sh`,
+      `echo '${sha256}  ${name}' | sha256sum -c --quiet`,
+      `echo ${code} | sh ${name} ${url}`,
+    ].join(' && ');
+  }
+
+  async #read(file: string): Promise<Package | undefined> {
+    const [, version = '', architecture = ''] = packageName.exec(file) ?? [];
+    const path = join(this.folder, file);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (architecture === '' || !stat?.isFile()) return undefined;
+    const state = `${path} ${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
+    let sum = this.#sums.get(state);
+    if (!sum) {
+      sum = sumOf(path);
+      this.#sums.set(state, sum);
+      sum.catch(() => this.#sums.delete(state));
+    }
+    return { file, version, architecture, bytes: stat.size, sha256: await sum };
+  }
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw error;
+  }
+}
+
+async function sumOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+function isNewer(one: string, other: string): boolean {
+  return one.localeCompare(other, 'en', { numeric: true }) > 0;
+}

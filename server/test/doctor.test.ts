@@ -1,0 +1,277 @@
+// The doctor of a server: GET /admin/doctor on both databases, and exitward doctor beside a server that runs, or does not.
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import type { Config } from '../src/config.ts';
+import { type Finding, runChecks } from '../src/doctor/check.ts';
+import { diskChecks } from '../src/doctor/disk.ts';
+import { outsideChecks } from '../src/doctor/outside.ts';
+import { runningChecks, type SeenNode } from '../src/doctor/running.ts';
+import { newKeys } from '../src/secrets.ts';
+import { version } from '../src/version.ts';
+import { newCertificate } from './certificate.ts';
+import { CommandLine } from './cli_process.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+import { runStatement } from './postgres.ts';
+
+const named = (findings: Finding[], name: string) => findings.filter((one) => one.name === name);
+
+eachDatabase((database) => {
+  describe('GET /admin/doctor', () => {
+    let t: TestApp;
+    beforeAll(async () => {
+      t = await startTestApp(await database.url());
+      await t.server('fra1');
+    });
+    afterAll(() => t.stop());
+    const found = async () => {
+      const { status, body } = await t.operator.get('/doctor');
+      expect([status, body.version]).toEqual([200, version]);
+      return body.findings as Finding[];
+    };
+
+    test('finds no fault in a good server, tells of its database, and changes nothing', async () => {
+      const before = (await t.operator.get('/status')).body.database.revision;
+      const findings = await found();
+      expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
+      expect(
+        named(findings, 'database')
+          .map(({ sentence }) => sentence)
+          .join(),
+      ).toMatch(
+        database.name === 'SQLite' ? /^SQLite has \d+ bytes/ : /is the primary, its lock excludes/,
+      );
+      expect((await t.operator.get('/status')).body.database.revision).toBe(before);
+    });
+
+    test('keys that are lost or replaced while it runs are a fault before the next start', async () => {
+      const { keys_file } = t.running.ctx.config;
+      const away = `${keys_file}.away`;
+      renameSync(keys_file, away);
+      expect(named(await found(), 'keys_in_use')).toMatchObject([
+        { state: 'fault', sentence: expect.stringContaining('is gone') },
+      ]);
+      writeFileSync(keys_file, JSON.stringify(newKeys()), { mode: 0o600 });
+      expect(named(await found(), 'keys_in_use')).toMatchObject([
+        { state: 'fault', sentence: expect.stringContaining('has other keys') },
+      ]);
+      renameSync(away, keys_file);
+      expect(named(await found(), 'keys_in_use')).toMatchObject([{ state: 'ok' }]);
+    });
+
+    test('a package of another version than the server, handed out to new nodes, is a warning', async () => {
+      const { packages_dir } = t.running.ctx.config;
+      mkdirSync(packages_dir);
+      const put = (of: string) =>
+        writeFileSync(join(packages_dir, `exitward-agent_${of}_amd64.deb`), '');
+      put('0.0.1');
+      expect(named(await found(), 'node_packages')).toMatchObject([{ state: 'warning' }]);
+      put(version);
+      expect(named(await found(), 'node_packages')).toMatchObject([{ state: 'ok' }]);
+    });
+
+    test('a node of another version, and one that is away, are told', async () => {
+      await t.node('fra1', 'old');
+      const findings = await found();
+      expect(named(findings, 'node_versions')).toMatchObject([
+        { state: 'warning', sentence: expect.stringContaining('behind this server') },
+      ]);
+      expect(named(findings, 'nodes')).toMatchObject([
+        { state: 'warning', sentence: expect.stringContaining('fra1/old') },
+      ]);
+    });
+  });
+});
+
+describe('nodes', () => {
+  const find = async (name: string, ...nodes: Array<Partial<SeenNode>>) => {
+    const all = nodes.map((node, at) => ({
+      ...{ name: `n${at}`, server: 'fra1', version, live: true, faults: [] },
+      ...node,
+    }));
+    const check = runningChecks({} as never, all).find((one) => one.name === name);
+    return [await check?.run()].flat().map((one) => `${one?.state}: ${one?.sentence}`);
+  };
+
+  test('newer ones ask for an upgrade of the server first', async () => {
+    expect(await find('node_versions', { version: '99.0.0' }, { version: '0.0.1' })).toEqual([
+      expect.stringMatching(/^warning: .*newer .* fra1\/n0 \(99\.0\.0\)\.$/),
+    ]);
+  });
+
+  test('when most find the clocks apart, the clock of the server is wrong; when one does, its own', async () => {
+    const wrong = { faults: ['clock'] };
+    expect(await find('node_clocks', wrong, wrong, {})).toEqual([expect.stringMatching(/^fault/)]);
+    expect(await find('node_clocks', wrong, {}, {})).toEqual([expect.stringMatching(/^warning/)]);
+    expect(await find('node_clocks', {}, {})).toEqual([expect.stringMatching(/^ok/)]);
+  });
+});
+
+describe('exitward doctor', () => {
+  let cli: CommandLine;
+  beforeEach(() => {
+    cli = new CommandLine();
+  });
+  afterEach(() => cli.clean());
+  const doctor = async () => {
+    const { code, stdout, stderr } = await cli.run('doctor', '--json');
+    expect(stderr).toBe('');
+    const { findings, state } = JSON.parse(stdout) as { findings: Finding[]; state: string };
+    const states = (name: string) => named(findings, name).map((one) => one.state);
+    return { code, state, findings, states };
+  };
+
+  test('before the first start there is no fault, and no file is made', async () => {
+    cli.env = { ...cli.env, EXITWARD_ADMIN_URL: 'http://127.0.0.1:9' };
+    const { code, states } = await doctor();
+    expect([code, states('server'), states('keys'), states('database')]).toEqual([
+      0,
+      ['warning'],
+      ['ok'],
+      ['ok'],
+    ]);
+    expect(readdirSync(cli.data_dir)).toEqual([]);
+  });
+
+  test('beside a running server it has the findings of both, and leaves no file', async () => {
+    await cli.serve();
+    const before = readdirSync(cli.data_dir).sort();
+    const { code, findings } = await doctor();
+    expect(code).toBe(0);
+    const names = new Set(findings.map(({ name }) => name));
+    for (const name of [
+      'server',
+      'database',
+      'listeners',
+      'nodes',
+      'keys',
+      'disk_speed',
+      'clock',
+    ]) {
+      expect(names).toContain(name);
+    }
+    for (const { state, sentence, remedy } of findings) {
+      expect(sentence).toMatch(/\.$/);
+      expect(remedy === null).toBe(state === 'ok');
+    }
+    expect(readdirSync(cli.data_dir).sort()).toEqual(before);
+    const { stdout } = await cli.run('doctor');
+    expect(stdout).toContain(`ok\tserver\tExitward ${version} runs.\t\n`);
+  });
+
+  test('of a server that was stopped it tells the schema, and leaves the files as they are', async () => {
+    await cli.serve();
+    await cli.stop();
+    const bytes = () => readFileSync(join(cli.data_dir, 'exitward.db'));
+    const before = [readdirSync(cli.data_dir).sort(), bytes()];
+    const { code, findings } = await doctor();
+    expect(code).toBe(0);
+    expect(named(findings, 'database')).toMatchObject([
+      { state: 'ok', sentence: expect.stringMatching(/is closed and has schema \d+\.$/) },
+    ]);
+    expect([readdirSync(cli.data_dir).sort(), bytes()]).toEqual(before);
+  });
+
+  test('a keys file that others may read, a lost one, and a database that is none are faults', async () => {
+    await cli.serve();
+    await cli.stop();
+    const keys = join(cli.data_dir, 'keys.json');
+    chmodSync(keys, 0o644);
+    const open = await doctor();
+    expect([open.code, named(open.findings, 'keys')]).toMatchObject([
+      1,
+      [{ state: 'fault', remedy: `chmod 600 ${keys}` }],
+    ]);
+    renameSync(keys, `${keys}.away`);
+    expect((await doctor()).states('keys')).toEqual(['fault']);
+    writeFileSync(join(cli.data_dir, 'exitward.db'), 'no database');
+    expect((await doctor()).states('database')).toEqual(['fault']);
+  });
+
+  test('settings that are wrong are told as faults', async () => {
+    cli.env = { ...cli.env, EXITWARD_VARIANTS: 'new', EXITWARD_CACHE_BYTES: '1k' };
+    const { code, states } = await doctor();
+    expect([code, states('settings')]).toEqual([1, ['fault', 'fault']]);
+  });
+
+  test('a certificate of another name than the public URL, or that has expired, is a fault', async () => {
+    const [cert_file, key_file] = [join(cli.data_dir, 'cert'), join(cli.data_dir, 'key')];
+    const { cert, key } = newCertificate('localhost');
+    writeFileSync(cert_file, cert);
+    writeFileSync(key_file, key, { mode: 0o600 });
+    cli.env = {
+      ...cli.env,
+      EXITWARD_TLS_CERT: cert_file,
+      EXITWARD_TLS_KEY: key_file,
+      EXITWARD_PUBLIC_URL: 'https://proxies.invalid',
+    };
+    const { code, findings, states } = await doctor();
+    expect([code, states('certificate'), states('public_url')]).toEqual([1, ['fault'], ['fault']]);
+    expect(named(findings, 'certificate')[0]?.sentence).toContain('proxies.invalid');
+    cli.env = { ...cli.env, EXITWARD_PUBLIC_URL: 'https://localhost' };
+    expect((await doctor()).states('certificate')).toEqual(['ok']);
+  });
+
+  test('PostgreSQL is looked at while no server runs; one that does not sync its commits is a fault', async () => {
+    const administrator = inject('postgresUrl');
+    const set = async (value: string) => {
+      await runStatement(administrator, `alter system set full_page_writes = ${value}`);
+      await runStatement(administrator, 'select pg_reload_conf()');
+    };
+    cli.env = {
+      ...cli.env,
+      EXITWARD_DATABASE_URL: administrator,
+      EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+    };
+    expect((await doctor()).states('database')).toEqual(['ok', 'ok']);
+    await set('off');
+    try {
+      await expect.poll(async () => (await doctor()).states('database')[0]).toBe('fault');
+    } finally {
+      await set('on');
+    }
+    cli.env = { ...cli.env, EXITWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' };
+    expect((await doctor()).states('database')).toEqual(['fault']);
+  });
+});
+
+test('a disk whose flushes take longer than changes should wait is told, by how long they take', async () => {
+  const state = async (seconds: number) => {
+    let now = 0;
+    const clock = { ...systemClock, steady: () => (now += seconds / 2) };
+    const config = { data_dir: '/tmp', database_url: 'postgres://a/b' } as Config;
+    const found = await runChecks(diskChecks(config, clock));
+    return found.find(({ name }) => name === 'disk_speed')?.state;
+  };
+  expect(await Promise.all([0.01, 0.06, 1.5].map(state))).toEqual(['ok', 'warning', 'fault']);
+});
+
+test('the public URL is followed as a client would: to a server, and to a certificate that is valid', async () => {
+  const server = createServer(newCertificate('localhost'), (_, response) => response.end('{}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  // On Linux this leads to the machine itself, and is no address of loopback.
+  const config = { public_url: `https://0.0.0.0:${port}` } as Config;
+  const look = async () => {
+    const checks = outsideChecks(config, systemClock, true);
+    return [await checks.find(({ name }) => name === 'public_url')?.run()].flat();
+  };
+  expect(await look()).toMatchObject([
+    { state: 'fault', sentence: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT') },
+  ]);
+  await new Promise((resolve) => server.close(resolve));
+  expect(await look()).toMatchObject([
+    { state: 'warning', sentence: expect.stringContaining('ECONNREFUSED') },
+  ]);
+});
