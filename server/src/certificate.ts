@@ -5,6 +5,7 @@ import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { Answers } from './acme/answers.ts';
 import type { AcmeCode } from './acme/problems.ts';
+import { clock_seconds } from './acme/protocol.ts';
 import { type Folder, Renewal } from './acme/renewal.ts';
 import { readFacts } from './acme/x509.ts';
 import type { Clock } from './clock.ts';
@@ -149,7 +150,8 @@ export class ServedCertificate {
     const now = this.#clock.now();
     const isTimely = ({ cert }: Certificate) => {
       const { not_before, not_after } = readFacts(cert.toString());
-      return now >= not_before && now < not_after;
+      // A clock that is a little behind is no reason.
+      return now + clock_seconds >= not_before && now < not_after;
     };
     if (isTimely(certificate) || !isTimely(this.#current)) return;
     throw new Error(

@@ -81,7 +81,7 @@ const most_nonces = 8;
 const longest_wait_seconds = 180;
 const longest_pause_seconds = 30;
 /** More than this the clock may not be wrong: the times of certificates would mean nothing. */
-const clock_seconds = 3600;
+export const clock_seconds = 3600;
 
 const base64url = (text: string | Buffer) => Buffer.from(text).toString('base64url');
 

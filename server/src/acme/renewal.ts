@@ -4,7 +4,7 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
 import type { Answers } from './answers.ts';
 import { type AcmeCode, AcmeError } from './problems.ts';
-import { authorityOf, type Issued, Protocol } from './protocol.ts';
+import { authorityOf, clock_seconds, type Issued, Protocol } from './protocol.ts';
 import { type AcmeSettings, certificateFile } from './settings.ts';
 import { type CertificateFacts, readFacts, selfSigned } from './x509.ts';
 
@@ -190,7 +190,7 @@ export class Renewal {
     }
     const facts = readFacts(chain);
     const { not_before, not_after } = facts;
-    if (now() < not_before || now() >= not_after) {
+    if (now() + clock_seconds < not_before || now() >= not_after) {
       const lasts = `from ${timeOf(not_before)} to ${timeOf(not_after)}`;
       const message = `${authority} issued a certificate that is valid ${lasts}, and this machine has ${timeOf(now())}: set its clock.`;
       throw new AcmeError('clock', message);
