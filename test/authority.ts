@@ -25,7 +25,7 @@ export interface Authority {
   /** Where it connects for its checks. */
   tls_port: number;
   http_port: number;
-  /** Each request that reached the gate: the last part of its path. */
+  /** The path of each request, but for those whose nonce was refused. */
   requests: string[];
   /** Decides on a request by its path. */
   refuse: (path: string) => Refusal | undefined;
@@ -77,8 +77,8 @@ export async function startAuthority(): Promise<Authority> {
   const requests: string[] = [];
   const gate = createServer({ cert, key }, (incoming, response) => {
     const path = incoming.url ?? '';
-    requests.push(path);
     const refusal = authority.refuse(path);
+    response.on('finish', () => response.statusCode !== 400 && requests.push(path));
     if (refusal) answer(response, refusal);
     else forward(incoming, response, own, () => authority.date);
   });
@@ -129,7 +129,7 @@ function run(program: string, args: string[], env: Record<string, string> = {}):
 }
 
 /** Several at once, so that none comes twice. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createTcpServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);

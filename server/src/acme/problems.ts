@@ -94,16 +94,11 @@ export function errorOf(problem: Problem, attempt: Attempt): AcmeError {
         `${authority} does not reach ${name} on TCP port ${port} for its check; the name must lead to this machine, and every firewall let that port in${said}`,
       );
     case 'unauthorized':
-    case 'incorrectResponse':
-      return attempt.name === undefined
-        ? make(
-            'account',
-            `${authority} does not accept the account, which may be deactivated; move acme.json away for a new one${said}`,
-          )
-        : make(
-            'unauthorized',
-            `${authority} reached ${name} on TCP port ${port} and another program or machine answered; the name must lead to this machine alone${said}`,
-          );
+      if (attempt.name !== undefined) break;
+      return make(
+        'account',
+        `${authority} does not accept the account, which may be deactivated; move acme.json away for a new one${said}`,
+      );
     case 'caa':
       return make('names', `The CAA records of ${name} do not allow ${authority}${said}`);
     case 'rejectedIdentifier':
@@ -112,9 +107,14 @@ export function errorOf(problem: Problem, attempt: Attempt): AcmeError {
         'names',
         `${authority} gives no certificate for ${attempt.name ?? 'these names'}${said}`,
       );
-    default:
-      return make('authority', `${authority} refuses${kind ? ` (${kind})` : ''}${said}`);
   }
+  if (attempt.name === undefined) {
+    return make('authority', `${authority} refuses${kind ? ` (${kind})` : ''}${said}`);
+  }
+  return make(
+    'unauthorized',
+    `${authority} looked for ${name} on TCP port ${port} and did not find the answer of this machine; the name must lead to this machine alone${said}`,
+  );
 }
 
 /** The detail of a problem, and of those that it consists of, as the end of a sentence. */

@@ -157,7 +157,10 @@ export class Renewal {
       this.#unwritten = undefined;
       this.#certificate = facts;
       const issued_by = settings.directory_url;
-      this.#save({ accounts: this.#state.accounts, issued_by, tried, failures: 0, next_try: 0 });
+      // One that is old when it is issued must not be asked for over and over.
+      const rest = Math.min(longest_pause_seconds, (facts.not_after - now()) / 3);
+      const done = { issued_by, tried, failures: 0, next_try: Math.floor(now() + rest) };
+      this.#save({ accounts: this.#state.accounts, ...done });
       const ends = timeOf(facts.not_after);
       log.info({ names, ends, by: authorityOf(issued_by) }, 'the certificate was issued');
     } catch (error) {
