@@ -13,6 +13,7 @@ const usual: Config = {
   listen_host: undefined,
   port_shift: 0,
   tls: undefined,
+  acme: undefined,
   connect_ports: [80, 443, 8080, 8443].map((port) => ({ first: port, last: port })),
   http_ports: [
     { first: 80, last: 80 },
