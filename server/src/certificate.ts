@@ -86,7 +86,7 @@ export class ServedCertificate {
     this.#current = readCertificate(files);
   }
 
-  /** What a new listener is made with. */
+  /** A new listener is made with these. */
   get options(): TlsOptions {
     const answers = this.#answers;
     if (!answers) return this.#current;
