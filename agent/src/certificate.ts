@@ -14,6 +14,7 @@ export interface KeyPair {
 const soon_seconds = 14 * 86_400;
 const soon_part = 1 / 6;
 const day_seconds = 86_400;
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----\n?/g;
 
 /** In epoch seconds. */
 interface Life {
@@ -73,10 +74,12 @@ export class Certificate {
     }
     const { cert_file, key_file } = this.#files;
     try {
-      const [cert, key] = await Promise.all([
+      const [text, key] = await Promise.all([
         readFile(cert_file, 'utf8'),
         readFile(key_file, 'utf8'),
       ]);
+      // One file may hold both; the key goes nowhere but where keys go.
+      const cert = text.replace(privateKey, '');
       const isNew = cert !== this.#current?.cert || key !== this.#current.key;
       if (isNew) {
         // Between two writes the files do not fit each other.
