@@ -27,6 +27,10 @@ const images = ['test/images.test.ts'];
 const imageTools = ['buildah', 'mmdebstrap', 'podman', 'runc'];
 const hasImageTools = process.env.CI !== undefined || (isRoot && imageTools.every(has));
 
+/** Tests with a certificate authority, Debian's pebble. CI installs it. */
+const acme = ['**/acme{,_cli}.test.ts', '**/acme.squid.test.ts'];
+const hasPebble = process.env.CI !== undefined || has('pebble');
+
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
 const missingClients =
@@ -46,6 +50,8 @@ const missingClients =
 const ports = [
   'agent/test/{billing,embedded*}.test.ts',
   'test/hostile/{idle_connections,late_requests,tls_handshake}.test.ts',
+  // A certificate authority connects to the same port again and again.
+  ...acme.slice(0, 1),
 ];
 
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
@@ -93,6 +99,7 @@ export default defineConfig(({ mode }) => {
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasImageTools && !isQuick ? [] : images),
+    ...(hasPebble && !isQuick ? [] : acme),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -197,6 +204,9 @@ function tellMissing(): void {
     console.error(
       `The tests of container images are left out: they need ${imageTools.join(', ')}, and root.`,
     );
+  }
+  if (!hasPebble) {
+    console.error('The tests of ACME are left out: they need pebble.');
   }
   if (missingClients.length > 0) {
     console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);

@@ -183,6 +183,26 @@ describe('a certificate by ACME', () => {
     }
   });
 
+  test('is that of a second process, too, which is given its file, also when it is renewed', async () => {
+    await start();
+    const { not_after } = await untilIssued();
+    const first = t;
+    authority.requests.length = 0;
+    const file = join(folder, 'tls/certificate.pem');
+    const files = { EXITWARD_ACME: '', EXITWARD_TLS_CERT: file, EXITWARD_TLS_KEY: file };
+    await start({ ...files, EXITWARD_LISTEN: '127.0.0.1:0' });
+    expect(await status()).toMatchObject({ source: 'file', names: [name], not_after });
+    first.clock.advance(Math.floor((not_after - first.now()) * 0.7));
+    authority.date = new Date(first.now() * 1000);
+    await vi.waitFor(async () => expect((await status()).not_after).not.toBe(not_after), 30_000);
+    await vi.waitFor(async () => {
+      const { tls } = (await first.operator.get('/status')).body;
+      expect(tls.not_after).toBe((await status()).not_after);
+    }, 10_000);
+    expect(orders()).toBe(1);
+    await first.running.stop();
+  });
+
   test('of another directory takes the place of the one that is there', async () => {
     await start();
     await untilIssued();

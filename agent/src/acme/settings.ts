@@ -53,7 +53,7 @@ export function readAcme(source: AcmeSource): AcmeSettings | undefined {
     fault(settings.directory, 'the https URL of the directory of a certificate authority');
   }
   if (!challenges.includes(challenge)) fault(settings.challenge, `one of ${challenges.join(', ')}`);
-  if (named && !names?.every(isName)) {
+  if (named && !(names?.length && names.every(isName))) {
     fault(settings.names, 'DNS names such as proxies.example, separated by commas');
   }
   const listen = listenOf(source, challenge);
