@@ -122,6 +122,8 @@ export async function startAuthority(): Promise<Authority> {
 function run(program: string, args: string[], env: Record<string, string> = {}): ChildProcess {
   const { PATH } = process.env;
   const started = spawn(program, args, { env: { PATH, ...env }, stdio: 'ignore' });
+  // Also when the tests end without having stopped it.
+  process.once('exit', () => started.kill('SIGKILL'));
   started.on('error', (error) => {
     throw new Error(`${program} cannot be run: apt-get install pebble`, { cause: error });
   });

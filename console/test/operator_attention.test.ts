@@ -24,6 +24,7 @@ function network(changes: Partial<Network> = {}): Network {
       servers: 1,
       nodes: { all: 1, live: 1, lagging: 0 },
       geoip: [],
+      tls: null,
     },
     accounts: [account()],
     servers: [server()],
