@@ -39,6 +39,10 @@ const hasMachineTools = process.env.CI !== undefined || (isRoot && machineTools.
 const promtool = ['**/*.promtool.test.ts'];
 const hasPromtool = process.env.CI !== undefined || has('promtool');
 
+/** Tests with a certificate authority, Debian's pebble. CI installs it. */
+const acme = ['**/acme{,_cli}.test.ts', '**/acme.squid.test.ts'];
+const hasPebble = process.env.CI !== undefined || has('pebble');
+
 /** Tests with programs that others wrote, which go through a node. CI installs them. */
 const clients = ['agent/test/clients*.test.ts'];
 const missingClients =
@@ -58,6 +62,8 @@ const missingClients =
 const ports = [
   'agent/test/{billing,embedded*}.test.ts',
   'test/hostile/{idle_connections,late_requests,tls_handshake}.test.ts',
+  // A certificate authority connects to the same port again and again.
+  ...acme.slice(0, 1),
 ];
 
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
@@ -107,6 +113,7 @@ export default defineConfig(({ mode }) => {
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasMachineTools && !isQuick ? [] : machines),
     ...(hasPromtool && !isQuick ? [] : promtool),
+    ...(hasPebble && !isQuick ? [] : acme),
     ...(missingClients.length > 0 || isQuick ? clients : []),
     ...(isQuick ? slow : []),
     '**/node_modules/**',
@@ -214,6 +221,9 @@ function tellMissing(): void {
   }
   if (!hasPromtool) {
     console.error('The tests of rules and dashboards are left out: they need promtool.');
+  }
+  if (!hasPebble) {
+    console.error('The tests of ACME are left out: they need pebble.');
   }
   if (missingClients.length > 0) {
     console.error(`The tests of foreign clients are left out: no ${missingClients.join(', ')}.`);

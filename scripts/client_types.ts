@@ -112,9 +112,20 @@ function fieldsText({ properties = {}, required = [] }: Schema, indent: string):
   const inner = `${indent}  `;
   const fields = Object.entries(properties).map(([name, schema]) => {
     const mark = required.includes(name) ? '' : '?';
-    return `${comment(schema, inner)}${inner}${name}${mark}: ${typeText(schema, inner)};\n`;
+    const field = fieldText(`${inner}${name}${mark}:`, typeText(schema, inner), inner);
+    return `${comment(schema, inner)}${field};\n`;
   });
   return `{\n${fields.join('')}${indent}}`;
+}
+
+/** A long union has a line for each of its types. */
+function fieldText(name: string, type: string, indent: string): string {
+  const line = `${name} ${type}`;
+  if (line.length < widest || type.includes('\n')) return line;
+  return `${name}${type
+    .split(' | ')
+    .map((one) => `\n${indent}  | ${one}`)
+    .join('')}`;
 }
 
 function comment({ description }: Schema, indent: string): string {

@@ -747,6 +747,22 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: 'server and agent have the same ACME, byte by byte: docs/decisions/0051-certificates.md',
+    check: (files) => {
+      const folder = (program: string) =>
+        new Map(
+          files
+            .filter(({ path }) => path.startsWith(`${program}/src/acme/`))
+            .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
+        );
+      const [server, agent] = [folder('server'), folder('agent')];
+      return [...new Set([...server.keys(), ...agent.keys()])]
+        .filter((path) => server.get(path) !== agent.get(path))
+        .map((path) => `agent/src/${path}:1: is not as server/src/${path} is`);
+    },
+    bad: [agentSource('acme/answers.ts', '// Only the agent has it.')],
+  },
+  {
     name: 'each source file opens with a sentence that says what it is for',
     check: (files) =>
       [...inPrograms(files), ...inConsole(files)]

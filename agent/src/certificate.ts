@@ -10,19 +10,30 @@ export interface KeyPair {
   key: string;
 }
 
-/** A renewal that has not come by then does not come by itself. */
+/** A renewal that has not come by then does not come by itself; of a certificate with a short life, by its last sixth. */
 const soon_seconds = 14 * 86_400;
+const soon_part = 1 / 6;
 const day_seconds = 86_400;
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----\n?/g;
+
+/** In epoch seconds. */
+interface Life {
+  begins_at: number;
+  ends_at: number;
+}
 
 export class Certificate {
   readonly #files: Config['tls'];
+  /** ACME will bring the files. */
+  readonly #isAwaited: boolean;
   /** Epoch seconds. */
   readonly #now: () => number;
-  #current: (KeyPair & { ends_at: number }) | undefined;
+  #current: (KeyPair & Life) | undefined;
   #fault: string | undefined;
 
-  constructor(files: Config['tls'], now: () => number) {
-    this.#files = files;
+  constructor({ tls, acme }: Pick<Config, 'tls' | 'acme'>, now: () => number) {
+    this.#files = tls;
+    this.#isAwaited = acme !== undefined;
     this.#now = now;
   }
 
@@ -39,9 +50,10 @@ export class Certificate {
   /** Tells when the one in use ends, if that is soon or past. */
   faults(): Fault[] {
     if (!this.#current || !this.#files) return [];
-    const left = this.#current.ends_at - this.#now();
-    if (left > soon_seconds) return [];
-    const ends = timeOf(this.#current.ends_at);
+    const { begins_at, ends_at } = this.#current;
+    const left = ends_at - this.#now();
+    if (left > Math.min(soon_seconds, (ends_at - begins_at) * soon_part)) return [];
+    const ends = timeOf(ends_at);
     const says =
       left <= 0
         ? `expired at ${ends}: clients that verify it do not connect`
@@ -56,32 +68,39 @@ export class Certificate {
    */
   async renew(isServed = false): Promise<boolean> {
     if (!this.#files) {
-      this.#fault = 'set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.';
+      this.#fault =
+        'set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.';
       return false;
     }
     const { cert_file, key_file } = this.#files;
     try {
-      const [cert, key] = await Promise.all([
+      const [text, key] = await Promise.all([
         readFile(cert_file, 'utf8'),
         readFile(key_file, 'utf8'),
       ]);
+      // One file may hold both; the key goes nowhere but where keys go.
+      const cert = text.replace(privateKey, '');
       const isNew = cert !== this.#current?.cert || key !== this.#current.key;
       if (isNew) {
         // Between two writes the files do not fit each other.
         createSecureContext({ cert, key });
-        const ends_at = this.#lastsUntil(cert, isServed || this.#current !== undefined);
-        this.#current = { cert, key, ends_at };
+        const life = this.#lifeOf(cert, isServed || this.#current !== undefined);
+        this.#current = { cert, key, ...life };
       }
       this.#fault = undefined;
       return isNew;
     } catch (error) {
+      if (this.#isAwaited && (error as NodeJS.ErrnoException).code === 'ENOENT') {
+        this.#fault = 'the first one by ACME is awaited.';
+        return false;
+      }
       this.#fault = `${cert_file} and ${key_file} cannot be used: ${(error as Error).message}.`;
       return false;
     }
   }
 
-  /** The end of a certificate, in epoch seconds. Errors: it is not valid now, and must be. */
-  #lastsUntil(cert: string, mustBeValid: boolean): number {
+  /** Errors: it is not valid now, and must be. */
+  #lifeOf(cert: string, mustBeValid: boolean): Life {
     const { validFrom, validTo } = new X509Certificate(cert);
     const [begins_at, ends_at] = [Date.parse(validFrom) / 1000, Date.parse(validTo) / 1000];
     if (mustBeValid && ends_at <= this.#now()) {
@@ -90,7 +109,7 @@ export class Certificate {
     if (mustBeValid && begins_at > this.#now()) {
       throw new Error(`the certificate is valid from ${timeOf(begins_at)} only`);
     }
-    return ends_at;
+    return { begins_at, ends_at };
   }
 }
 

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { type AcmeSettings, acmeFolder, certificateFile, readAcme } from './acme/settings.ts';
 import { canonicalAddress, type Network, parseNetworks } from './address.ts';
 import type { CapSettings } from './connection_caps.ts';
 import type { PortRange } from './policy/decide.ts';
@@ -19,7 +20,9 @@ export interface Config {
   listen_host: string | undefined;
   /** Added to every port of the port scheme. */
   port_shift: number;
+  /** With ACME, the files that it keeps. */
   tls: { cert_file: string; key_file: string } | undefined;
+  acme: AcmeSettings | undefined;
   connect_ports: PortRange[];
   http_ports: PortRange[];
   /** Private and reserved addresses that may be dialled all the same. */
@@ -119,13 +122,33 @@ export function readConfig(env: Environment): Config {
   if ((cert_file === '') !== (key_file === '')) {
     faults.push('EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY: set both or neither.');
   }
+  const acme = readAcme({
+    env,
+    settings: {
+      contact: 'EXITWARD_AGENT_ACME',
+      names: 'EXITWARD_AGENT_ACME_NAMES',
+      directory: 'EXITWARD_AGENT_ACME_DIRECTORY',
+      challenge: 'EXITWARD_AGENT_ACME_CHALLENGE',
+      listen: 'EXITWARD_AGENT_ACME_LISTEN',
+    },
+    fault,
+    host: listen_host === '*' ? undefined : listen_host,
+    answers_itself: false,
+  });
+  if (acme && cert_file !== '') {
+    faults.push('EXITWARD_AGENT_ACME and EXITWARD_AGENT_TLS_CERT: set one of the two.');
+  }
+  const state_dir = resolve(text('EXITWARD_AGENT_STATE_DIR', defaultStateDir(env)));
+  const certificate = resolve(state_dir, acmeFolder, certificateFile);
+  const files = { cert_file: resolve(cert_file), key_file: resolve(key_file) };
+  const acmeFiles = { cert_file: certificate, key_file: certificate };
   const config: Config = {
-    state_dir: resolve(text('EXITWARD_AGENT_STATE_DIR', defaultStateDir(env))),
+    state_dir,
     engine: choice('EXITWARD_AGENT_ENGINE', ['squid', 'embedded'] as const, 'squid'),
     listen_host: listen_host === '*' ? undefined : listen_host,
     port_shift: whole('EXITWARD_AGENT_PORT_SHIFT', 0, -65_000, 65_000),
-    tls:
-      cert_file === '' ? undefined : { cert_file: resolve(cert_file), key_file: resolve(key_file) },
+    tls: acme ? acmeFiles : cert_file === '' ? undefined : files,
+    acme,
     connect_ports: ports('EXITWARD_AGENT_CONNECT_PORTS', '80,443,8080,8443'),
     http_ports: ports('EXITWARD_AGENT_HTTP_PORTS', '80,1024-65535'),
     allowed,

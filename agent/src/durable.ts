@@ -11,13 +11,23 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
+/** Replaces a file that only its owner reads. Errors: those of the disk. */
+export function replaceDurably(path: string, text: string): void {
+  renameDurably(writePartial(path, text, 0o600), path);
+}
+
 /** Replaces a file, which its owner writes and the group (the owner's, by default) reads. Errors: those of the disk. */
 export function writeDurably(path: string, text: string, group?: number): void {
-  const partial = `${path}.partial`;
-  rmSync(partial, { force: true });
-  writeFileSync(partial, text, { mode: 0o640, flag: 'wx' });
+  const partial = writePartial(path, text, 0o640);
   if (group !== undefined) chownSync(partial, -1, group);
   renameDurably(partial, path);
+}
+
+function writePartial(path: string, text: string, mode: number): string {
+  const partial = `${path}.partial`;
+  rmSync(partial, { force: true });
+  writeFileSync(partial, text, { mode, flag: 'wx' });
+  return partial;
 }
 
 /** Gives a file that is written another name in its folder; it has its content before it has the name. */

@@ -19,6 +19,7 @@ import { type Local, type Status, serveLocal } from './local.ts';
 import { openLog } from './log.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
 import type { QuestionValue } from './policy/records.ts';
+import { RenewedCertificate } from './renewed_certificate.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { type EngineOptions, rulesOf, startEngine } from './start_engine.ts';
 import { newestGeneration } from './store/generations.ts';
@@ -96,6 +97,7 @@ class Agent implements Running {
   #link: Link | undefined;
   #health: HealthChecks | undefined;
   #exitAddresses: ExitAddresses | undefined;
+  #certificate: RenewedCertificate | undefined;
   #lastUsed: LastUsedReporter | undefined;
   #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
@@ -189,6 +191,11 @@ class Agent implements Running {
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));
     this.#keep('last used', (signal) => lastUsed.run(signal));
+    if (!this.#config.acme) return;
+    const dir = policyFolder(this.#config.state_dir);
+    const certificate = new RenewedCertificate({ config: this.#config, dir, clock, log });
+    this.#certificate = certificate;
+    this.#keep('certificate', (signal) => certificate.run(signal));
   }
 
   #serveMetrics(at: ListenAddress): void {
@@ -309,7 +316,10 @@ class Agent implements Running {
     const failed = Array.from(this.#failed, ([subject, message]): Fault => {
       return { kind: subject === 'usage' ? 'journal' : 'agent', subject, message };
     });
-    const parts = [this.#time, this.#link, this.#engine, this.#exitAddresses, this.#health];
+    const parts = [
+      ...[this.#time, this.#link, this.#engine],
+      ...[this.#certificate, this.#exitAddresses, this.#health],
+    ];
     const faults = [
       ...failed,
       ...faultsOf('disk', [...this.#storeFaults(), ...(this.#store?.faults() ?? [])]),

@@ -13,6 +13,7 @@ const usual: Config = {
   listen_host: undefined,
   port_shift: 0,
   tls: undefined,
+  acme: undefined,
   connect_ports: [80, 443, 8080, 8443].map((port) => ({ first: port, last: port })),
   http_ports: [
     { first: 80, last: 80 },
@@ -108,6 +109,31 @@ test('a certificate comes with its key', () => {
   expect(() => readConfig({ EXITWARD_AGENT_TLS_KEY: 'key.pem' })).toThrow(both);
 });
 
+test('ACME is on by one setting, and its certificate is in the state folder', () => {
+  const env = { EXITWARD_AGENT_STATE_DIR: '/state', EXITWARD_AGENT_ACME: 'you@example.net' };
+  const { acme, tls } = readConfig(env);
+  expect(acme).toEqual({
+    contact: 'you@example.net',
+    directory_url: 'https://acme-v02.api.letsencrypt.org/directory',
+    challenge: 'tls-alpn-01',
+    listen: { host: undefined, port: 443 },
+    names: undefined,
+  });
+  const file = '/state/tls/certificate.pem';
+  expect(tls).toEqual({ cert_file: file, key_file: file });
+  const more = {
+    EXITWARD_AGENT_ACME_CHALLENGE: 'http-01',
+    EXITWARD_AGENT_LISTEN_HOST: '192.0.2.1',
+    EXITWARD_AGENT_ACME_NAMES: 'Node-A.example',
+  };
+  const named = { listen: { host: '192.0.2.1', port: 80 }, names: ['node-a.example'] };
+  expect(readConfig({ ...env, ...more }).acme).toMatchObject(named);
+  const both = { EXITWARD_AGENT_TLS_CERT: 'c', EXITWARD_AGENT_TLS_KEY: 'k' };
+  expect(() => readConfig({ ...env, ...both })).toThrow(
+    'EXITWARD_AGENT_ACME and EXITWARD_AGENT_TLS_CERT: set one of the two.',
+  );
+});
+
 test('the state of one who is not root is where such things are kept', () => {
   const env = { XDG_STATE_HOME: '/home/ada/state' };
   const expected = process.getuid?.() === 0 ? usual.state_dir : '/home/ada/state/exitward-agent';
@@ -116,6 +142,11 @@ test('the state of one who is not root is where such things are kept', () => {
 
 /** Every setting that can be wrong, with what is wrong. */
 const faulty: Array<[string, string[]]> = [
+  ['EXITWARD_AGENT_ACME', ['yes', 'you@example', 'a b@example.net']],
+  ['EXITWARD_AGENT_ACME_NAMES', ['*.example.net', '192.0.2.1', ',', 'localhost']],
+  ['EXITWARD_AGENT_ACME_DIRECTORY', ['http://ca.example/', 'letsencrypt']],
+  ['EXITWARD_AGENT_ACME_CHALLENGE', ['dns-01', 'tls']],
+  ['EXITWARD_AGENT_ACME_LISTEN', ['443', '0.0.0.0:0', '0.0.0.0:65536', '::443']],
   ['EXITWARD_AGENT_ENGINE', ['Squid', 'nginx', 'toString']],
   ['EXITWARD_AGENT_LISTEN_HOST', ['localhost', '192.0.2', '192.0.2.1:80', '0.0.0.0/0', '[::1]']],
   ['EXITWARD_AGENT_PORT_SHIFT', ['65001', '-65001', '1.5', '1e3', '0x10', 'ten', ' 1', '--1']],

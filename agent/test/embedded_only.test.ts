@@ -539,7 +539,7 @@ describe('the embedded engine', () => {
       });
       const ports = [1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ');
       expect(t.messagesOf(own.engine)).toEqual([
-        `There is no certificate for the TLS ports ${ports}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
+        `There is no certificate for the TLS ports ${ports}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
       ]);
       expect((await t.see(shifted(t.normalPort), url)).from).toBe(t.exits[0]);
       await own.stop();

@@ -97,7 +97,10 @@ describe('a certificate', () => {
     const files = { cert_file: join(dir, 'crt'), key_file: join(dir, 'key') };
     const start = systemClock.now();
     const clock = { days: 0 };
-    const certificate = new Certificate(files, () => start + clock.days * day);
+    const certificate = new Certificate(
+      { tls: files, acme: undefined },
+      () => start + clock.days * day,
+    );
     return Object.assign(clock, {
       cert_file: files.cert_file,
       certificate,
@@ -170,7 +173,7 @@ test('a file without a certificate is a fault of the files', async () => {
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const files = { cert_file: join(dir, 'crt'), key_file: join(dir, 'key') };
   for (const file of Object.values(files)) writeFileSync(file, 'nothing\n');
-  const certificate = new Certificate(files, systemClock.now);
+  const certificate = new Certificate({ tls: files, acme: undefined }, systemClock.now);
   expect(await certificate.renew()).toBe(false);
   expect([certificate.fault, certificate.faults()]).toEqual([
     expect.stringContaining('cannot be used'),

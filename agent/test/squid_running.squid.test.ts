@@ -279,7 +279,7 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
 test('ports that need a certificate are told when there is none, and the others serve', async () => {
   const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
   expect(t.messagesOf(engine)).toEqual([
-    `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
+    `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
   ]);
   expect(await reasonFor(normal)).toBe('let in');
 });

@@ -667,6 +667,34 @@ export interface NetworkStatus {
     /** Why the last good one stays in use; null when all is well. */
     fault: string | null;
   }[];
+  /** The certificate of this server; null when it speaks no TLS. */
+  tls: {
+    /** Where it is from; `self_signed` until the first by ACME is there. */
+    source: 'file' | 'acme' | 'self_signed';
+    /** The names that it is for. */
+    names: string[];
+    /** When it ends. */
+    not_after: number;
+    /** Why no newer one is there, in a sentence; null when all is well. */
+    last_error: string | null;
+    /** The same by ACME for programs: docs/tls.md. */
+    last_error_code:
+      | 'unreachable'
+      | 'clock'
+      | 'rate_limited'
+      | 'terms'
+      | 'account'
+      | 'dns'
+      | 'connection'
+      | 'unauthorized'
+      | 'names'
+      | 'listener'
+      | 'disk'
+      | 'authority'
+      | null;
+    /** When the certificate authority is asked next; null without ACME. */
+    next_try: number | null;
+  } | null;
 }
 
 export interface NewAccount {

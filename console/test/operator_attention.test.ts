@@ -24,6 +24,7 @@ function network(changes: Partial<Network> = {}): Network {
       servers: 1,
       nodes: { all: 1, live: 1, lagging: 0 },
       geoip: [],
+      tls: null,
     },
     accounts: [account()],
     servers: [server()],
@@ -184,6 +185,38 @@ test('maintenance and a geo-IP file with a fault are told', () => {
   expect(keysOf({ status: { ...status, maintenance: true, geoip } })).toEqual([
     'maintenance',
     'geoip-dbip',
+  ]);
+});
+
+test('a certificate that is missing, ends soon or is not renewed is told with the reason', () => {
+  const { status } = network();
+  const tls = {
+    source: 'acme' as const,
+    names: ['control.example.net'],
+    not_after: now + 60 * day,
+    last_error: null as string | null,
+    last_error_code: null,
+    next_try: now + day,
+  };
+  const told = (changes: Partial<NonNullable<Network['status']['tls']>>) =>
+    attention(network({ status: { ...status, tls: { ...tls, ...changes } } }));
+  expect(told({})).toEqual([]);
+  const last_error = 'ca.example does not reach it.';
+  expect(told({ last_error })).toMatchObject([
+    { tone: 'warn', sentence: `No new certificate: ${last_error}` },
+  ]);
+  expect(told({ source: 'self_signed', last_error })).toMatchObject([
+    { tone: 'bad', sentence: `There is no certificate yet: ${last_error}` },
+  ]);
+  expect(told({ source: 'file', not_after: now + 14 * day })).toMatchObject([
+    { tone: 'warn', sentence: expect.stringMatching(/^The certificate of control.* expires /) },
+  ]);
+  expect(told({ not_after: now + 2 * day })).toEqual([]);
+  expect(told({ not_after: now, last_error })).toMatchObject([
+    {
+      tone: 'bad',
+      sentence: expect.stringMatching(/ expired .*\. ca\.example does not reach it\.$/),
+    },
   ]);
 });
 

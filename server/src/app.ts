@@ -11,6 +11,7 @@ import { accountRoutesOfOperators, consoleRoutes } from './api/manage/routes.ts'
 import { consoleFactsRoute } from './api/manage/session.ts';
 import { nodeRoutes } from './api/node/routes.ts';
 import { operatorRoutes } from './api/operator/routes.ts';
+import type { TlsOptions } from './certificate.ts';
 import type { Context } from './context.ts';
 import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
 import { Connections } from './http/connections.ts';
@@ -23,7 +24,6 @@ import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
 import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
-import type { Certificate } from './http/tls.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
 
@@ -36,7 +36,7 @@ export interface Parts {
 
 export interface AppOptions {
   /** Certificate and key; without them plain HTTP. */
-  tls?: Certificate | undefined;
+  tls?: TlsOptions | undefined;
   /** Those of all listeners; without them this app has its own. */
   connections?: Connections;
   /** Runs before the routes are added; the OpenAPI document is made this way. */

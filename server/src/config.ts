@@ -1,5 +1,12 @@
 // Settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import {
+  type AcmeSettings,
+  acmeFolder,
+  certificateFile,
+  isName,
+  readAcme,
+} from './acme/settings.ts';
 import { type Network, parseNetworks } from './address.ts';
 import type { GeoipSource } from './geoip.ts';
 
@@ -28,7 +35,9 @@ export interface Config {
   admin_token_file: string;
   /** The folder in which a container is given its secrets; all users of the container may read them. */
   mounted_secrets: string | undefined;
+  /** With ACME, the files that it keeps. */
   tls: { cert_file: string; key_file: string } | undefined;
+  acme: AcmeSettings | undefined;
   tls_terminated: boolean;
   trusted_proxies: Network[];
   variants: 'both' | 'current' | 'earlier';
@@ -129,6 +138,7 @@ export function readConfig(env: Environment): Config {
   if ((cert_file === '') !== (key_file === '')) {
     faults.push('EXITWARD_TLS_CERT and EXITWARD_TLS_KEY: set both or neither.');
   }
+  const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
   let trusted_proxies: Network[] = [];
   try {
     trusted_proxies = parseNetworks(text('EXITWARD_TRUSTED_PROXIES', ''));
@@ -155,7 +165,25 @@ export function readConfig(env: Environment): Config {
     fault('EXITWARD_METRICS_ACCOUNTS', `at most ${most_metrics_accounts} names of accounts`);
     return [];
   };
-  const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
+  const acme = readAcme({
+    env,
+    settings: {
+      contact: 'EXITWARD_ACME',
+      names: 'EXITWARD_ACME_NAMES',
+      directory: 'EXITWARD_ACME_DIRECTORY',
+      challenge: 'EXITWARD_ACME_CHALLENGE',
+      listen: 'EXITWARD_ACME_LISTEN',
+    },
+    fault,
+    host: listen.host,
+    answers_itself: true,
+  });
+  if (acme && (cert_file !== '' || tls_terminated)) {
+    faults.push(
+      'EXITWARD_ACME: the certificate comes by ACME, from the files of EXITWARD_TLS_CERT, or is that of a proxy in front (EXITWARD_TLS_TERMINATED); set one of the three.',
+    );
+  }
+  const hasTls = cert_file !== '' || acme !== undefined;
   const test_acknowledge_early = flag('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT');
   const carryTokens = {
     EXITWARD_LISTEN: listen,
@@ -164,15 +192,15 @@ export function readConfig(env: Environment): Config {
     ...(node_listen === listen ? {} : { EXITWARD_NODE_LISTEN: node_listen }),
   };
   const open = Object.entries(carryTokens).filter(([, { host }]) => !isLoopback(host));
-  if (cert_file === '' && !tls_terminated) {
+  if (!hasTls && !tls_terminated) {
     for (const [name, { host, port }] of open) {
       faults.push(
-        `${name}: ${host}:${port} is reachable from other machines and would carry tokens in the clear; set EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
+        `${name}: ${host}:${port} is reachable from other machines and would carry tokens in the clear; set EXITWARD_ACME, or EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
       );
     }
   }
   const originOf = ({ host, port }: ListenAddress) => {
-    const scheme = cert_file !== '' || tls_terminated ? 'https' : 'http';
+    const scheme = hasTls || tls_terminated ? 'https' : 'http';
     return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   };
   const origin = (name: 'EXITWARD_PUBLIC_URL' | 'EXITWARD_NODE_URL', fallback: string) => {
@@ -195,6 +223,14 @@ export function readConfig(env: Environment): Config {
       'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
     );
   }
+  const public_host = new URL(public_url).hostname;
+  if (acme && !acme.names && !isName(public_host)) {
+    faults.push(
+      'EXITWARD_PUBLIC_URL: ACME needs the DNS name that leads here, such as https://proxies.example; or set EXITWARD_ACME_NAMES.',
+    );
+  }
+  const certificate = join(data_dir, acmeFolder, certificateFile);
+  const acmeFiles = { cert_file: certificate, key_file: certificate };
   const config: Config = {
     listen,
     admin_listen,
@@ -209,7 +245,8 @@ export function readConfig(env: Environment): Config {
     keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
     admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),
     mounted_secrets: text('EXITWARD_MOUNTED_SECRETS', '') || undefined,
-    tls: cert_file === '' ? undefined : { cert_file, key_file },
+    tls: acme ? acmeFiles : cert_file === '' ? undefined : { cert_file, key_file },
+    acme: acme && { ...acme, names: acme.names ?? [public_host] },
     tls_terminated,
     trusted_proxies,
     variants: choice('EXITWARD_VARIANTS', ['both', 'current', 'earlier'] as const, 'both'),

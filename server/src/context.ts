@@ -1,6 +1,7 @@
 // The context that every request works with; tests hand in their own clock.
 import type { Logger } from 'pino';
 import type { Callers } from './callers.ts';
+import type { CertificateStatus } from './certificate.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -21,6 +22,8 @@ export interface Context {
   metrics: Metrics;
   geoip: Geoip;
   install: Install;
+  /** Null: no listener speaks TLS. */
+  certificate: () => CertificateStatus | null;
   log: Logger;
   lastUsed: LastUsed;
   callers: Callers;

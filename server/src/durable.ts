@@ -71,6 +71,19 @@ export function removeUnfinished(path: string): void {
   }
 }
 
+/** Writes a file that only its owner reads, in place of the one that is there. Errors: those of the disk. */
+export function replaceDurably(path: string, text: string): void {
+  const unfinished = createUnfinished(path);
+  try {
+    writeFileSync(unfinished, text);
+    renameDurably(unfinished, path);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  }
+  removeUnfinished(path);
+}
+
 /** Gives a file that is written another name in its folder; it has its content before it has the name. */
 export function renameDurably(from: string, to: string): void {
   syncPath(from);

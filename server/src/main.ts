@@ -9,8 +9,15 @@ import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
 import { Callers } from './callers.ts';
+import { ServedCertificate } from './certificate.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type Config, type Environment, type ListenAddress, readConfig } from './config.ts';
+import {
+  type Config,
+  type Environment,
+  isLoopback,
+  type ListenAddress,
+  readConfig,
+} from './config.ts';
 import type { Context } from './context.ts';
 import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
@@ -19,7 +26,6 @@ import { makeFolderDurably } from './durable.ts';
 import { fullDiskFault } from './full_disk.ts';
 import { Geoip } from './geoip.ts';
 import { Connections } from './http/connections.ts';
-import { readCertificate, watchCertificate } from './http/tls.ts';
 import { Install } from './install.ts';
 import { startJobs } from './jobs.ts';
 import { LastUsed } from './last_used.ts';
@@ -113,6 +119,7 @@ export async function createContext(
     metrics,
     geoip: await Geoip.open(config.geoip, log),
     install: new Install(config),
+    certificate: () => null,
     log,
     lastUsed: new LastUsed({
       api_tokens: markTokensUsed,
@@ -197,10 +204,14 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     await Promise.all(apps.map((app) => closeApp(app, connections, config.stop_seconds)));
     connections.close();
   });
-  const tls = ctx.config.tls && readCertificate(ctx.config.tls);
+  const certificate = ServedCertificate.open(config, ctx.clock, ctx.log);
+  if (certificate) closers.push(() => certificate.stop());
+  const withTls: TlsServer[] = [];
   for (const [key, { at, ...served }] of parts) {
+    const tls = isOperatorsAlone(at, served) ? undefined : certificate?.options;
     const app = await createApp(ctx, served, { tls, connections });
     apps.push(app);
+    if (tls) withTls.push(app.server as unknown as TlsServer);
     urls.set(key, await listenOn(app, at, tls !== undefined));
     // From here on an error is of one connection that could not be taken.
     app.server.on('error', (error) => ctx.log.error({ err: error }, 'a connection was not taken'));
@@ -209,10 +220,10 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   const base_url = urls.get(keys.customers) as string;
   if (ctx.config.public_url.endsWith(':0')) ctx.config.public_url = base_url;
   if (ctx.config.node_url.endsWith(':0')) ctx.config.node_url = urls.get(keys.nodes) as string;
-  if (ctx.config.tls && tls) {
-    const servers = apps.map((app) => app.server as unknown as TlsServer);
-    const unwatch = watchCertificate(ctx.config.tls, tls, servers, ctx.log);
-    closers.push(async () => unwatch());
+  if (certificate) {
+    ctx.certificate = () => certificate.status();
+    ctx.metrics.tellCertificate(() => certificate.status().not_after);
+    certificate.showOn(withTls);
   }
   let metrics_url: string | undefined;
   if (metrics_listen) {
@@ -232,6 +243,14 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     node_url: urls.get(keys.nodes) as string,
     metrics_url,
   };
+}
+
+/**
+ * The command line and a browser behind ssh come over loopback, where no other machine listens and no name of a certificate
+ * fits: docs/decisions/0051-certificates.md.
+ */
+function isOperatorsAlone({ host }: ListenAddress, { customers, nodes }: Parts): boolean {
+  return isLoopback(host) && !customers && !nodes;
 }
 
 async function listenOn(app: FastifyInstance, at: ListenAddress, tls: boolean): Promise<string> {

@@ -130,6 +130,18 @@ export class Metrics {
     this.#hits.clear();
   }
 
+  /** Shows when the TLS certificate ends. */
+  tellCertificate(not_after: () => number): void {
+    new Gauge({
+      name: 'exitward_certificate_expiry_seconds',
+      help: 'When the TLS certificate of this process ends, in epoch seconds.',
+      registers: [this.registry],
+      collect() {
+        this.set(not_after());
+      },
+    });
+  }
+
   /** Shows how many change streams are open on this process. */
   countStreams(size: () => number): void {
     new Gauge({

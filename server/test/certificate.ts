@@ -18,8 +18,11 @@ const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const commonName = oid('550403');
 const subjectAltName = oid('551d11');
 
-/** A new key and a certificate for it, as PEM; `name` is whom it names. */
-export function newCertificate(name: string): { cert: string; key: string } {
+/** A new key and a certificate for it, as PEM; `name` is whom it names, `ends` a UTCTime. */
+export function newCertificate(
+  name: string,
+  { ends = '491231235959Z' } = {},
+): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const subject = sequence(der(0x31, sequence(commonName, text(0x0c, name))));
   const alternatives = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), text(0x82, 'localhost'));
@@ -28,7 +31,7 @@ export function newCertificate(name: string): { cert: string; key: string } {
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ecdsaWithSha256,
     subject,
-    sequence(text(0x17, '200101000000Z'), text(0x17, '491231235959Z')),
+    sequence(text(0x17, '200101000000Z'), text(0x17, ends)),
     subject,
     publicKey.export({ format: 'der', type: 'spki' }),
     der(0xa3, sequence(sequence(subjectAltName, der(0x04, alternatives)))),

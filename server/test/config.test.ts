@@ -160,6 +160,73 @@ describe('readConfig', () => {
     },
   );
 
+  describe('ACME', () => {
+    const acme = {
+      EXITWARD_LISTEN: '0.0.0.0:443',
+      EXITWARD_PUBLIC_URL: 'https://Control.Example.net',
+      EXITWARD_ACME: 'you@example.net',
+      EXITWARD_DATA_DIR: '/data',
+    };
+
+    test('is on by one setting, for the name of the public URL', () => {
+      const config = readConfig(acme);
+      expect(config.acme).toEqual({
+        contact: 'you@example.net',
+        directory_url: 'https://acme-v02.api.letsencrypt.org/directory',
+        challenge: 'tls-alpn-01',
+        listen: undefined,
+        names: ['control.example.net'],
+      });
+      const file = '/data/tls/certificate.pem';
+      expect(config.tls).toEqual({ cert_file: file, key_file: file });
+      expect(config.public_url).toBe('https://control.example.net');
+      expect(readConfig({}).acme).toBeUndefined();
+    });
+
+    test('answers http-01 on port 80 of the same address, or where it is told to', () => {
+      const http = { ...acme, EXITWARD_ACME_CHALLENGE: 'http-01' };
+      expect(readConfig(http).acme?.listen).toEqual({ host: '0.0.0.0', port: 80 });
+      const at = { ...http, EXITWARD_ACME_LISTEN: '[::1]:8000' };
+      expect(readConfig(at).acme?.listen).toEqual({ host: '::1', port: 8000 });
+    });
+
+    test('needs a name that a certificate authority can know', () => {
+      for (const url of ['https://192.0.2.1', 'https://[::1]', 'https://localhost', '']) {
+        expect(faultsOf({ ...acme, EXITWARD_PUBLIC_URL: url })).toEqual([
+          expect.stringMatching('^EXITWARD_PUBLIC_URL: ACME needs the DNS name'),
+        ]);
+        const named = { EXITWARD_PUBLIC_URL: url, EXITWARD_ACME_NAMES: 'A.example , b.example' };
+        expect(readConfig({ ...acme, ...named }).acme?.names).toEqual(['a.example', 'b.example']);
+      }
+    });
+
+    test.each([
+      ['EXITWARD_ACME', 'yes'],
+      ['EXITWARD_ACME', 'you@example.net,me@example.net'],
+      ['EXITWARD_ACME_NAMES', '*.example.net'],
+      ['EXITWARD_ACME_NAMES', '192.0.2.1'],
+      ['EXITWARD_ACME_NAMES', ','],
+      ['EXITWARD_ACME_DIRECTORY', 'http://ca.example/directory'],
+      ['EXITWARD_ACME_DIRECTORY', 'letsencrypt'],
+      ['EXITWARD_ACME_CHALLENGE', 'dns-01'],
+      ['EXITWARD_ACME_LISTEN', '80'],
+      ['EXITWARD_ACME_LISTEN', '0.0.0.0:0'],
+    ])('tells that %s cannot be %j', (name, value) => {
+      expect(faultsOf({ ...acme, [name]: value })).toEqual([
+        expect.stringMatching(`^${name}: .* is not valid; expected `),
+      ]);
+    });
+
+    test('is one of the three ways to a certificate', () => {
+      const files = { EXITWARD_TLS_CERT: 'c', EXITWARD_TLS_KEY: 'k' };
+      for (const other of [files, { EXITWARD_TLS_TERMINATED: 'yes' }]) {
+        expect(faultsOf({ ...acme, ...other })).toEqual([
+          expect.stringMatching('^EXITWARD_ACME: .*set one of the three'),
+        ]);
+      }
+    });
+  });
+
   test('refuses the test switch where others can reach the server', () => {
     const env = { EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: 'yes', EXITWARD_TLS_TERMINATED: 'yes' };
     expect(faultsOf(env)).toEqual([]);

@@ -85,9 +85,11 @@ export async function startTestApp(
   database_url: string,
   env: Environment = {},
   log: Logger = pino({ level: 'silent' }),
+  now?: number,
 ): Promise<TestApp> {
   const data_dir = mkdtempSync(join(tmpdir(), 'exitward-test-'));
   const clock = new TestClock();
+  if (now !== undefined) clock.seconds = now;
   const running = await serve(
     {
       EXITWARD_DATABASE_URL: database_url,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { freePorts } from '../../test/authority.ts';
 import { newCertificate } from './certificate.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 
@@ -58,10 +59,9 @@ function get(agent: Agent): Promise<{ status: number; from: number | undefined }
   });
 }
 
-test('every listener that carries tokens speaks TLS with the certificate of the files', async () => {
-  for (const url of [t.base_url, t.running.admin_url, t.running.node_url]) {
-    expect(url).toMatch(/^https:/);
-  }
+test('every listener that other machines reach speaks TLS with the certificate of the files', async () => {
+  expect(t.base_url).toMatch(/^https:/);
+  expect(t.running.node_url).toMatch(/^https:/);
   const first = newCertificate('first');
   install(first);
   await vi.waitFor(async () => {
@@ -109,4 +109,50 @@ test('a new certificate that is broken leaves the old one in place, until a good
   rmSync(files.cert);
   install(newCertificate('third'));
   await vi.waitFor(async () => expect(await shown()).toBe('third'), 30_000);
+});
+
+test("the operators' own listener speaks plain HTTP on loopback, and TLS where other machines reach it", async () => {
+  expect(t.running.admin_url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+  expect((await t.operator.get('/status')).status).toBe(200);
+  const start = (env: Record<string, string>) =>
+    startTestApp(`sqlite:${join(folder, `${env.EXITWARD_ADMIN_LISTEN}.db`)}`, {
+      EXITWARD_TLS_CERT: files.cert,
+      EXITWARD_TLS_KEY: files.key,
+      ...env,
+    });
+  const open = await start({ EXITWARD_ADMIN_LISTEN: '0.0.0.0:0' });
+  expect(open.running.admin_url).toMatch(/^https:/);
+  await open.stop();
+  const [port] = await freePorts(1);
+  const both = { EXITWARD_LISTEN: `127.0.0.1:${port}`, EXITWARD_ADMIN_LISTEN: `127.0.0.1:${port}` };
+  const shared = await start(both);
+  expect(shared.running.admin_url).toMatch(/^https:/);
+  expect(shared.running.admin_url).toBe(shared.base_url);
+  await shared.stop();
+});
+
+test('a certificate that has expired does not replace a good one', async () => {
+  lines.length = 0;
+  install(newCertificate('past', { ends: '300101000000Z' }));
+  const before = t.clock.seconds;
+  await vi.waitFor(async () => expect(await shown()).toBe('past'), 30_000);
+  t.clock.seconds = Date.UTC(2031, 0, 1) / 1000;
+  install(newCertificate('good'));
+  await vi.waitFor(async () => expect(await shown()).toBe('good'), 30_000);
+  install(newCertificate('expired', { ends: '300101000000Z' }));
+  const refused = expect.objectContaining({
+    msg: 'the new TLS certificate is not usable; the old one stays',
+  });
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
+  expect(await shown()).toBe('good');
+  const { tls } = (await t.operator.get('/status')).body;
+  expect(tls).toMatchObject({ source: 'file', names: ['127.0.0.1', 'localhost'] });
+  expect(tls.last_error).toMatch(/is not valid now, by the clock of this machine\.$/);
+  t.clock.seconds = before;
+});
+
+test('the end of the certificate is a metric', async () => {
+  const text = await (await fetch(t.running.metrics_url as string)).text();
+  const ends = Date.UTC(2049, 11, 31, 23, 59, 59) / 1000;
+  expect(text).toMatch(new RegExp(`^exitward_certificate_expiry_seconds ${ends}$`, 'm'));
 });

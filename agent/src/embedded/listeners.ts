@@ -49,7 +49,7 @@ export class Listeners {
     this.#config = config;
     this.#equip = equip;
     this.#log = log;
-    this.#certificate = new Certificate(config.tls, () => clock.now());
+    this.#certificate = new Certificate(config, () => clock.now());
   }
 
   /** Faults that keep ports from being listened on, and their clients away. */

@@ -153,6 +153,26 @@ function ofAccounts({ accounts, now }: Network): Item[] {
   });
 }
 
+/** Somebody has to put another file in place by then. That of ACME may have a shorter life, and comes by itself. */
+const certificate_seconds = 14 * 86_400;
+
+function ofCertificate({ status: { tls }, now }: Network): Item[] {
+  if (!tls) return [];
+  const { names, source, not_after, last_error } = tls;
+  const key = 'certificate';
+  const ends = `The certificate of ${names.join(', ')} ${not_after <= now ? 'expired' : 'expires'} ${fromNow(not_after, now)}.`;
+  const soon = source === 'file' ? now + certificate_seconds : now;
+  if (source !== 'self_signed' && not_after <= soon) {
+    const tone = not_after <= now ? 'bad' : 'warn';
+    return [{ key, tone, sentence: last_error ? `${ends} ${last_error}` : ends }];
+  }
+  if (!last_error) return [];
+  const first = source === 'self_signed' ? 'There is no certificate yet' : 'No new certificate';
+  return [
+    { key, tone: source === 'self_signed' ? 'bad' : 'warn', sentence: `${first}: ${last_error}` },
+  ];
+}
+
 function ofStatus({ status }: Network): Item[] {
   const items: Item[] = status.geoip
     .filter(({ fault }) => fault !== null)
@@ -173,6 +193,6 @@ function ofStatus({ status }: Network): Item[] {
 
 /** The worst first. */
 export function attention(network: Network): Item[] {
-  const rules = [ofStatus, ofNodes, ofServers, ofAccounts];
+  const rules = [ofStatus, ofCertificate, ofNodes, ofServers, ofAccounts];
   return worstFirst(rules.flatMap((rule) => rule(network)));
 }

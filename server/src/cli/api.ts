@@ -111,6 +111,9 @@ function messageIn(text: string): string | undefined {
 function noResponse(base: string, error: Error): string {
   const cause = error.cause as { code?: string; message?: string } | undefined;
   const why = cause?.code ?? cause?.message ?? error.message;
+  if (why === 'ERR_SSL_WRONG_VERSION_NUMBER' || why === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
+    return `The server at ${base} speaks plain http there, as operators' listeners on loopback do: remove EXITWARD_ADMIN_URL, or begin it with http.`;
+  }
   return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
 }
 

@@ -17,7 +17,9 @@ export const statusVerb: Verb = {
   usage: 'status',
   summary: 'how the network and the server stand',
   run: async (_given, api) => {
-    const value = await api.get<Row & { geoip: Row[] }>('/status');
+    const value = await api.get<Row & { geoip: Row[]; tls: (Row & { names: string[] }) | null }>(
+      '/status',
+    );
     const shown = record(value, [
       'version',
       ['time', 'now', 'time'],
@@ -32,10 +34,26 @@ export const statusVerb: Verb = {
       ['nodes live', 'nodes.live'],
       ['nodes lagging', 'nodes.lagging'],
     ]);
-    if (value.geoip.length === 0) return shown;
-    return { ...shown, parts: [...shown.parts, { rows: value.geoip, columns: geoipColumns }] };
+    const certificate = value.tls
+      ? [
+          {
+            rows: [{ ...value.tls, names: value.tls.names.join(', ') }],
+            columns: certificateColumns,
+          },
+        ]
+      : [];
+    const geoip = value.geoip.length > 0 ? [{ rows: value.geoip, columns: geoipColumns }] : [];
+    return { ...shown, parts: [...shown.parts, ...certificate, ...geoip] };
   },
 };
+
+const certificateColumns: Column[] = [
+  ['certificate', 'names'],
+  'source',
+  ['ends', 'not_after', 'time'],
+  ['next try', 'next_try', 'time'],
+  ['fault', 'last_error'],
+];
 
 const geoipColumns: Column[] = [
   ['geo-IP provider', 'provider'],

@@ -69,7 +69,7 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options;
     this.#folder = join(options.config.state_dir, 'squid');
-    this.#certificate = new Certificate(options.config.tls, () => options.clock.now());
+    this.#certificate = new Certificate(options.config, () => options.clock.now());
   }
 
   /** Those that run, or should. */

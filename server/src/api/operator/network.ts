@@ -1,6 +1,7 @@
 // /admin/status, /admin/maintenance and /admin/events: the network as a whole.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { acmeCodes } from '../../acme/problems.ts';
 import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
@@ -14,6 +15,24 @@ import {
 } from '../../operators/operators.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
+
+const Certificate = Strict({
+  source: OneOf(
+    ['file', 'acme', 'self_signed'],
+    'Where it is from; `self_signed` until the first by ACME is there.',
+  ),
+  names: Type.Array(Type.String(), { description: 'The names that it is for.' }),
+  not_after: Timestamp('When it ends.'),
+  last_error: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why no newer one is there, in a sentence; null when all is well.',
+  }),
+  last_error_code: Type.Union([OneOf([...acmeCodes], 'Of ACME.'), Type.Null()], {
+    description: 'The same by ACME for programs: docs/tls.md.',
+  }),
+  next_try: Type.Union([Timestamp('By ACME.'), Type.Null()], {
+    description: 'When the certificate authority is asked next; null without ACME.',
+  }),
+});
 
 const Status = Strict({
   version: Type.String({ description: 'Version of this server.' }),
@@ -47,6 +66,9 @@ const Status = Strict({
     }),
     { description: 'The geo-IP databases of this server.' },
   ),
+  tls: Type.Union([Certificate, Type.Null()], {
+    description: 'The certificate of this server; null when it speaks no TLS.',
+  }),
 });
 
 const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
@@ -59,7 +81,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Status,
     handle: async () => {
       const status = await networkStatus(ctx.db, ctx.clock.now());
-      return { ...status, geoip: ctx.geoip.files() };
+      return { ...status, geoip: ctx.geoip.files(), tls: ctx.certificate() };
     },
   });
 

@@ -1,0 +1,143 @@
+// Answers to the challenges of a certificate authority, on listeners that are there or on one that is open while it asks.
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer as createHttpServer } from 'node:http';
+import type { Server } from 'node:net';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
+import { AcmeError } from './problems.ts';
+import type { Challenge } from './protocol.ts';
+import { selfSigned } from './x509.ts';
+
+export interface ListenAt {
+  /** Undefined: all addresses of the machine. */
+  host: string | undefined;
+  port: number;
+}
+
+/** The protocol that a certificate authority offers by ALPN when it checks (RFC 8737). */
+const acmeProtocol = 'acme-tls/1';
+const request_milliseconds = 10_000;
+const most_connections = 64;
+const day_seconds = 86_400;
+
+export class Answers {
+  readonly #at: ListenAt | undefined;
+  /** Epoch seconds. */
+  readonly #now: () => number;
+  /** By name. */
+  readonly #contexts = new Map<string, SecureContext>();
+  /** By token. */
+  readonly #texts = new Map<string, string>();
+
+  /** `at`: a listener of its own, which http-01 needs. Without it, others ask `chooseProtocol`. */
+  constructor(at: ListenAt | undefined, now: () => number) {
+    this.#at = at;
+    this.#now = now;
+  }
+
+  /** Runs an action while a challenge is answered. Errors: an AcmeError when the port cannot be had; those of the action. */
+  async during(challenge: Challenge, action: () => Promise<void>): Promise<void> {
+    const { type, name, token, key_authorization } = challenge;
+    if (type === 'http-01') this.#texts.set(token, key_authorization);
+    else this.#contexts.set(name, this.#contextOf(name, key_authorization));
+    try {
+      const close = this.#at && (await this.#open(type, this.#at));
+      try {
+        await action();
+      } finally {
+        close?.();
+      }
+    } finally {
+      this.#texts.delete(token);
+      this.#contexts.delete(name);
+    }
+  }
+
+  /**
+   * An ALPNCallback: a certificate authority that checks is shown the certificate of its challenge, and all others
+   * go on with HTTP/1.1. Undefined ends the connection.
+   */
+  chooseProtocol(
+    socket: TLSSocket,
+    { servername, protocols }: { servername: string; protocols: string[] },
+  ): string | undefined {
+    if (!protocols.includes(acmeProtocol)) return protocols.find((one) => one === 'http/1.1');
+    const context = this.#contexts.get(servername.toLowerCase());
+    if (!context) return undefined;
+    socket.setKeyCert(context);
+    return acmeProtocol;
+  }
+
+  #contextOf(name: string, key_authorization: string): SecureContext {
+    const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const now = this.#now();
+    const times = { not_before: now - day_seconds, not_after: now + day_seconds };
+    const cert = selfSigned({ names: [name], keys, ...times, key_authorization });
+    const key = keys.privateKey.export({ format: 'pem', type: 'pkcs8' });
+    return createSecureContext({ cert, key });
+  }
+
+  /** Listens, and returns the function that ends it. */
+  async #open(type: Challenge['type'], { host, port }: ListenAt): Promise<() => void> {
+    const server = type === 'http-01' ? this.#httpServer() : this.#tlsServer();
+    server.maxConnections = most_connections;
+    const sockets = new Set<{ destroy(): void }>();
+    server.on('connection', (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.on('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port)));
+      server.listen(port, host, () => resolve());
+    });
+    return () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    };
+  }
+
+  #httpServer(): Server {
+    const limits = { requestTimeout: request_milliseconds, headersTimeout: request_milliseconds };
+    return createHttpServer(limits, ({ method, url = '' }, response) => {
+      const [, token = ''] = /^\/\.well-known\/acme-challenge\/([\w-]+)$/.exec(url) ?? [];
+      const text = method === 'GET' ? this.#texts.get(token) : undefined;
+      response.setHeader('connection', 'close');
+      if (text === undefined) response.writeHead(404).end();
+      else response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(text);
+    });
+  }
+
+  #tlsServer(): Server {
+    const { chooseProtocol } = this;
+    const choose = chooseProtocol.bind(this);
+    const server = createTlsServer(
+      {
+        handshakeTimeout: request_milliseconds,
+        ALPNCallback(this: TLSSocket, offer: { servername: string; protocols: string[] }) {
+          const chosen = choose(this, offer);
+          return chosen === acmeProtocol ? chosen : undefined;
+        },
+      },
+      (socket) => socket.destroy(),
+    );
+    // A handshake that fails is its client's affair.
+    return server.on('tlsClientError', () => {});
+  }
+}
+
+function listenFault({ code, message }: NodeJS.ErrnoException, port: number): AcmeError {
+  const why: Record<string, string> = {
+    EADDRINUSE: 'another program listens there already',
+    EACCES: 'this user may not listen there',
+    EADDRNOTAVAIL: 'this machine does not have that address',
+  };
+  return new AcmeError(
+    'listener',
+    `The check of the certificate authority cannot be answered on TCP port ${port}: ${why[code ?? ''] ?? message}.`,
+  );
+}

@@ -1,0 +1,149 @@
+// The ways in which a certificate is not issued: a code for programs, and one sentence for people that says how to mend it.
+
+/** The words that programs decide by (docs/tls.md). */
+export const acmeCodes = [
+  'unreachable',
+  'clock',
+  'rate_limited',
+  'terms',
+  'account',
+  'dns',
+  'connection',
+  'unauthorized',
+  'names',
+  'listener',
+  'disk',
+  'authority',
+] as const;
+
+export type AcmeCode = (typeof acmeCodes)[number];
+
+export class AcmeError extends Error {
+  readonly code: AcmeCode;
+  /** Epoch seconds: the certificate authority asks for nothing before. */
+  readonly retry_at: number | undefined;
+
+  constructor(
+    code: AcmeCode,
+    message: string,
+    options: { retry_at?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.retry_at = options.retry_at;
+  }
+}
+
+/** A problem document (RFC 7807), as the certificate authority sends it. */
+export interface Problem {
+  type?: string;
+  detail?: string;
+  instance?: string;
+  subproblems?: Problem[];
+}
+
+export const problemPrefix = 'urn:ietf:params:acme:error:';
+
+/** Where and for which name something failed. */
+export interface Attempt {
+  /** The certificate authority, by its host. */
+  authority: string;
+  challenge: 'tls-alpn-01' | 'http-01';
+  name?: string;
+  /** Epoch seconds, by the Retry-After of the response. */
+  retry_at?: number | undefined;
+}
+
+/** The error that a problem document is. */
+export function errorOf(problem: Problem, attempt: Attempt): AcmeError {
+  const { authority, name = 'this machine', challenge, retry_at } = attempt;
+  const kind = (problem.type ?? '').replace(problemPrefix, '');
+  const said = quoted(problem);
+  const port = challenge === 'http-01' ? 80 : 443;
+  const make = (code: AcmeCode, message: string) => new AcmeError(code, message, { retry_at });
+  switch (kind) {
+    case 'rateLimited':
+      return make(
+        'rate_limited',
+        `${authority} takes no more requests for now (rate limit)${said}`,
+      );
+    case 'userActionRequired':
+      return make(
+        'terms',
+        `${authority} has new terms of service, to be agreed to${problem.instance ? ` at ${problem.instance}` : ''}${said}`,
+      );
+    case 'externalAccountRequired':
+      return make(
+        'account',
+        `${authority} gives certificates only to accounts that are bound to one of its customers; take another directory or certificate files${said}`,
+      );
+    case 'accountDoesNotExist':
+      return make('account', `${authority} does not know the account any more${said}`);
+    case 'invalidContact':
+    case 'unsupportedContact':
+      return make('account', `${authority} does not take the e-mail address of the contact${said}`);
+    case 'dns':
+      return make(
+        'dns',
+        `${authority} finds no address for ${name} in the DNS; an A or AAAA record of that name must lead to this machine${said}`,
+      );
+    case 'connection':
+    case 'tls':
+      return make(
+        'connection',
+        `${authority} does not reach ${name} on TCP port ${port} for its check; the name must lead to this machine, and every firewall let that port in${said}`,
+      );
+    case 'unauthorized':
+      if (attempt.name !== undefined) break;
+      return make(
+        'account',
+        `${authority} does not accept the account, which may be deactivated; move acme.json away for a new one${said}`,
+      );
+    case 'caa':
+      return make('names', `The CAA records of ${name} do not allow ${authority}${said}`);
+    case 'rejectedIdentifier':
+    case 'unsupportedIdentifier':
+      return make(
+        'names',
+        `${authority} gives no certificate for ${attempt.name ?? 'these names'}${said}`,
+      );
+  }
+  if (attempt.name === undefined) {
+    return make('authority', `${authority} refuses${kind ? ` (${kind})` : ''}${said}`);
+  }
+  return make(
+    'unauthorized',
+    `${authority} looked for ${name} on TCP port ${port} and did not find the answer of this machine; the name must lead to this machine alone${said}`,
+  );
+}
+
+/** The detail of a problem, and of those that it consists of, as the end of a sentence. */
+function quoted({ detail, subproblems = [] }: Problem): string {
+  const details = [detail, ...subproblems.map((one) => one.detail)]
+    .filter((text) => typeof text === 'string' && text !== '')
+    // One line, and of a length that a log takes.
+    .map((text) => String(text).replace(/\s+/g, ' ').trim().slice(0, 300));
+  return details.length === 0 ? '.' : `: "${details.join('; ')}".`;
+}
+
+/** Node's codes for a certificate whose time is not now. */
+const untimely = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'];
+
+/** The error of a request without a response; `now` is this machine's time, as text. */
+export function unreachable(authority: string, error: Error, now: string): AcmeError {
+  const { code = '', message } = (error.cause ?? error) as NodeJS.ErrnoException;
+  if (untimely.includes(code)) {
+    return new AcmeError(
+      'clock',
+      `The certificate of ${authority} is not valid at ${now}, the time of this machine: set its clock.`,
+      { cause: error },
+    );
+  }
+  const trust = /CERT|SIGNED|SIGNATURE|ISSUER/.test(code)
+    ? '; name a certificate authority of your own by NODE_EXTRA_CA_CERTS'
+    : '';
+  const why = code || (error.name === 'TimeoutError' ? 'no response in time' : message);
+  return new AcmeError('unreachable', `${authority} cannot be reached (${why})${trust}.`, {
+    cause: error,
+  });
+}

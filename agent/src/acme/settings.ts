@@ -1,0 +1,88 @@
+// The settings of ACME, read with the others: whom to ask, for which names, and where its checks are answered.
+import type { ListenAt } from './answers.ts';
+import type { ChallengeType } from './protocol.ts';
+
+export interface AcmeSettings {
+  /** E-mail address. */
+  contact: string;
+  directory_url: string;
+  challenge: ChallengeType;
+  /** A listener of its own for challenges. */
+  listen: ListenAt | undefined;
+  /** Undefined: those that the program knows. */
+  names: string[] | undefined;
+}
+
+/** In its folder: the chain, and the key behind it. One file, so that both are always of each other. */
+export const certificateFile = 'certificate.pem';
+/** The name of that folder, in the program's own. */
+export const acmeFolder = 'tls';
+
+type Name = 'contact' | 'names' | 'directory' | 'challenge' | 'listen';
+
+export interface AcmeSource {
+  env: Readonly<Record<string, string | undefined>>;
+  /** The environment variable of each setting. */
+  settings: Record<Name, string>;
+  /** Tells of a value that is not valid. */
+  fault: (name: string, expected: string) => void;
+  /** The host that the program listens on. */
+  host: string | undefined;
+  /** The program's own listeners answer tls-alpn-01. */
+  answers_itself: boolean;
+}
+
+const letsEncrypt = 'https://acme-v02.api.letsencrypt.org/directory';
+const challenges: readonly ChallengeType[] = ['tls-alpn-01', 'http-01'];
+
+/** Undefined: ACME is off, as it is without a contact. */
+export function readAcme(source: AcmeSource): AcmeSettings | undefined {
+  const { env, settings, fault } = source;
+  const contact = env[settings.contact];
+  const directory_url = env[settings.directory] || letsEncrypt;
+  const challenge = (env[settings.challenge] || 'tls-alpn-01') as ChallengeType;
+  const named = env[settings.names];
+  const names = named
+    ?.split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter(Boolean);
+  if (contact && !/^[^\s@,<>]+@[^\s@,<>]+\.[^\s@,<>]+$/.test(contact)) {
+    fault(settings.contact, 'an e-mail address');
+  }
+  if (URL.parse(directory_url)?.protocol !== 'https:') {
+    fault(settings.directory, 'the https URL of the directory of a certificate authority');
+  }
+  if (!challenges.includes(challenge)) fault(settings.challenge, `one of ${challenges.join(', ')}`);
+  if (named && !(names?.length && names.every(isName))) {
+    fault(settings.names, 'DNS names such as proxies.example, separated by commas');
+  }
+  const listen = listenOf(source, challenge);
+  return contact
+    ? { contact, directory_url, challenge, listen, names: named ? names : undefined }
+    : undefined;
+}
+
+function listenOf(
+  { env, settings, fault, host, answers_itself }: AcmeSource,
+  challenge: ChallengeType,
+): ListenAt | undefined {
+  const text = env[settings.listen];
+  if (text) {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
+    const port = Number(match?.[3]);
+    const named = match?.[1] ?? match?.[2];
+    if (match && port >= 1 && port <= 65_535) {
+      return { host: named === '*' ? undefined : named, port };
+    }
+    fault(settings.listen, 'an address and a port such as 0.0.0.0:80 or [::]:443');
+    return undefined;
+  }
+  if (challenge === 'http-01') return { host, port: 80 };
+  return answers_itself ? undefined : { host, port: 443 };
+}
+
+/** Whether a certificate authority may know it: a DNS name in ASCII with a dot, no address and no wildcard. */
+export function isName(text: string): boolean {
+  const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+  return text.length <= 253 && new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`).test(text);
+}

@@ -1,0 +1,205 @@
+// The TLS certificate: read, checked, taken anew when its files change, and told of. With ACME a renewal keeps the files.
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+import { Answers } from './acme/answers.ts';
+import type { AcmeCode } from './acme/problems.ts';
+import { clock_seconds } from './acme/protocol.ts';
+import { type Folder, Renewal } from './acme/renewal.ts';
+import { readFacts } from './acme/x509.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { makeFolderDurably, replaceDurably } from './durable.ts';
+import { readPrivate } from './private_files.ts';
+import { version } from './version.ts';
+
+export interface TlsFiles {
+  cert_file: string;
+  key_file: string;
+}
+
+interface Certificate {
+  cert: Buffer;
+  key: Buffer;
+}
+
+/** The options of a listener with TLS. */
+export interface TlsOptions extends Certificate {
+  ALPNCallback?: (
+    this: TLSSocket,
+    offer: { servername: string; protocols: string[] },
+  ) => string | undefined;
+}
+
+export interface CertificateStatus {
+  /** `self_signed`: that of ACME is not there yet. */
+  source: 'file' | 'acme' | 'self_signed';
+  names: string[];
+  /** Epoch seconds. */
+  not_after: number;
+  last_error: string | null;
+  /** Of ACME. */
+  last_error_code: AcmeCode | null;
+  /** When the certificate authority is asked next, in epoch seconds. */
+  next_try: number | null;
+}
+
+const look_milliseconds = 1000;
+
+export class ServedCertificate {
+  readonly #files: TlsFiles;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #answers: Answers | undefined;
+  readonly #renewal: Renewal | undefined;
+  #current: Certificate;
+  #servers: Server[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** The files, as they were looked at last. */
+  #looked = '';
+  #fault: string | undefined;
+
+  /** Undefined: there is no TLS. Errors: one sentence when the files cannot be read or do not belong together. */
+  static open(config: Config, clock: Clock, log: Logger): ServedCertificate | undefined {
+    return config.tls && new ServedCertificate(config.tls, config, clock, log);
+  }
+
+  private constructor(files: TlsFiles, { acme }: Config, clock: Clock, log: Logger) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#log = log;
+    if (acme) {
+      const now = () => clock.now();
+      this.#answers = new Answers(acme.listen, now);
+      this.#renewal = new Renewal({
+        settings: acme,
+        names: () => acme.names,
+        folder: privateFolder(dirname(files.cert_file)),
+        answers: this.#answers,
+        user_agent: `exitward/${version}`,
+        placeholder: true,
+        now,
+        log,
+      });
+    }
+    this.#current = readCertificate(files);
+  }
+
+  /** A new listener is made with these. */
+  get options(): TlsOptions {
+    const answers = this.#answers;
+    if (!answers) return this.#current;
+    return {
+      ...this.#current,
+      ALPNCallback(offer) {
+        return answers.chooseProtocol(this, offer);
+      },
+    };
+  }
+
+  /** From now on these listeners, which are open, are given each new certificate; connections go on. Then ACME begins. */
+  showOn(servers: Server[]): void {
+    this.#servers = servers;
+    this.#timer = setInterval(() => this.#look(), look_milliseconds);
+    this.#timer.unref();
+    this.#renewal?.start();
+  }
+
+  status(): CertificateStatus {
+    const { names, not_after, is_self_signed } = readFacts(this.#current.cert.toString());
+    const certificate = { names, not_after };
+    const fault = this.#fault ?? null;
+    if (!this.#renewal) {
+      const none = { last_error_code: null, next_try: null };
+      return { source: 'file', ...certificate, last_error: fault, ...none };
+    }
+    const { last_error, last_error_code, next_try } = this.#renewal.status();
+    const source = is_self_signed ? 'self_signed' : 'acme';
+    return { source, ...certificate, last_error: last_error ?? fault, last_error_code, next_try };
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewal?.stop();
+  }
+
+  /** A certificate that cannot be used, or not now, is reported, and the old one stays. The first look reads. */
+  #look(): void {
+    const found = [this.#files.cert_file, this.#files.key_file].map(stateOf).join(' ');
+    if (found === this.#looked) return;
+    this.#looked = found;
+    try {
+      const certificate = readCertificate(this.#files);
+      const { cert, key } = this.#current;
+      if (!certificate.cert.equals(cert) || !certificate.key.equals(key)) {
+        this.#requireTimely(certificate);
+        for (const server of this.#servers) server.setSecureContext(certificate);
+        this.#current = certificate;
+        this.#log.info('the TLS certificate was reloaded');
+      }
+      this.#fault = undefined;
+    } catch (error) {
+      this.#fault = (error as Error).message;
+      this.#log.error({ err: error }, 'the new TLS certificate is not usable; the old one stays');
+    }
+  }
+
+  /** Errors: it is not valid now, and the one in use is. */
+  #requireTimely(certificate: Certificate): void {
+    const now = this.#clock.now();
+    const isTimely = ({ cert }: Certificate) => {
+      const { not_before, not_after } = readFacts(cert.toString());
+      // A clock that is a little behind is no reason.
+      return now + clock_seconds >= not_before && now < not_after;
+    };
+    if (isTimely(certificate) || !isTimely(this.#current)) return;
+    throw new Error(
+      `The TLS certificate ${this.#files.cert_file} is not valid now, by the clock of this machine.`,
+    );
+  }
+}
+
+/** A folder, and files in it, that are this user's alone. */
+function privateFolder(path: string): Folder {
+  makeFolderDurably(path);
+  return {
+    read: (name) => {
+      try {
+        return readPrivate(join(path, name));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    write: (name, text) => replaceDurably(join(path, name), text),
+  };
+}
+
+/** Errors: one sentence when the files cannot be read or do not belong together. */
+function readCertificate({ cert_file, key_file }: TlsFiles): Certificate {
+  let read: Certificate;
+  try {
+    read = { cert: readFileSync(cert_file), key: readFileSync(key_file) };
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    throw new Error(`The TLS file ${path ?? cert_file} cannot be read (${code}).`);
+  }
+  try {
+    createSecureContext(read);
+  } catch (error) {
+    const reason = (error as Error).message.replace(/^error:[^:]*:[^:]*::?/, '');
+    throw new Error(`The TLS certificate ${cert_file} and key ${key_file} are no pair: ${reason}.`);
+  }
+  return read;
+}
+
+/** Another one whenever a file may have been written or replaced. */
+function stateOf(path: string): string {
+  try {
+    const { ino, size, mtimeMs } = statSync(path);
+    return `${ino} ${size} ${mtimeMs}`;
+  } catch (error) {
+    return `${(error as NodeJS.ErrnoException).code}`;
+  }
+}
