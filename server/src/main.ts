@@ -8,6 +8,7 @@ import { type Logger, pino } from 'pino';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
+import { BackupSchedule, startBackups } from './backups/schedule.ts';
 import { Callers } from './callers.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, type Environment, type ListenAddress, readConfig } from './config.ts';
@@ -134,6 +135,7 @@ export async function createContext(
     }),
     callers: new Callers({ canProve, proveEntries }),
     writes: new WriteBudget(config),
+    backups: config.backups && new BackupSchedule(config.backups, config, clock, log),
     whenApplied: (...wait) => applied.wait(...wait),
   };
 }
@@ -167,7 +169,11 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     await ensureNetwork(ctx);
     const { admin_token_file, mounted_secrets } = config;
     await ensureOperatorToken(db, ctx.secrets, admin_token_file, starting, mounted_secrets);
-    if (doubles.jobs !== false) closers.push(await startJobs(ctx));
+    if (doubles.jobs !== false) {
+      closers.push(await startJobs(ctx));
+      if (ctx.backups) closers.push(startBackups(ctx.backups));
+    }
+    if (ctx.backups) metrics.showBackups(ctx.backups);
     const urls = await listenAll(ctx, closers);
     closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');

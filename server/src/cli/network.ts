@@ -17,7 +17,7 @@ export const statusVerb: Verb = {
   usage: 'status',
   summary: 'how the network and the server stand',
   run: async (_given, api) => {
-    const value = await api.get<Row & { geoip: Row[] }>('/status');
+    const value = await api.get<Row & { geoip: Row[]; backups: Row | null }>('/status');
     const shown = record(value, [
       'version',
       ['time', 'now', 'time'],
@@ -32,10 +32,22 @@ export const statusVerb: Verb = {
       ['nodes live', 'nodes.live'],
       ['nodes lagging', 'nodes.lagging'],
     ]);
-    if (value.geoip.length === 0) return shown;
-    return { ...shown, parts: [...shown.parts, { rows: value.geoip, columns: geoipColumns }] };
+    const { backups } = value;
+    const parts = [...shown.parts];
+    if (backups) parts.push(...record(backups, backupFields).parts);
+    if (value.geoip.length > 0) parts.push({ rows: value.geoip, columns: geoipColumns });
+    return { ...shown, parts };
   },
 };
+
+const backupFields: Column[] = [
+  ['backups', 'folder'],
+  ['last backup', 'last.at', 'time'],
+  ['its size', 'last.bytes', 'bytes'],
+  ['last verified', 'last_verified.at', 'time'],
+  ['backup late', 'late'],
+  ['backup fault', 'fault'],
+];
 
 const geoipColumns: Column[] = [
   ['geo-IP provider', 'provider'],

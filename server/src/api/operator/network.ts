@@ -1,6 +1,6 @@
 // /admin/status, /admin/maintenance and /admin/events: the network as a whole.
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
@@ -14,6 +14,39 @@ import {
 } from '../../operators/operators.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
+
+const orNull = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+
+const Backups = Strict({
+  folder: Type.String({ description: 'Folder of this server that they are written to.' }),
+  every_seconds: Integer('Interval of the schedule, in seconds.'),
+  keep: Integer('How many are kept.'),
+  verify: Type.Boolean({ description: 'Whether each is verified.' }),
+  last: orNull(
+    Strict({
+      file: Type.String({ description: 'The file.' }),
+      at: Timestamp('When it was made.'),
+      bytes: Integer('Its size.'),
+    }),
+    'The newest; null before the first.',
+  ),
+  last_verified: orNull(
+    Strict({
+      file: Type.String({ description: 'The file.' }),
+      at: Timestamp('When it was made.'),
+      verified_at: Timestamp('When it was restored to a scratch folder and compared.'),
+    }),
+    'The newest that verified well; null when none has.',
+  ),
+  fault: orNull(
+    Type.String(),
+    'Why the last attempt, or the verification of the newest, failed; null when all is well.',
+  ),
+  late: Type.Boolean({
+    description: 'Whether there was no good one for longer than twice the interval.',
+  }),
+});
 
 const Status = Strict({
   version: Type.String({ description: 'Version of this server.' }),
@@ -47,6 +80,7 @@ const Status = Strict({
     }),
     { description: 'The geo-IP databases of this server.' },
   ),
+  backups: orNull(Backups, 'The backups that this server makes by itself; null: it makes none.'),
 });
 
 const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
@@ -59,7 +93,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Status,
     handle: async () => {
       const status = await networkStatus(ctx.db, ctx.clock.now());
-      return { ...status, geoip: ctx.geoip.files() };
+      return { ...status, geoip: ctx.geoip.files(), backups: ctx.backups?.status() ?? null };
     },
   });
 
