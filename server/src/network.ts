@@ -23,7 +23,7 @@ export async function ensureNetwork(ctx: Context): Promise<void> {
   const known = await ctx.db.one<{ key_id: string | null }>('select key_id from network');
   if (known?.key_id && known.key_id !== key_id) {
     throw new Error(
-      `The keys file ${ctx.config.keys_file} is not the one that this database was used with; restore the right one, or set EXITWARD_KEYS_FILE.`,
+      `The keys file ${ctx.config.keys_file} is not the one that this database was used with; move it away and restore the right one by "exitward keys restore", or set EXITWARD_KEYS_FILE.`,
     );
   }
   if (known?.key_id) return;

@@ -163,15 +163,22 @@ export function loadSecrets(path: string, mustExist: boolean, mounted?: string):
     if (code !== 'ENOENT') throw new Error(`The keys file ${path} cannot be read (${code}).`);
     if (mustExist) {
       throw new Error(
-        `There is no keys file ${path}, and this database was used with one; restore it from where you keep it, or set EXITWARD_KEYS_FILE.`,
+        `There is no keys file ${path}, and this database was used with one; restore it by "exitward keys restore" from your backup of the keys, or set EXITWARD_KEYS_FILE.`,
       );
     }
     text = makeKeysFile(path);
   }
+  return readSecrets(text, path);
+}
+
+/** The keys of a file's text. Errors: as above, when they are damaged. */
+export function readSecrets(text: string, path: string): Secrets {
   try {
     return new Secrets(JSON.parse(text) as KeysFile);
   } catch {
-    throw new Error(`The keys file ${path} is damaged; restore it from where you keep it.`);
+    throw new Error(
+      `The keys file ${path} is damaged; move it away and restore it by "exitward keys restore".`,
+    );
   }
 }
 

@@ -10,6 +10,7 @@ import { openDatabase } from '../db/open.ts';
 import { makeFolderDurably } from '../durable.ts';
 import { loadSecrets } from '../secrets.ts';
 import { Failure } from './command.ts';
+import { addKeysCommands } from './keys.ts';
 import { done, print, record } from './output.ts';
 import { confirmed } from './question.ts';
 
@@ -52,6 +53,7 @@ export function addLocalCommands(program: Command, env: Environment): void {
     .option('-y, --yes', 'do it without being asked')
     .option('--json', 'print the outcome for programs')
     .action((file: string, options: Options) => restoreBackup(env, file, options));
+  addKeysCommands(program, env);
 }
 
 /** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
