@@ -49,6 +49,7 @@ const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 const tables: Record<string, string[]> = {
   'changes.ts': ['network', 'changes', 'versions', 'counters'],
   'audit.ts': ['audit'],
+  'signing_keys.ts': ['signing_keys', 'key_holders'],
   'removals.ts': ['removals', 'removed_entries'],
   'removed_ranges.ts': ['removed_ranges'],
   'stored_responses.ts': ['idempotency_keys'],

@@ -32,6 +32,17 @@ export function createDurably(path: string, text: string): boolean {
   }
 }
 
+/** Puts a file that only its owner reads in the place of one: readers find the old one or the new one, whole. Errors: those of the disk. */
+export function replaceDurably(path: string, text: string): void {
+  const unfinished = createUnfinished(path);
+  try {
+    writeFileSync(unfinished, text);
+    renameDurably(unfinished, path);
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
 /** Makes an empty file that only its owner reads, to be filled and named `path`: never a link that another user put there. */
 export function createUnfinished(path: string): string {
   const unfinished = `${path}.${randomBytes(6).toString('hex')}${ending}`;

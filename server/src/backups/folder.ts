@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createDurably, renameDurably } from '../durable.ts';
+import { replaceDurably } from '../durable.ts';
 
 /** Stands beside a backup as `FILE.manifest`: what the file was when it was written, and how its last verification ended. */
 export interface Manifest {
@@ -60,11 +60,7 @@ export function readManifest(file: string): Manifest | null {
 
 /** Writes the manifest in the place of the one before. Errors: those of the disk. */
 export function writeManifest(file: string, manifest: Manifest): void {
-  const path = `${file}.manifest`;
-  const fresh = `${path}.new`;
-  rmSync(fresh, { force: true });
-  createDurably(fresh, `${JSON.stringify(manifest, null, 2)}\n`);
-  renameDurably(fresh, path);
+  replaceDurably(`${file}.manifest`, `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
 /** The manifest of a file that was just written. Errors: those of the disk. */
@@ -100,7 +96,7 @@ export const scratchStart = '.verifying-';
 /** Removes what a process that ended in the midst left; call it only while no other process makes backups here. */
 export function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
-    const isUnfinished = /^exitward-\w+\.db\..*(unfinished|new)$/.test(name);
+    const isUnfinished = /^exitward-\w+\.db\..*unfinished$/.test(name);
     if (isUnfinished || /^exitward-\w+\.db-journal$/.test(name) || name.startsWith(scratchStart)) {
       rmSync(join(folder, name), { recursive: true, force: true });
     }

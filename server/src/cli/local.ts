@@ -4,15 +4,14 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import type { Database } from '../db/database.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
-import { openDatabase } from '../db/open.ts';
 import { makeFolderDurably } from '../durable.ts';
 import { loadSecrets } from '../secrets.ts';
 import { Failure } from './command.ts';
 import { addKeysCommands } from './keys.ts';
 import { done, print, record } from './output.ts';
 import { confirmed } from './question.ts';
+import { withDatabase } from './storage.ts';
 
 interface Options {
   yes?: boolean;
@@ -63,15 +62,6 @@ function sqliteFile(config: Config, command: string): string {
   throw new Failure(
     `exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/operating.md.`,
   );
-}
-
-async function withDatabase<T>(config: Config, use: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openDatabase(config.database_url, { clock: systemClock });
-  try {
-    return await use(db);
-  } finally {
-    await db.close();
-  }
 }
 
 async function runMigrations(env: Environment, { json }: Options): Promise<void> {
