@@ -29,7 +29,7 @@ import { AppliedWatch, faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
-import { forgetHolder } from './signing_keys.ts';
+import { forgetHolder, reportHeldKeys } from './signing_keys.ts';
 import { openVersions } from './versions.ts';
 import { WriteBudget } from './write_budget.ts';
 
@@ -171,6 +171,7 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     const { admin_token_file, mounted_secrets } = config;
     await ensureOperatorToken(db, ctx.secrets, admin_token_file, starting, mounted_secrets);
     if (doubles.jobs !== false) {
+      await db.write(starting, (tx) => reportHeldKeys(tx, ctx.secrets));
       closers.push(() => db.write(starting, forgetHolder).catch(() => {}));
       closers.push(await startJobs(ctx));
       if (ctx.backups) closers.push(startBackups(ctx.backups));

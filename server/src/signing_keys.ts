@@ -24,7 +24,7 @@ export interface SigningKey {
 }
 
 /** Tokens may live for so long; of those of before this table no expiry is known. */
-const longest_lifetime_seconds = 10 * 365 * 86_400;
+const longest_lifetime_seconds = 10 * 365.25 * 86_400;
 /** How lately a process must have reported to count as running. */
 const running_seconds = 180;
 const report_again_seconds = 60;
