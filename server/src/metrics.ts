@@ -102,7 +102,8 @@ export class Metrics {
         help,
         registers: [this.registry],
         collect() {
-          this.reset();
+          // Unlike a reset, which leaves a zero: 1970 is no time of a backup.
+          this.remove();
           const value = of(backups.status());
           if (value !== undefined) this.set(value);
         },
