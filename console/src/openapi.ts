@@ -695,6 +695,39 @@ export interface NetworkStatus {
     /** When the certificate authority is asked next; null without ACME. */
     next_try: number | null;
   } | null;
+  /** The backups that this server makes by itself; null: it makes none. */
+  backups: {
+    /** Folder of this server that they are written to. */
+    folder: string;
+    /** Interval of the schedule, in seconds. */
+    every_seconds: number;
+    /** How many are kept. */
+    keep: number;
+    /** Whether each is verified. */
+    verify: boolean;
+    /** The newest; null before the first. */
+    last: {
+      /** The file. */
+      file: string;
+      /** When it was made. */
+      at: number;
+      /** Its size. */
+      bytes: number;
+    } | null;
+    /** The newest that verified well; null when none has. */
+    last_verified: {
+      /** The file. */
+      file: string;
+      /** When it was made. */
+      at: number;
+      /** When it was restored to a scratch folder and compared. */
+      verified_at: number;
+    } | null;
+    /** Why the last attempt, or the verification of the newest, failed; null when all is well. */
+    fault: string | null;
+    /** Whether there was no good one for longer than twice the interval. */
+    late: boolean;
+  } | null;
 }
 
 export interface NewAccount {

@@ -25,6 +25,7 @@ function network(changes: Partial<Network> = {}): Network {
       nodes: { all: 1, live: 1, lagging: 0 },
       geoip: [],
       tls: null,
+      backups: null,
     },
     accounts: [account()],
     servers: [server()],
@@ -223,4 +224,28 @@ test('a certificate that is missing, ends soon or is not renewed is told with th
 test('an account may be suspended and over its limit at once', () => {
   const states = accountStates(account({ suspended: true, over_limit: true }), now);
   expect(states.map(({ text }) => text)).toEqual(['suspended', 'over the limit']);
+});
+
+test('backups need attention when they fail, and more so when there is no good one for long', () => {
+  const backups = {
+    folder: '/b',
+    every_seconds: day,
+    keep: 14,
+    verify: true,
+    last: { file: '/b/2.db', at: now - day, bytes: 1 },
+    last_verified: { file: '/b/1.db', at: now - 3 * day, verified_at: now - 3 * day },
+    fault: null,
+    late: false,
+  };
+  const items = (changes: Partial<typeof backups> | { fault: string }) =>
+    attention(network({ status: { ...network().status, backups: { ...backups, ...changes } } }));
+  expect(items({})).toEqual([]);
+  expect(items({ fault: 'The disk is full.' })).toMatchObject([
+    {
+      key: 'backups',
+      tone: 'warn',
+      sentence: expect.stringMatching(/^The last good .*: The disk is full\.$/),
+    },
+  ]);
+  expect(items({ late: true })).toMatchObject([{ key: 'backups', tone: 'bad' }]);
 });

@@ -35,6 +35,8 @@ export interface Config {
   admin_token_file: string;
   /** The folder in which a container is given its secrets; all users of the container may read them. */
   mounted_secrets: string | undefined;
+  /** Undefined: the server makes no backups by itself. */
+  backups: { folder: string; every_seconds: number; keep: number; verify: boolean } | undefined;
   /** With ACME, the files that it keeps. */
   tls: { cert_file: string; key_file: string } | undefined;
   acme: AcmeSettings | undefined;
@@ -133,6 +135,18 @@ export function readConfig(env: Environment): Config {
       'EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.',
     );
   }
+  const backup_dir = text('EXITWARD_BACKUP_DIR', '');
+  if (backup_dir !== '' && !database_url.startsWith('sqlite:')) {
+    faults.push(
+      'EXITWARD_BACKUP_DIR: backups by the server are for SQLite; on PostgreSQL schedule pg_dump, see docs/postgresql.md.',
+    );
+  }
+  const backups = {
+    folder: resolve(backup_dir),
+    every_seconds: whole('EXITWARD_BACKUP_EVERY_SECONDS', 86_400, 60, 366 * 86_400),
+    keep: whole('EXITWARD_BACKUP_KEEP', 14, 1, 10_000),
+    verify: choice('EXITWARD_BACKUP_VERIFY', ['yes', 'no'] as const, 'yes') === 'yes',
+  };
   const cert_file = text('EXITWARD_TLS_CERT', '');
   const key_file = text('EXITWARD_TLS_KEY', '');
   if ((cert_file === '') !== (key_file === '')) {
@@ -245,6 +259,7 @@ export function readConfig(env: Environment): Config {
     keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
     admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),
     mounted_secrets: text('EXITWARD_MOUNTED_SECRETS', '') || undefined,
+    backups: backup_dir === '' ? undefined : backups,
     tls: acme ? acmeFiles : cert_file === '' ? undefined : { cert_file, key_file },
     acme: acme && { ...acme, names: acme.names ?? [public_host] },
     tls_terminated,

@@ -1,5 +1,6 @@
 // The context that every request works with; tests hand in their own clock.
 import type { Logger } from 'pino';
+import type { BackupSchedule } from './backups/schedule.ts';
 import type { Callers } from './callers.ts';
 import type { CertificateStatus } from './certificate.ts';
 import type { Clock } from './clock.ts';
@@ -28,6 +29,8 @@ export interface Context {
   lastUsed: LastUsed;
   callers: Callers;
   writes: WriteBudget;
+  /** Undefined: the server makes no backups by itself. */
+  backups: BackupSchedule | undefined;
   /**
    * Resolves when every live node that serves the account (on that one server, or on all of its
    * servers when null) has applied the revision, when the seconds are over, or when the server stops.

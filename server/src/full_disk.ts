@@ -8,7 +8,11 @@ const sqliteFull = 13;
 const sqliteVague = new Set([10, 14]);
 
 /** An error in one sentence that names the folder, when `error` comes of a disk that is full; else undefined. */
-export function fullDiskFault(error: unknown, folders: readonly string[]): Error | undefined {
+export function fullDiskFault(
+  error: unknown,
+  folders: readonly string[],
+  purpose = 'for the server to start',
+): Error | undefined {
   const full = folders.find(hasNoSpace);
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, errcode } = cause as { code?: string; errcode?: number };
@@ -16,7 +20,7 @@ export function fullDiskFault(error: unknown, folders: readonly string[]): Error
     const isFull = codes.has(code ?? '') || primary === sqliteFull;
     if (isFull || (full !== undefined && sqliteVague.has(primary ?? -1))) {
       const folder = full ?? folders[0];
-      return new Error(`The disk is full: ${folder} has no space left for the server to start.`, {
+      return new Error(`The disk is full: ${folder} has no space left ${purpose}.`, {
         cause: error,
       });
     }

@@ -11,6 +11,7 @@ import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './no
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeRemoved } from './removals.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
+import { reportHeldKeys, sweepSigningKeys } from './signing_keys.ts';
 import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals } from './usage/usage.ts';
 
@@ -54,6 +55,13 @@ export const jobs: readonly Job[] = [
   { name: 'purge sign-in codes', every_seconds: 3600, purges: true, run: purgeCodes },
   { name: 'forget sign-in attempts', every_seconds: 600, purges: true, run: purgeAttempts },
   { name: 'forget questions', every_seconds: 30, purges: false, run: purgeQuestions },
+  { name: 'end signing keys', every_seconds: 60, purges: true, run: sweepSigningKeys },
+  {
+    name: 'report keys',
+    every_seconds: 15,
+    purges: false,
+    run: (tx, _most, { secrets }) => reportHeldKeys(tx, secrets),
+  },
   { name: 'end removals', every_seconds: 600, purges: true, run: purgeRemoved },
   { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemovedEntries },
   { name: 'purge removed overrides', every_seconds: 600, purges: true, run: purgeRemovedOverrides },

@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
+import { BackupSchedule, startBackups } from './backups/schedule.ts';
 import { Callers } from './callers.ts';
 import { ServedCertificate } from './certificate.ts';
 import { type Clock, systemClock } from './clock.ts';
@@ -37,6 +38,7 @@ import { AppliedWatch } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
+import { forgetHolder, reportHeldKeys } from './signing_keys.ts';
 import { openVersions } from './versions.ts';
 import { WriteBudget } from './write_budget.ts';
 
@@ -129,6 +131,7 @@ export async function createContext(
     }),
     callers: new Callers({ canProve, proveEntries }),
     writes: new WriteBudget(config),
+    backups: config.backups && new BackupSchedule(config.backups, config, clock, log),
     whenApplied: (...wait) => applied.wait(...wait),
   };
 }
@@ -162,7 +165,13 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     await ensureNetwork(ctx);
     const { admin_token_file, mounted_secrets } = config;
     await ensureOperatorToken(db, ctx.secrets, admin_token_file, starting, mounted_secrets);
-    if (doubles.jobs !== false) closers.push(await startJobs(ctx));
+    if (doubles.jobs !== false) {
+      await db.write(starting, (tx) => reportHeldKeys(tx, ctx.secrets));
+      closers.push(() => db.write(starting, forgetHolder).catch(() => {}));
+      closers.push(await startJobs(ctx));
+      if (ctx.backups) closers.push(startBackups(ctx.backups));
+    }
+    if (ctx.backups) metrics.showBackups(ctx.backups);
     const urls = await listenAll(ctx, closers);
     closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');

@@ -4,13 +4,19 @@ import { recordChange } from './changes.ts';
 import type { Context } from './context.ts';
 import type { Actor, Reader } from './db/database.ts';
 import { createPortScheme, defaultBases, listPortSchemes } from './port_schemes/port_schemes.ts';
+import { ensureSigningKeys, listSigningKeys } from './signing_keys.ts';
 
 const system: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
 
 /** Whether this database was used with keys: others, or new ones, are of no use to it then. */
 export async function livesWithKeys(db: Reader): Promise<boolean> {
+  return (await keyIdOf(db)) !== null;
+}
+
+/** Names the keys that this database lives with; null before its first start. */
+export async function keyIdOf(db: Reader): Promise<string | null> {
   const known = await db.one<{ key_id: string | null }>('select key_id from network');
-  return known?.key_id != null;
+  return known?.key_id ?? null;
 }
 
 /**
@@ -23,9 +29,11 @@ export async function ensureNetwork(ctx: Context): Promise<void> {
   const known = await ctx.db.one<{ key_id: string | null }>('select key_id from network');
   if (known?.key_id && known.key_id !== key_id) {
     throw new Error(
-      `The keys file ${ctx.config.keys_file} is not the one that this database was used with; restore the right one, or set EXITWARD_KEYS_FILE.`,
+      `The keys file ${ctx.config.keys_file} is not the one that this database was used with; move it away and restore the right one by "exitward keys restore", or set EXITWARD_KEYS_FILE.`,
     );
   }
+  await ctx.db.write(system, (tx) => ensureSigningKeys(tx, ctx.secrets, known?.key_id != null));
+  await requireActiveKey(ctx);
   if (known?.key_id) return;
   await ctx.db.write(system, async (tx) => {
     const row = await tx.one<{ key_id: string | null }>('select key_id from network');
@@ -36,4 +44,15 @@ export async function ensureNetwork(ctx: Context): Promise<void> {
     }
     await recordChange(tx, { kind: 'keys', account_id: null });
   });
+}
+
+/** Errors: one sentence when the keys file is older than the last rotation. */
+async function requireActiveKey({ db, secrets, config }: Context): Promise<void> {
+  const active = (await listSigningKeys(db)).find(
+    ({ activated_at, superseded_at }) => activated_at !== null && superseded_at === null,
+  );
+  if (!active || secrets.publicKeys().some(({ kid }) => kid === active.kid)) return;
+  throw new Error(
+    `The keys file ${config.keys_file} lacks the signing key ${active.kid}, which this database signs with: it may be older than the last rotation. Put one there that has it.`,
+  );
 }

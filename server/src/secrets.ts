@@ -12,7 +12,8 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { createDurably, removeUnfinished } from './durable.ts';
+import { createDurably, removeUnfinished, replaceDurably } from './durable.ts';
+import { unavailable } from './errors.ts';
 import { OpenToOthers, readPrivate } from './private_files.ts';
 
 interface KeysFile {
@@ -38,21 +39,17 @@ export interface PublicKey {
 export class Secrets {
   readonly #seal: Buffer;
   readonly #hash: Buffer;
-  readonly #signing: Array<{ kid: string; key: KeyObject }>;
+  #signing: Array<{ kid: string; key: KeyObject }>;
+  readonly #reread: () => KeysFile;
   /** Names these keys without telling anything of them; the database remembers it. */
   readonly key_id: string;
 
-  constructor(file: KeysFile) {
+  /** `reread`: the keys as the file has them now. */
+  constructor(file: KeysFile, reread = () => file) {
+    this.#reread = reread;
     this.#seal = Buffer.from(file.seal, 'base64url');
     this.#hash = Buffer.from(file.hash, 'base64url');
-    this.#signing = file.signing.map(({ kid, private_key }) => ({
-      kid,
-      key: createPrivateKey({
-        key: Buffer.from(private_key, 'base64url'),
-        format: 'der',
-        type: 'pkcs8',
-      }),
-    }));
+    this.#signing = signingKeysOf(file);
     if (this.#seal.length !== 32 || this.#hash.length !== 32 || this.#signing.length === 0) {
       throw new Error('a key is missing or has the wrong length');
     }
@@ -87,10 +84,12 @@ export class Secrets {
 
   /**
    * A proxy access token: `ewt_` + base64url of `[1, kid, account, user, token_version, expiry]`
-   * + `.` + base64url of its Ed25519 signature. Nodes verify it with the public key alone.
+   * + `.` + base64url of its Ed25519 signature. Nodes verify it with the public key alone. `wanted` names the key, the
+   * last one of the file when omitted. Errors: 503 when the keys file does not have it.
    */
-  signProxyToken(claims: ProxyTokenClaims): string {
-    const { kid, key } = this.#newest();
+  signProxyToken(claims: ProxyTokenClaims, wanted?: string): string {
+    if (wanted !== undefined) this.rereadFor([wanted]);
+    const { kid, key } = this.#find(wanted);
     const { account_id, user_id, token_version, expiry } = claims;
     const payload = Buffer.from(
       JSON.stringify([1, kid, account_id, user_id, token_version, expiry]),
@@ -125,26 +124,78 @@ export class Secrets {
     }));
   }
 
-  #newest() {
-    const newest = this.#signing.at(-1);
-    if (!newest) throw new Error('no signing key');
-    return newest;
+  /** Reads the signing keys anew when one of these is not among them: it may have been added to the file. */
+  rereadFor(kids: readonly string[]): void {
+    if (kids.every((kid) => this.#signing.some((one) => one.kid === kid))) return;
+    try {
+      const file = this.#reread();
+      if (new Secrets(file).key_id === this.key_id) this.#signing = signingKeysOf(file);
+    } catch {
+      // The file is being replaced, or gone: those that were read are good still.
+    }
   }
+
+  #find(kid = this.#signing.at(-1)?.kid) {
+    const found = this.#signing.find((one) => one.kid === kid);
+    if (found) return found;
+    throw unavailable(`The keys file of this process lacks the signing key ${kid}; copy it here.`);
+  }
+}
+
+function signingKeysOf(file: KeysFile) {
+  return file.signing.map(({ kid, private_key }) => ({
+    kid,
+    key: createPrivateKey({
+      key: Buffer.from(private_key, 'base64url'),
+      format: 'der',
+      type: 'pkcs8',
+    }),
+  }));
 }
 
 /** Fresh random keys. */
 export function newKeys(): KeysFile {
-  const { privateKey } = generateKeyPairSync('ed25519');
   return {
     seal: randomBytes(32).toString('base64url'),
     hash: randomBytes(32).toString('base64url'),
-    signing: [
-      {
-        kid: randomBytes(4).toString('hex'),
-        private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url'),
-      },
-    ],
+    signing: [newSigningKey()],
   };
+}
+
+function newSigningKey(): KeysFile['signing'][number] {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  return {
+    kid: randomBytes(4).toString('hex'),
+    private_key: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64url'),
+  };
+}
+
+/**
+ * Adds a signing key to the file, ahead of the others: programs that know no rotation sign by the last one. Those that
+ * are `gone` are removed. An interrupted call may have added one that is not `known`: that one is taken.
+ * Returns the keys as they are in the file then. Errors: as `loadSecrets`, and when the file cannot be written.
+ */
+export function addSigningKey(
+  path: string,
+  known: readonly string[],
+  gone: readonly string[],
+  mounted?: string,
+): { secrets: Secrets; kid: string } {
+  const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
+  const kept = file.signing.filter(({ kid }) => !gone.includes(kid));
+  const added = kept.find(({ kid }) => !known.includes(kid));
+  const next = added ?? newSigningKey();
+  const signing = added ? kept : [next, ...kept];
+  const text = `${JSON.stringify({ ...file, signing }, null, 2)}\n`;
+  try {
+    replaceDurably(path, text);
+  } catch (error) {
+    throw new Error(
+      `The keys file ${path} cannot be written (${(error as NodeJS.ErrnoException).code}).`,
+      { cause: error },
+    );
+  }
+  return { secrets: readSecrets(text, path), kid: next.kid };
 }
 
 /**
@@ -163,15 +214,22 @@ export function loadSecrets(path: string, mustExist: boolean, mounted?: string):
     if (code !== 'ENOENT') throw new Error(`The keys file ${path} cannot be read (${code}).`);
     if (mustExist) {
       throw new Error(
-        `There is no keys file ${path}, and this database was used with one; restore it from where you keep it, or set EXITWARD_KEYS_FILE.`,
+        `There is no keys file ${path}, and this database was used with one; restore it by "exitward keys restore" from your backup of the keys, or set EXITWARD_KEYS_FILE.`,
       );
     }
     text = makeKeysFile(path);
   }
+  return readSecrets(text, path, () => JSON.parse(readPrivate(path, { mounted })) as KeysFile);
+}
+
+/** The keys of a file's text. Errors: as above, when they are damaged. */
+export function readSecrets(text: string, path: string, reread?: () => KeysFile): Secrets {
   try {
-    return new Secrets(JSON.parse(text) as KeysFile);
+    return new Secrets(JSON.parse(text) as KeysFile, reread);
   } catch {
-    throw new Error(`The keys file ${path} is damaged; restore it from where you keep it.`);
+    throw new Error(
+      `The keys file ${path} is damaged; move it away and restore it by "exitward keys restore".`,
+    );
   }
 }
 

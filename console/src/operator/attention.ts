@@ -173,6 +173,16 @@ function ofCertificate({ status: { tls }, now }: Network): Item[] {
   ];
 }
 
+function ofBackups({ status: { backups }, now }: Network): Item[] {
+  if (!backups || (!backups.late && backups.fault === null)) return [];
+  const good = backups.verify ? backups.last_verified : backups.last;
+  const newest = good
+    ? `The last good backup was made ${fromNow(good.at, now)}`
+    : 'There is no good backup';
+  const why = backups.fault === null ? '.' : `: ${backups.fault}`;
+  return [{ key: 'backups', tone: backups.late ? 'bad' : 'warn', sentence: `${newest}${why}` }];
+}
+
 function ofStatus({ status }: Network): Item[] {
   const items: Item[] = status.geoip
     .filter(({ fault }) => fault !== null)
@@ -193,6 +203,6 @@ function ofStatus({ status }: Network): Item[] {
 
 /** The worst first. */
 export function attention(network: Network): Item[] {
-  const rules = [ofStatus, ofCertificate, ofNodes, ofServers, ofAccounts];
+  const rules = [ofStatus, ofCertificate, ofBackups, ofNodes, ofServers, ofAccounts];
   return worstFirst(rules.flatMap((rule) => rule(network)));
 }

@@ -99,6 +99,15 @@ export async function viewApiToken(
   return secrets.unseal(token.sealed, sealContext(account.id, token.id));
 }
 
+/** Opens every sealed token of the database, and returns how many there are. Errors: throws when one was sealed by other keys. */
+export async function openSealedTokens(db: Reader, secrets: Secrets): Promise<number> {
+  const rows = await store.sealedTokens(db);
+  for (const { account_id, id, sealed } of rows) {
+    secrets.unseal(sealed, sealContext(account_id, id));
+  }
+  return rows.length;
+}
+
 /** Revokes an API token; requests that carry it get 401 from then on. Errors: 404. */
 export async function removeApiToken(
   tx: Transaction,

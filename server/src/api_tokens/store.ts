@@ -53,6 +53,13 @@ export function listApiTokens(db: Reader, account_id: number): Promise<ApiTokenR
   return db.all('select * from api_tokens where account_id = $1 order by id', [account_id]);
 }
 
+/** Of all accounts, those whose text is kept. */
+export function sealedTokens(db: Reader) {
+  return db.all<{ account_id: number; id: number; sealed: string }>(
+    'select account_id, id, sealed from api_tokens where sealed is not null',
+  );
+}
+
 export function findApiToken(db: Reader, account_id: number, id: number) {
   return db.one<ApiTokenRow>('select * from api_tokens where account_id = $1 and id = $2', [
     account_id,

@@ -1,17 +1,17 @@
-// exitward serve, migrate, backup, restore: commands that run on this machine, with the server's own settings.
+// exitward serve, migrate, backup, backup verify, restore: commands that run on this machine, with the server's own settings.
 import { chmodSync, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import type { Database } from '../db/database.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
-import { openDatabase } from '../db/open.ts';
 import { makeFolderDurably } from '../durable.ts';
 import { loadSecrets } from '../secrets.ts';
 import { Failure } from './command.ts';
+import { addKeysCommands } from './keys.ts';
 import { done, print, record } from './output.ts';
 import { confirmed } from './question.ts';
+import { withDatabase } from './storage.ts';
 
 interface Options {
   yes?: boolean;
@@ -28,17 +28,31 @@ export function addLocalCommands(program: Command, env: Environment): void {
     .description('bring the database to the schema of this program')
     .option('--json', 'print the outcome for programs')
     .action((options: Options) => runMigrations(env, options));
-  program
+  const backup = program
     .command('backup <file>')
     .description('write a consistent copy of a SQLite database, also while a server runs')
     .option('--json', 'print the outcome for programs')
     .action((file: string, options: Options) => makeBackup(env, file, options));
+  backup
+    .command('verify [file]')
+    .description(
+      'restore a backup to a scratch folder and compare; the newest of the schedule when omitted',
+    )
+    .option(
+      '--scratch <folder>',
+      'where the scratch folder is made; beside the backup when omitted',
+    )
+    .option('--json', 'print the outcome for programs')
+    .action((file: string | undefined, _: Options, command: Command) =>
+      verify(env, file, command.optsWithGlobals()),
+    );
   program
     .command('restore <file>')
     .description('put a backup in the place of a SQLite database, while no server runs')
     .option('-y, --yes', 'do it without being asked')
     .option('--json', 'print the outcome for programs')
     .action((file: string, options: Options) => restoreBackup(env, file, options));
+  addKeysCommands(program, env);
 }
 
 /** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
@@ -48,15 +62,6 @@ function sqliteFile(config: Config, command: string): string {
   throw new Failure(
     `exitward ${command} is for SQLite; use PostgreSQL's own tools (pg_dump, pg_restore) here, see docs/operating.md.`,
   );
-}
-
-async function withDatabase<T>(config: Config, use: (db: Database) => Promise<T>): Promise<T> {
-  const db = await openDatabase(config.database_url, { clock: systemClock });
-  try {
-    return await use(db);
-  } finally {
-    await db.close();
-  }
 }
 
 async function runMigrations(env: Environment, { json }: Options): Promise<void> {
@@ -84,11 +89,42 @@ async function makeBackup(env: Environment, file: string, { json }: Options): Pr
   const before = process.umask(0o077);
   try {
     await withDatabase(config, (db) => db.backup(target));
+    const { manifestOf, writeManifest } = await import('../backups/folder.ts');
+    writeManifest(target, await manifestOf(target, systemClock.now()));
   } finally {
     process.umask(before);
   }
-  const sentence = `Wrote ${target}. Not inside: the keys file ${config.keys_file}. Keep a copy of it elsewhere: without it no API token of the backup can be recognised or viewed.`;
+  const sentence = `Wrote ${target}. Not inside: the keys file ${config.keys_file}. Back it up elsewhere, once, by "exitward keys backup": without it no API token of the backup can be recognised or viewed.`;
   print(done(sentence, { file: target, not_inside: [config.keys_file] }), json);
+}
+
+async function verify(
+  env: Environment,
+  file: string | undefined,
+  { scratch, json }: Options & { scratch?: string },
+): Promise<void> {
+  const config = readConfig(env);
+  sqliteFile(config, 'backup verify');
+  const { listBackups } = await import('../backups/folder.ts');
+  const { verifyBackup } = await import('../backups/verify.ts');
+  const folder = config.backups?.folder;
+  const target = file ?? (folder === undefined ? undefined : listBackups(folder)[0]?.file);
+  if (target === undefined) {
+    throw new Failure(
+      folder === undefined
+        ? 'Name the file: EXITWARD_BACKUP_DIR is not set, so that there is no newest backup.'
+        : `There is no backup in ${folder} yet.`,
+    );
+  }
+  const secrets = loadSecrets(config.keys_file, true, config.mounted_secrets);
+  const value = await verifyBackup(resolve(target), secrets, scratch && resolve(scratch));
+  const written = value.as_written
+    ? 'It is byte for byte what was written.'
+    : 'There is no manifest beside it, so that its bytes were compared with nothing.';
+  const moved =
+    value.migrations.length > 0 ? `, and ${value.migrations.length} migration(s) ran` : '';
+  const sentence = `${value.file} is good. ${written} SQLite finds it whole. It was restored from schema ${value.schema}${moved}; ${value.rows.toLocaleString('en')} rows of ${value.tables} tables are there${moved ? '' : ' with every value'}. The keys file ${config.keys_file} is the one that it lives with, and opened ${value.sealed.toLocaleString('en')} sealed value(s).`;
+  print(done(sentence, { ...value }), json);
 }
 
 async function restoreBackup(
@@ -118,5 +154,5 @@ function keysAdvice(config: Config, key_id: string | null): string {
     loadSecrets(config.keys_file, true, config.mounted_secrets).key_id === key_id
   )
     return '';
-  return ` The keys file ${config.keys_file} is not the one that this database lives with: put that one there before you start the server.`;
+  return ` The keys file ${config.keys_file} is not the one that this database lives with: put that one there before you start the server, by "exitward keys restore" if you have a backup of it.`;
 }

@@ -50,7 +50,7 @@ Commands talk to a running server:
   EXITWARD_ADMIN_INSECURE    yes: send the token over plain http to another machine, too
   EXITWARD_ADMIN_TOKEN       an operator token; or
   EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
-serve, migrate, backup, restore and doctor work on this machine, with the settings of the server.
+serve, migrate, backup, restore, keys and doctor work on this machine, with the settings of the server.
 
 Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;

@@ -17,9 +17,9 @@ export const statusVerb: Verb = {
   usage: 'status',
   summary: 'how the network and the server stand',
   run: async (_given, api) => {
-    const value = await api.get<Row & { geoip: Row[]; tls: (Row & { names: string[] }) | null }>(
-      '/status',
-    );
+    const value = await api.get<
+      Row & { geoip: Row[]; tls: (Row & { names: string[] }) | null; backups: Row | null }
+    >('/status');
     const shown = record(value, [
       'version',
       ['time', 'now', 'time'],
@@ -34,16 +34,14 @@ export const statusVerb: Verb = {
       ['nodes live', 'nodes.live'],
       ['nodes lagging', 'nodes.lagging'],
     ]);
-    const certificate = value.tls
-      ? [
-          {
-            rows: [{ ...value.tls, names: value.tls.names.join(', ') }],
-            columns: certificateColumns,
-          },
-        ]
-      : [];
-    const geoip = value.geoip.length > 0 ? [{ rows: value.geoip, columns: geoipColumns }] : [];
-    return { ...shown, parts: [...shown.parts, ...certificate, ...geoip] };
+    const { tls, backups, geoip } = value;
+    const parts = [...shown.parts];
+    if (tls) {
+      parts.push({ rows: [{ ...tls, names: tls.names.join(', ') }], columns: certificateColumns });
+    }
+    if (backups) parts.push(...record(backups, backupFields).parts);
+    if (geoip.length > 0) parts.push({ rows: geoip, columns: geoipColumns });
+    return { ...shown, parts };
   },
 };
 
@@ -53,6 +51,15 @@ const certificateColumns: Column[] = [
   ['ends', 'not_after', 'time'],
   ['next try', 'next_try', 'time'],
   ['fault', 'last_error'],
+];
+
+const backupFields: Column[] = [
+  ['backups', 'folder'],
+  ['last backup', 'last.at', 'time'],
+  ['its size', 'last.bytes', 'bytes'],
+  ['last verified', 'last_verified.at', 'time'],
+  ['backup late', 'late'],
+  ['backup fault', 'fault'],
 ];
 
 const geoipColumns: Column[] = [

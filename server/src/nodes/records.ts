@@ -8,6 +8,7 @@ import { type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts'
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import type { PublicKey, Secrets } from '../secrets.ts';
 import { exitIpsOfServer, findServer, portSchemesOfServer } from '../servers/servers.ts';
+import { publicKeys } from '../signing_keys.ts';
 import { type User, userSlices } from '../users/users.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion } from './questions.ts';
@@ -151,7 +152,7 @@ export async function recordsOfChange(
 ): Promise<NodeRecord[]> {
   const { kind, account_id: account, record_id: id } = change;
   if (kind === 'server') return [await serverRecord(db, server_id)];
-  if (kind === 'keys') return [keysRecord(secrets.publicKeys())];
+  if (kind === 'keys') return [keysRecord(await publicKeys(db))];
   if (kind === 'explain' && id !== null) {
     const question = (await findQuestion(db, secrets, id)) ?? null;
     // Under a name of its own: an agent of before would take it for a question with a bad token.

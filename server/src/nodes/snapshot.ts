@@ -1,9 +1,11 @@
 // Snapshots: all that a server needs as of one moment; a few at a time, and given up when they are not read.
+
 import { PassThrough } from 'node:stream';
 import type { Context } from '../context.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import { unavailable } from '../errors.ts';
 import { Pace } from '../pace.ts';
+import { publicKeys } from '../signing_keys.ts';
 import { mostStalled_seconds, untilRead } from './backpressure.ts';
 import { networkPosition } from './log_store.ts';
 import type { Node } from './nodes.ts';
@@ -60,7 +62,7 @@ export class Snapshots {
       const { epoch, revision } = await networkPosition(db);
       await write({ kind: 'snapshot', epoch, revision });
       await write(await serverRecord(db, server_id));
-      await write(keysRecord(this.#ctx.secrets.publicKeys()));
+      await write(keysRecord(await publicKeys(db)));
       for (const { account_id } of await accountsOfServer(db, server_id)) {
         for await (const record of accountRecords(db, account_id, server_id)) await write(record);
       }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { audit } from '../audit.ts';
 import { bumpVersion } from '../changes.ts';
-import type { Transaction } from '../db/database.ts';
+import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import * as store from './store.ts';
@@ -17,7 +17,8 @@ const pending_seconds = 900;
 
 type Holder = Pick<store.SignInRow, 'account_id' | 'user_id' | 'account_name' | 'user_name'>;
 
-const sealContext = ({ account_id, user_id }: Holder) => `totp ${account_id} ${user_id}`;
+const sealContext = ({ account_id, user_id }: Pick<Holder, 'account_id' | 'user_id'>) =>
+  `totp ${account_id} ${user_id}`;
 
 function totpOf(secret: Secret, { account_name, user_name }: Holder): TOTP {
   const label = `${account_name}/${user_name}`;
@@ -35,6 +36,13 @@ export async function beginSecondFactor(
     totp_pending: secrets.seal(`${tx.now + pending_seconds} ${secret.base32}`, sealContext(holder)),
   });
   return { secret: secret.base32, url: totpOf(secret, holder).toString() };
+}
+
+/** Opens every second factor of the database, and returns how many there are. Errors: throws when one was sealed by other keys. */
+export async function openSealedSecrets(db: Reader, secrets: Secrets): Promise<number> {
+  const rows = await store.sealedSecrets(db);
+  for (const { totp_sealed, ...ids } of rows) secrets.unseal(totp_sealed, sealContext(ids));
+  return rows.length;
 }
 
 /** The secret that a user has begun to set up. Errors: 409 when there is none, or it was begun too long ago. */

@@ -44,7 +44,7 @@ export {
   signInOfPerson,
 } from './own_sign_in.ts';
 export { max_password_length, min_password_length } from './passwords.ts';
-export { beginSecondFactor, removeSecondFactor } from './second_factor.ts';
+export { beginSecondFactor, openSealedSecrets, removeSecondFactor } from './second_factor.ts';
 export {
   describeSession,
   endSession,

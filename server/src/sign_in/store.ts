@@ -43,6 +43,13 @@ export function signInById(db: Reader, { account_id, user_id }: UserIds) {
   );
 }
 
+/** The second factors of all users. */
+export function sealedSecrets(db: Reader) {
+  return db.all<{ account_id: number; user_id: number; totp_sealed: string }>(
+    'select account_id, user_id, totp_sealed from sign_ins where totp_sealed is not null',
+  );
+}
+
 type Changes = Partial<
   Pick<SignInRow, 'password' | 'totp_sealed' | 'totp_step' | 'totp_pending'> & {
     last_sign_in_at: number;

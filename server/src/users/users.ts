@@ -9,6 +9,7 @@ import { above, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
+import { keyToSign } from '../signing_keys.ts';
 import * as store from './store.ts';
 
 export type User = store.UserRow;
@@ -219,12 +220,11 @@ export async function createProxyToken(
     target: user.name,
     after: { token_version: user.token_version, expiry },
   });
-  const token = secrets.signProxyToken({
-    account_id: account.id,
-    user_id: user.id,
-    token_version: user.token_version,
-    expiry,
-  });
+  const kid = await keyToSign(tx, expiry);
+  const token = secrets.signProxyToken(
+    { account_id: account.id, user_id: user.id, token_version: user.token_version, expiry },
+    kid,
+  );
   return { token, user: user.name, expiry };
 }
 

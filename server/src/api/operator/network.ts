@@ -1,6 +1,6 @@
 // /admin/status, /admin/maintenance and /admin/events: the network as a whole.
 import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { acmeCodes } from '../../acme/problems.ts';
 import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
@@ -31,6 +31,39 @@ const Certificate = Strict({
   }),
   next_try: Type.Union([Timestamp('By ACME.'), Type.Null()], {
     description: 'When the certificate authority is asked next; null without ACME.',
+  }),
+});
+
+const orNull = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description });
+
+const Backups = Strict({
+  folder: Type.String({ description: 'Folder of this server that they are written to.' }),
+  every_seconds: Integer('Interval of the schedule, in seconds.'),
+  keep: Integer('How many are kept.'),
+  verify: Type.Boolean({ description: 'Whether each is verified.' }),
+  last: orNull(
+    Strict({
+      file: Type.String({ description: 'The file.' }),
+      at: Timestamp('When it was made.'),
+      bytes: Integer('Its size.'),
+    }),
+    'The newest; null before the first.',
+  ),
+  last_verified: orNull(
+    Strict({
+      file: Type.String({ description: 'The file.' }),
+      at: Timestamp('When it was made.'),
+      verified_at: Timestamp('When it was restored to a scratch folder and compared.'),
+    }),
+    'The newest that verified well; null when none has.',
+  ),
+  fault: orNull(
+    Type.String(),
+    'Why the last attempt, or the verification of the newest, failed; null when all is well.',
+  ),
+  late: Type.Boolean({
+    description: 'Whether there was no good one for longer than twice the interval.',
   }),
 });
 
@@ -69,6 +102,7 @@ const Status = Strict({
   tls: Type.Union([Certificate, Type.Null()], {
     description: 'The certificate of this server; null when it speaks no TLS.',
   }),
+  backups: orNull(Backups, 'The backups that this server makes by itself; null: it makes none.'),
 });
 
 const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
@@ -81,7 +115,12 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Status,
     handle: async () => {
       const status = await networkStatus(ctx.db, ctx.clock.now());
-      return { ...status, geoip: ctx.geoip.files(), tls: ctx.certificate() };
+      return {
+        ...status,
+        geoip: ctx.geoip.files(),
+        tls: ctx.certificate(),
+        backups: ctx.backups?.status() ?? null,
+      };
     },
   });
 

@@ -1,0 +1,104 @@
+// The folder of scheduled backups: their names, the manifest beside each, and which of them are kept.
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { replaceDurably } from '../durable.ts';
+
+/** Stands beside a backup as `FILE.manifest`: what the file was when it was written, and how its last verification ended. */
+export interface Manifest {
+  /** Epoch seconds. */
+  made_at: number;
+  bytes: number;
+  /** Of the whole file, in hexadecimal digits. */
+  sha256: string;
+  /** Epoch seconds of the last verification; null before the first. */
+  verified_at: number | null;
+  /** The sentence with which that one failed; null when it did not. */
+  fault: string | null;
+}
+
+export interface Backup {
+  file: string;
+  /** Epoch seconds, by its name. */
+  at: number;
+  bytes: number;
+  /** Null when there is none beside it, or it cannot be read. */
+  manifest: Manifest | null;
+}
+
+const format = /^exitward-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
+
+/** The name of a backup made at `now`: its time in UTC. */
+export function nameOfBackup(now: number): string {
+  const [iso] = new Date(now * 1000).toISOString().replace(/[-:]/g, '').split('.');
+  return `exitward-${iso}Z.db`;
+}
+
+/** The backups in a folder, newest first. Errors: those of the disk. */
+export function listBackups(folder: string): Backup[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .flatMap((name): Backup[] => {
+      const [, year, month, day, hour, minute, second] = format.exec(name) ?? [];
+      if (year === undefined) return [];
+      const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) / 1000;
+      const file = join(folder, name);
+      const { size: bytes } = statSync(file, { throwIfNoEntry: false }) ?? { size: 0 };
+      return [{ file, at, bytes, manifest: readManifest(file) }];
+    })
+    .sort((a, b) => b.at - a.at);
+}
+
+export function readManifest(file: string): Manifest | null {
+  try {
+    return JSON.parse(readFileSync(`${file}.manifest`, 'utf8')) as Manifest;
+  } catch {
+    return null;
+  }
+}
+
+/** Writes the manifest in the place of the one before. Errors: those of the disk. */
+export function writeManifest(file: string, manifest: Manifest): void {
+  replaceDurably(`${file}.manifest`, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** The manifest of a file that was just written. Errors: those of the disk. */
+export async function manifestOf(file: string, now: number): Promise<Manifest> {
+  const sha256 = await sha256Of(file);
+  return { made_at: now, bytes: statSync(file).size, sha256, verified_at: null, fault: null };
+}
+
+export async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}
+
+/** Keeps the `keep` newest, and beyond them the newest that verified well. Errors: those of the disk. */
+export function removeOldBackups(folder: string, keep: number): void {
+  const all = listBackups(folder);
+  const good = all.find(({ manifest }) => isGood(manifest));
+  for (const { file } of all.slice(keep)) {
+    if (file === good?.file) continue;
+    rmSync(file, { force: true });
+    rmSync(`${file}.manifest`, { force: true });
+  }
+}
+
+export function isGood(manifest: Manifest | null): boolean {
+  return manifest !== null && manifest.verified_at !== null && manifest.fault === null;
+}
+
+/** Begins the names of the folders in which backups are restored to be compared. */
+export const scratchStart = '.verifying-';
+
+/** Removes what a process that ended in the midst left; call it only while no other process makes backups here. */
+export function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const isUnfinished = /^exitward-\w+\.db\..*unfinished$/.test(name);
+    if (isUnfinished || /^exitward-\w+\.db-journal$/.test(name) || name.startsWith(scratchStart)) {
+      rmSync(join(folder, name), { recursive: true, force: true });
+    }
+  }
+}

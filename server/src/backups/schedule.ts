@@ -1,0 +1,170 @@
+// The schedule of backups: one at a time and in one process, verified where the setting says so, the oldest removed.
+
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { makeFolderDurably } from '../durable.ts';
+import { fullDiskFault } from '../full_disk.ts';
+import { isGood, listBackups, nameOfBackup, removeLeftovers, removeOldBackups } from './folder.ts';
+import { type RunningTask, startTask } from './thread.ts';
+
+/** How the backups of this server stand; times in epoch seconds. */
+export interface BackupStatus {
+  folder: string;
+  every_seconds: number;
+  keep: number;
+  verify: boolean;
+  /** The newest there is. */
+  last: { file: string; at: number; bytes: number } | null;
+  /** The newest that verified well. */
+  last_verified: { file: string; at: number; verified_at: number } | null;
+  /** Why the last attempt, or the verification of the newest backup, failed; null when all is well. */
+  fault: string | null;
+  /** Whether there was none (where they are verified: none that verified well) for longer than twice the interval. */
+  late: boolean;
+}
+
+type Settings = NonNullable<Config['backups']>;
+type Needs = Pick<Config, 'database_url' | 'keys_file' | 'mounted_secrets'>;
+
+/** How soon an attempt that failed is made again, where the interval is not shorter. */
+const again_seconds = 600;
+
+export class BackupSchedule {
+  readonly #settings: Settings;
+  readonly #needs: Needs;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** Epoch seconds: a folder that is empty is not late at once. */
+  readonly #began: number;
+  #fault: string | null = null;
+  #running: RunningTask | undefined;
+  #looking: Promise<void> | undefined;
+  #stopped = false;
+  /** Steady seconds. */
+  #not_before = Number.NEGATIVE_INFINITY;
+  failures = 0;
+
+  constructor(settings: Settings, needs: Needs, clock: Clock, log: Logger) {
+    this.#settings = settings;
+    this.#needs = needs;
+    this.#clock = clock;
+    this.#log = log;
+    this.#began = clock.now();
+  }
+
+  /** Makes a backup when one is due. Never throws: a fault is told in the status and the log. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { folder, keep, every_seconds } = this.#settings;
+    if (this.#stopped || this.#clock.steady() < this.#not_before) return;
+    let unlock: (() => void) | undefined;
+    try {
+      makeFolderDurably(folder);
+      if (!this.#task()) return;
+      unlock = lock(folder);
+      if (!unlock) return;
+      // Another process may have made it in the meantime.
+      const task = this.#task();
+      if (!task) return;
+      removeLeftovers(folder);
+      this.#running = startTask({ ...this.#needs, ...task, folder });
+      const fault = await this.#running.done;
+      if (this.#stopped) return;
+      if (fault !== null) throw new Error(fault);
+      removeOldBackups(folder, keep);
+      this.#fault = null;
+      this.#log.info({ file: task.file, verified: task.verify }, 'a backup was made');
+    } catch (error) {
+      const full = fullDiskFault(error, [folder], 'for a backup');
+      this.#fault = (full ?? (error as Error)).message;
+      this.failures += 1;
+      this.#not_before = this.#clock.steady() + Math.min(again_seconds, every_seconds);
+      this.#log.error({ fault: this.#fault }, 'a backup failed and will be tried again');
+    } finally {
+      this.#running = undefined;
+      unlock?.();
+    }
+  }
+
+  /** The work that is due; undefined when none is. A clock that was set back does not stop backups. */
+  #task() {
+    const { folder, every_seconds, verify } = this.#settings;
+    const now = this.#clock.now();
+    const newest = listBackups(folder)[0];
+    const isDue = !newest || now - newest.at >= every_seconds || newest.at - now > every_seconds;
+    if (isDue) return { file: join(folder, nameOfBackup(now)), now, isNew: true, verify };
+    // The process ended, or the disk was full, between the two.
+    const isUnverified = verify && (newest.manifest?.verified_at ?? null) === null;
+    return isUnverified ? { file: newest.file, now, isNew: false, verify } : undefined;
+  }
+
+  status(): BackupStatus {
+    const { folder, every_seconds, keep, verify } = this.#settings;
+    let all: ReturnType<typeof listBackups> = [];
+    let fault = this.#fault;
+    try {
+      all = listBackups(folder);
+    } catch (error) {
+      fault ??= `The folder ${folder} cannot be read (${(error as NodeJS.ErrnoException).code}).`;
+    }
+    const [newest] = all;
+    const good = all.find(({ manifest }) => isGood(manifest));
+    const counts = verify ? good : newest;
+    const since = counts?.at ?? this.#began;
+    return {
+      folder,
+      every_seconds,
+      keep,
+      verify,
+      last: newest ? { file: newest.file, at: newest.at, bytes: newest.bytes } : null,
+      last_verified: good?.manifest?.verified_at
+        ? { file: good.file, at: good.at, verified_at: good.manifest.verified_at }
+        : null,
+      fault: fault ?? newest?.manifest?.fault ?? null,
+      late: this.#clock.now() - since > 2 * every_seconds,
+    };
+  }
+
+  /** Ends a backup in the midst. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running?.stop();
+    await this.#looking;
+  }
+}
+
+/** Takes the folder for this process, until it is released or the process ends. Undefined: another has it. */
+function lock(folder: string): (() => void) | undefined {
+  const db = new DatabaseSync(join(folder, '.lock'), { timeout: 0 });
+  try {
+    db.exec('begin exclusive');
+    return () => db.close();
+  } catch (error) {
+    db.close();
+    if ((((error as { errcode?: number }).errcode ?? 0) & 0xff) === busy) return undefined;
+    throw error;
+  }
+}
+
+const busy = 5;
+const look_seconds = 10;
+
+/** Looks by itself from now on; answers the function that ends it. */
+export function startBackups(schedule: BackupSchedule): () => Promise<void> {
+  void schedule.look();
+  const timer = setInterval(() => void schedule.look(), look_seconds * 1000);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    return schedule.stop();
+  };
+}

@@ -1,0 +1,209 @@
+// exitward keys: the keys file of this machine backed up and restored, and the signing keys rotated.
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { systemClock } from '../clock.ts';
+import { type Config, type Environment, readConfig } from '../config.ts';
+import type { Actor, Database } from '../db/database.ts';
+import { schemaIsCurrent } from '../db/migrate.ts';
+import { createDurably } from '../durable.ts';
+import { conflict } from '../errors.ts';
+import { openKeys, sealKeys } from '../keys_backup.ts';
+import { keyIdOf } from '../network.ts';
+import { listNodes } from '../nodes/nodes.ts';
+import { readPrivate } from '../private_files.ts';
+import { addSigningKey, loadSecrets, readSecrets } from '../secrets.ts';
+import {
+  activateKey,
+  findPrepared,
+  listSigningKeys,
+  prepareKey,
+  type SigningKey,
+} from '../signing_keys.ts';
+import { Failure } from './command.ts';
+import { type Column, done, print, type Row, table } from './output.ts';
+import { readPassphrase } from './passphrase.ts';
+import { withDatabase } from './storage.ts';
+
+interface Options {
+  json?: boolean;
+  passphraseFile?: string;
+}
+
+const fromFile = [
+  '--passphrase-file <file>',
+  'a file that holds the passphrase, - for standard input; asked for when omitted',
+] as const;
+const json = ['--json', 'print the outcome for programs'] as const;
+
+export function addKeysCommands(program: Command, env: Environment): void {
+  const keys = program
+    .command('keys')
+    .description('the keys that seal, hash and sign: the keys file of this machine');
+  keys
+    .command('backup <file>')
+    .description('write the keys, sealed with a passphrase, to a file')
+    .option(...fromFile)
+    .option(...json)
+    .action((file: string, options: Options) => backUpKeys(env, file, options));
+  keys
+    .command('restore <file>')
+    .description('make the keys file from a backup of the keys, where there is none')
+    .option(...fromFile)
+    .option(...json)
+    .action((file: string, options: Options) => restoreKeys(env, file, options));
+  keys
+    .command('list')
+    .description('each key, its use, its age, and when it can go')
+    .option(...json)
+    .action((options: Options) => listKeys(env, options));
+  keys
+    .command('rotate')
+    .description('prepare a new key to sign proxy access tokens; with --activate, sign by it')
+    .option('--activate', 'sign by the prepared key, once processes and nodes know it')
+    .option('--force', 'with --activate: also while a node does not know it')
+    .option(...json)
+    .action((options: Rotation) => rotateKeys(env, options));
+}
+
+interface Rotation extends Options {
+  activate?: boolean;
+  force?: boolean;
+}
+
+const operator: Actor = { kind: 'system', name: 'exitward keys', address: '', request_id: '' };
+
+/** Adds a key that signs later, or makes it the one that signs. */
+async function rotateKeys(env: Environment, options: Rotation): Promise<void> {
+  const config = readConfig(env);
+  const value = await withDatabase(config, async (db) => {
+    if (!(await schemaIsCurrent(db))) {
+      throw new Failure('The database has the schema of another version; start this server first.');
+    }
+    return options.activate ? activate(db, options.force === true) : prepare(db, config);
+  });
+  const sentence = options.activate
+    ? `Proxy access tokens are signed by ${value.kid} from now on. Those of before hold until they expire.`
+    : `Prepared the signing key ${value.kid} in ${config.keys_file}; it signs nothing yet. Copy the file to each process of this network, back it up anew, and when the nodes have applied the change: exitward keys rotate --activate`;
+  print(done(sentence, value), options.json);
+}
+
+async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
+  const { keys_file, mounted_secrets } = config;
+  const known = await listSigningKeys(db);
+  if (known.length === 0) throw new Failure('This network is new; start its server first.');
+  const held = loadSecrets(keys_file, true, mounted_secrets);
+  const key_id = await keyIdOf(db);
+  if (held.key_id !== key_id) {
+    throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
+  }
+  const prepared = await findPrepared(db);
+  if (prepared) {
+    throw new Failure(
+      `The signing key ${prepared.kid} is prepared already; run "exitward keys rotate --activate".`,
+    );
+  }
+  const gone = known.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
+  const all = known.map(({ kid }) => kid);
+  // The private half is on the disk before anything else knows of it: a process that ends here leaves a key to be taken.
+  const { secrets, kid } = addSigningKey(keys_file, all, gone, mounted_secrets);
+  const key = secrets.publicKeys().find((one) => one.kid === kid);
+  if (!key) throw new Failure('The new key is not in the keys file.');
+  await db.write(operator, (tx) => prepareKey(tx, key));
+  return { kid };
+}
+
+function activate(db: Database, force: boolean): Promise<{ kid: string }> {
+  return db.write(operator, async (tx) => {
+    const prepared = await findPrepared(tx);
+    const behind = (await listNodes(tx)).filter(
+      ({ revoked_at, applied_revision }) =>
+        prepared && revoked_at === null && applied_revision < prepared.prepared_revision,
+    );
+    if (behind.length > 0 && !force) {
+      const names = behind.map(({ name, server }) => `${name} (${server})`).join(', ');
+      throw conflict(
+        `these nodes do not know the signing key ${prepared?.kid} yet and would refuse its tokens: ${names}. Wait for them, revoke those that are gone for good, or add --force.`,
+      );
+    }
+    return { kid: (await activateKey(tx)).kid };
+  });
+}
+
+async function listKeys(env: Environment, options: Options): Promise<void> {
+  const config = readConfig(env);
+  const { keys_file, mounted_secrets } = config;
+  const secrets = loadSecrets(keys_file, true, mounted_secrets);
+  const held = new Set(secrets.publicKeys().map(({ kid }) => kid));
+  const now = systemClock.now();
+  const keys = await withDatabase(config, async (db) => {
+    const all = await listSigningKeys(db);
+    return all.map((key) => ({ ...key, state: stateOf(key), in_file: held.has(key.kid) }));
+  });
+  const rows: Row[] = [
+    { kid: secrets.key_id, use: 'seal, hash', state: 'in use', in_file: true },
+    ...keys.map((key) => ({
+      ...key,
+      use: 'sign',
+      age_days: Math.floor((now - key.prepared_at) / 86_400),
+      ends_at: key.state === 'verifies' ? key.last_expiry : null,
+    })),
+  ];
+  const columns: Column[] = [
+    ['key', 'kid'],
+    'use',
+    'state',
+    ['in file', 'in_file'],
+    ['since', 'prepared_at', 'time'],
+    ['days', 'age_days'],
+    ['signs from', 'activated_at', 'time'],
+    ['last token ends', 'last_expiry', 'time'],
+    ['can go', 'ends_at', 'time'],
+  ];
+  print(table(rows, columns), options.json);
+}
+
+function stateOf(key: SigningKey): string {
+  if (key.gone_at !== null) return 'gone';
+  if (key.superseded_at !== null) return 'verifies';
+  return key.activated_at === null ? 'prepared' : 'signs';
+}
+
+async function backUpKeys(env: Environment, file: string, options: Options): Promise<void> {
+  const { keys_file, mounted_secrets } = readConfig(env);
+  const target = resolve(file);
+  if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
+  if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
+  const { key_id } = loadSecrets(keys_file, true, mounted_secrets);
+  const text = readPrivate(keys_file, { mounted: mounted_secrets });
+  const passphrase = await readPassphrase(options.passphraseFile, true);
+  const sealed = sealKeys(text, passphrase, systemClock.now());
+  // Read back before it is relied upon.
+  if (openKeys(sealed, passphrase) !== text) throw new Failure('The keys could not be sealed.');
+  if (!createDurably(target, sealed)) throw new Failure(`${target} is there already.`);
+  const sentence = `Wrote ${target}: the keys ${key_id}, sealed with the passphrase. Keep both, in two places; one is of no use without the other.`;
+  print(done(sentence, { file: target, key_id }), options.json);
+}
+
+async function restoreKeys(env: Environment, file: string, options: Options): Promise<void> {
+  const { keys_file } = readConfig(env);
+  if (existsSync(keys_file)) {
+    throw new Failure(
+      `There is a keys file ${keys_file} already, and it may be needed: move it away first.`,
+    );
+  }
+  const backup = readBackup(resolve(file));
+  const text = openKeys(backup, await readPassphrase(options.passphraseFile, false));
+  const { key_id } = readSecrets(text, file);
+  if (!createDurably(keys_file, text)) throw new Failure(`${keys_file} is there already.`);
+  const sentence = `Restored the keys ${key_id} as ${keys_file}.`;
+  print(done(sentence, { file: keys_file, key_id }), options.json);
+}
+
+function readBackup(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

@@ -1,0 +1,49 @@
+// The passphrase of a backup of the keys: typed by a person unseen, or read from a file; never an argument, which others can list.
+import { readFileSync } from 'node:fs';
+import { isCancel, password } from '@clack/prompts';
+import { least_passphrase } from '../keys_backup.ts';
+import { readPrivate } from '../private_files.ts';
+import { Failure, UsageFault } from './command.ts';
+
+/**
+ * Reads it from `file` (`-`: standard input; one line ending behind it is not part of it), or asks; twice when it `isNew`.
+ * Errors: a usage fault off a terminal without a file; a failure when it is too short, differs, or is not given.
+ */
+export async function readPassphrase(file: string | undefined, isNew: boolean): Promise<string> {
+  const given = file === undefined ? await ask(isNew) : readFrom(file);
+  if (isNew && given.length < least_passphrase) {
+    throw new Failure(
+      `The passphrase is too short; expected ${least_passphrase} characters or more.`,
+    );
+  }
+  return given;
+}
+
+function readFrom(file: string): string {
+  try {
+    const text = file === '-' ? readFileSync(0, 'utf8') : readPrivate(file);
+    return text.replace(/\r?\n$/, '');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Failure(code ? `The passphrase file ${file} cannot be read (${code}).` : message);
+  }
+}
+
+async function ask(isNew: boolean): Promise<string> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new UsageFault(
+      'A passphrase is needed: name a file that holds it with --passphrase-file, or - for standard input.',
+    );
+  }
+  const first = await askOnce('Passphrase of the backup');
+  if (isNew && (await askOnce('The same again')) !== first) {
+    throw new Failure('The two passphrases differ; nothing was written.');
+  }
+  return first;
+}
+
+async function askOnce(message: string): Promise<string> {
+  const answer = await password({ message, output: process.stderr });
+  if (isCancel(answer)) throw new Failure('Nothing was written.');
+  return answer ?? '';
+}

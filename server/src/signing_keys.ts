@@ -1,0 +1,185 @@
+// The signing keys of the network: their public halves are in the database, so that each process tells nodes the same ones.
+import { hostname } from 'node:os';
+import { audit } from './audit.ts';
+import { recordChange } from './changes.ts';
+import type { Reader, Transaction } from './db/database.ts';
+import { conflict } from './errors.ts';
+import type { PublicKey, Secrets } from './secrets.ts';
+
+/** A signing key; times in epoch seconds. The private half is in the keys file of each process. */
+export interface SigningKey {
+  kid: string;
+  public_key: string;
+  /** When nodes were told of it, and the revision of that change. */
+  prepared_at: number;
+  prepared_revision: number;
+  /** Null: it does not sign yet. */
+  activated_at: number | null;
+  /** When the next one was activated. */
+  superseded_at: number | null;
+  /** When the last token that it signed expires. */
+  last_expiry: number;
+  /** When nodes were told that it holds no longer. */
+  gone_at: number | null;
+}
+
+/** Tokens may live for so long; of those of before this table no expiry is known. */
+const longest_lifetime_seconds = 10 * 365.25 * 86_400;
+/** How lately a process must have reported to count as running. */
+const running_seconds = 180;
+const report_again_seconds = 60;
+
+export function listSigningKeys(db: Reader): Promise<SigningKey[]> {
+  return db.all('select * from signing_keys order by prepared_at, kid');
+}
+
+/** The keys with which nodes verify proxy access tokens. */
+export async function publicKeys(db: Reader): Promise<PublicKey[]> {
+  const keys = (await listSigningKeys(db)).filter(({ gone_at }) => gone_at === null);
+  return keys.map(({ kid, public_key }) => ({ kid, public_key }));
+}
+
+/** The key that signs, and a note of when the token ends that it is about to sign. */
+export async function keyToSign(tx: Transaction, expiry: number): Promise<string> {
+  const key = await tx.one<{ kid: string; last_expiry: number }>(
+    'select kid, last_expiry from signing_keys where activated_at is not null and superseded_at is null',
+  );
+  if (!key) throw new Error('No signing key is active.');
+  if (key.last_expiry < expiry) {
+    await tx.run('update signing_keys set last_expiry = $1 where kid = $2', [expiry, key.kid]);
+  }
+  return key.kid;
+}
+
+/**
+ * Makes known the keys of the file that the database does not know: those of a new network, of an older program, or of
+ * a rotation that was interrupted. `isUsed`: tokens may have been signed by them.
+ */
+export async function ensureSigningKeys(
+  tx: Transaction,
+  secrets: Secrets,
+  isUsed: boolean,
+): Promise<void> {
+  const known = await listSigningKeys(tx);
+  const fresh = secrets.publicKeys().filter(({ kid }) => known.every((one) => one.kid !== kid));
+  for (const key of fresh) await insert(tx, key, isUsed);
+  // As programs of before have it: the last one of the file signs.
+  const newest = secrets.publicKeys().at(-1)?.kid;
+  if (known.length === 0 && newest !== undefined) {
+    await tx.run('update signing_keys set activated_at = $1 where kid = $2', [tx.now, newest]);
+    await tx.run('update signing_keys set activated_at = $1, superseded_at = $1 where kid <> $2', [
+      tx.now,
+      newest,
+    ]);
+  }
+}
+
+async function insert(tx: Transaction, key: PublicKey, isUsed: boolean): Promise<void> {
+  const prepared_revision = await recordChange(tx, { kind: 'keys', account_id: null });
+  await tx.insertMany('signing_keys', [
+    {
+      ...key,
+      prepared_at: tx.now,
+      prepared_revision,
+      activated_at: null,
+      superseded_at: null,
+      last_expiry: isUsed ? tx.now + longest_lifetime_seconds : 0,
+      gone_at: null,
+    },
+  ]);
+}
+
+/** The key that is prepared and does not sign yet. */
+export async function findPrepared(db: Reader): Promise<SigningKey | undefined> {
+  const keys = await listSigningKeys(db);
+  return keys.find(({ activated_at, gone_at }) => activated_at === null && gone_at === null);
+}
+
+/** Tells nodes of a key that is to sign later. Errors: 409 when another is prepared already. */
+export async function prepareKey(tx: Transaction, key: PublicKey): Promise<void> {
+  const prepared = await findPrepared(tx);
+  if (prepared?.kid === key.kid) return;
+  if (prepared) throw conflict(`the signing key ${prepared.kid} is prepared already; activate it.`);
+  await insert(tx, key, false);
+  await auditKey(tx, 'signing_key.prepare', key.kid);
+}
+
+/**
+ * Makes the prepared key the one that signs. Errors: 409 when there is none, or while a process that runs has not
+ * reported that it holds it.
+ */
+export async function activateKey(tx: Transaction): Promise<SigningKey> {
+  const key = await findPrepared(tx);
+  if (!key) throw conflict('no signing key is prepared; run "exitward keys rotate" first.');
+  const lacking = (await holders(tx))
+    .filter(({ kids, seen_at }) => seen_at > tx.now - running_seconds && !kids.includes(key.kid))
+    .map(({ process }) => process);
+  if (lacking.length > 0) {
+    throw conflict(
+      `the signing key ${key.kid} is not in the keys file of ${lacking.join(', ')}; copy the keys file there, and try again after ${report_again_seconds} seconds.`,
+    );
+  }
+  await tx.run(
+    'update signing_keys set superseded_at = $1 where activated_at is not null and superseded_at is null',
+    [tx.now],
+  );
+  await tx.run('update signing_keys set activated_at = $1 where kid = $2', [tx.now, key.kid]);
+  await auditKey(tx, 'signing_key.activate', key.kid);
+  return key;
+}
+
+/** Ends superseded keys whose last token has expired. A job; returns how many it took. */
+export async function sweepSigningKeys(tx: Transaction): Promise<number> {
+  const ended = (await listSigningKeys(tx)).filter(
+    ({ superseded_at, last_expiry, gone_at }) =>
+      superseded_at !== null && gone_at === null && last_expiry <= tx.now,
+  );
+  for (const { kid } of ended) {
+    await tx.run('update signing_keys set gone_at = $1 where kid = $2', [tx.now, kid]);
+    await recordChange(tx, { kind: 'keys', account_id: null });
+    await auditKey(tx, 'signing_key.end', kid);
+  }
+  return ended.length;
+}
+
+function auditKey(tx: Transaction, action: string, kid: string): Promise<void> {
+  return audit(tx, { account_id: null, action, target: `signing_key/${kid}` });
+}
+
+interface Holder {
+  process: string;
+  kids: string[];
+  seen_at: number;
+}
+
+async function holders(db: Reader): Promise<Holder[]> {
+  const rows = await db.all<{ process: string; kids: string; seen_at: number }>(
+    'select process, kids, seen_at from key_holders order by process',
+  );
+  return rows.map(({ kids, ...row }) => ({ ...row, kids: kids.split(',') }));
+}
+
+const ours = `${hostname()}:${process.pid}`;
+
+/** Reports which signing keys this process holds, read anew where the database knows one that it lacks. A job. */
+export async function reportHeldKeys(tx: Transaction, secrets: Secrets): Promise<number> {
+  const wanted = await publicKeys(tx);
+  secrets.rereadFor(wanted.map(({ kid }) => kid));
+  const kids = secrets.publicKeys().map(({ kid }) => kid);
+  const all = await holders(tx);
+  const known = all.find((holder) => holder.process === ours);
+  const isSaid = known?.kids.join() === kids.join();
+  if (isSaid && known && known.seen_at > tx.now - report_again_seconds) return 0;
+  await tx.insertMany(
+    'key_holders',
+    [{ process: ours, kids: kids.join(), seen_at: tx.now }],
+    'on conflict (process) do update set kids = excluded.kids, seen_at = excluded.seen_at',
+  );
+  await tx.run('delete from key_holders where seen_at < $1', [tx.now - 86_400]);
+  return 0;
+}
+
+/** A process that stops is not waited for. */
+export async function forgetHolder(tx: Transaction): Promise<void> {
+  await tx.run('delete from key_holders where process = $1', [ours]);
+}
