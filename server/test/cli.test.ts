@@ -224,7 +224,7 @@ describe('against a running server', () => {
       removed: '2001:db8::1',
     });
     expect(await json('server', 'remove', 'ams1', '--yes')).toEqual({ removed: 'ams1' });
-  }, 120_000);
+  }, 300_000);
 
   test('what destroys is not done off a terminal without --yes', async () => {
     for (const args of [
@@ -250,7 +250,7 @@ describe('against a running server', () => {
     expect(
       (await fetch(`${cli.base_url}/v0`, { headers: { authorization: basic(token) } })).status,
     ).toBe(200);
-  }, 120_000);
+  }, 300_000);
 
   test('a refusal of the server is its message, on standard error, with exit code 1', async () => {
     expectFailure(
@@ -500,7 +500,7 @@ describe('backup and restore', () => {
       expect([file, code, stderr]).toEqual([file, 1, expect.stringMatching(says)]);
     }
     expect(readFileSync(database).equals(before)).toBe(true);
-  }, 120_000);
+  }, 300_000);
 
   test('restore helps where the database is damaged, or there is none', async () => {
     writeFileSync(database, 'damaged beyond recognition');
