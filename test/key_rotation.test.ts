@@ -28,7 +28,7 @@ test('no token is refused across a rotation, and a node that does not know the k
   await agent.end('SIGKILL');
   const { kid } = JSON.parse((await control.command('keys', 'rotate', '--json')).stdout);
   await expect(control.command('keys', 'rotate', '--activate')).rejects.toThrow(
-    /do not know the signing key|is not in the keys file of/,
+    /do not know the signing key/,
   );
   const during = await customer.credentials();
   expect(kidOf(during)).toBe(kidOf(before));
