@@ -40,7 +40,11 @@ const promtool = ['**/*.promtool.test.ts'];
 const hasPromtool = process.env.CI !== undefined || has('promtool');
 
 /** Tests with a certificate authority, Debian's pebble. CI installs it. */
-const acme = ['**/acme{,_cli}.test.ts', '**/acme.squid.test.ts'];
+const acme = [
+  'server/test/acme{,_cli}.test.ts',
+  'agent/test/acme.test.ts',
+  'agent/test/acme.squid.test.ts',
+];
 const hasPebble = process.env.CI !== undefined || has('pebble');
 
 /** Tests with programs that others wrote, which go through a node. CI installs them. */

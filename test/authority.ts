@@ -47,7 +47,8 @@ export async function startAuthority(): Promise<Authority> {
     number,
     number,
   ];
-  const { cert, key } = newCertificate('pebble');
+  // A name of its own: of two trusted ones with one name the wrong one would be looked at.
+  const { cert, key } = newCertificate(`pebble ${own}`);
   const files = { certificate: join(folder, 'cert.pem'), privateKey: join(folder, 'key.pem') };
   writeFileSync(files.certificate, cert);
   writeFileSync(files.privateKey, key);
