@@ -1,5 +1,5 @@
 // What operators are given to watch a network by: each metric that rules, dashboards and documents name is one that is exposed.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -10,6 +10,7 @@ import { runAgent } from '../agent/src/main.ts';
 import { Metrics as AgentMetrics } from '../agent/src/metrics.ts';
 import { createInvite } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';
+import { newCertificate } from '../server/test/certificate.ts';
 import { startTestApp } from '../server/test/harness.ts';
 import { until } from '../server/test/waiting.ts';
 import { type Dashboard, dashboards, ops, queriesOf } from './ops_files.ts';
@@ -27,6 +28,18 @@ beforeAll(async () => {
   const t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
   cleaners.push(() => t.stop());
   await t.server('fra1');
+  // What only a server with TLS has.
+  const { cert, key } = newCertificate('localhost');
+  const EXITWARD_TLS_CERT = join(folder, 'cert.pem');
+  const EXITWARD_TLS_KEY = join(folder, 'key.pem');
+  writeFileSync(EXITWARD_TLS_CERT, cert);
+  writeFileSync(EXITWARD_TLS_KEY, key);
+  const withTls = await startTestApp(`sqlite:${join(folder, 'tls.db')}`, {
+    EXITWARD_TLS_CERT,
+    EXITWARD_TLS_KEY,
+    EXITWARD_BACKUP_DIR: join(folder, 'backups'),
+  });
+  cleaners.push(() => withTls.stop());
   const { code } = await t.write(async (tx) =>
     createInvite(tx, t.running.ctx.secrets, await requireServer(tx, 'fra1')),
   );
@@ -43,7 +56,10 @@ beforeAll(async () => {
   cleaners.push(() => agent.stop());
   await until(() => agent.metrics_url, 30);
   exposed = {
-    server: await typesAt(t.running.metrics_url as string),
+    server: new Map([
+      ...(await typesAt(t.running.metrics_url as string)),
+      ...(await typesAt(withTls.running.metrics_url as string)),
+    ]),
     agent: await typesAt(agent.metrics_url as string),
   };
   const ofAgent = new AgentMetrics(
@@ -51,7 +67,7 @@ beforeAll(async () => {
     () => 0,
     state_dir,
   );
-  labels = new Map([...labelsOf(t.running.ctx.metrics), ...labelsOf(ofAgent)]);
+  labels = new Map([...labelsOf(withTls.running.ctx.metrics), ...labelsOf(ofAgent)]);
 });
 
 /** By name: its type. */

@@ -18,6 +18,7 @@ let internet: Internet;
 let control: Machine;
 let node: Machine;
 let client: Machine;
+let second: Machine;
 let packages: string[];
 
 interface Block {
@@ -31,7 +32,7 @@ const blocks: Block[] = readFileSync(join(import.meta.dirname, '../../docs/insta
   .replaceAll('198.51.100.1', addresses.node)
   .replaceAll('203.0.113.7', addresses.client)
   .replaceAll('_amd64.deb', `_${architecture}.deb`)
-  .split(/^## /m)
+  .split(/^##+ /m)
   .flatMap((section) =>
     [...section.matchAll(/^```sh\n(.*?)^```/gms)].map(([, text = '']) => ({
       section: section.slice(0, section.indexOf('\n')),
@@ -79,16 +80,16 @@ beforeAll(async () => {
   const binary = await findNode(architecture, folder);
   const out = join(folder, 'packages');
   packages = buildPackages({ programs, node: binary, architecture, epoch: 1_795_000_000, out });
-  const machine = (name: 'control' | 'node' | 'client') =>
-    new Machine(name, debian, over, internet);
-  [control, node, client] = [machine('control'), machine('node'), machine('client')];
-  await Promise.all([control, node, client].map((one) => one.booted()));
-  control.bring(packages[0] as string);
+  [control, node, client, second] = (['control', 'node', 'client', 'second'] as const).map(
+    (name) => new Machine(name, debian, over, internet),
+  ) as [Machine, Machine, Machine, Machine];
+  await Promise.all([control, node, client, second].map((one) => one.booted()));
+  for (const file of packages) control.bring(file);
   node.bring(packages[1] as string);
 }, 600_000);
 
 afterAll(async () => {
-  await Promise.all([control, node, client].map((one) => one?.stop()));
+  await Promise.all([control, node, client, second].map((one) => one?.stop()));
   internet?.stop();
   execFileSync('umount', ['--lazy', join(folder, 'over')]);
   rmSync(folder, { recursive: true, force: true });
@@ -96,24 +97,40 @@ afterAll(async () => {
 
 // In the order of a life: each test goes on where the one before it ended.
 
-test('control: installed, nothing runs; configured and enabled, it serves at its name by TLS', async () => {
+test('control: installed, nothing runs; configured and enabled, it serves at its name with a certificate by ACME', async () => {
   await follow('Control: the server', control);
   await expect(control.run('systemctl is-enabled exitward')).rejects.toThrow(/disabled/);
   await expect(control.run('systemctl is-active exitward')).rejects.toThrow(/inactive/);
   await follow('Control: the server', control);
+  expect(await follow('Control: the server', control)).toMatch(/^version\t/);
   expect(await follow('Control: the server', control)).toContain('"ok"');
+  expect(await control.run('exitward status')).toMatch(/^control\.example\.net\tacme\t/m);
+  await follow('Keys and backups', control);
+  await until(async () => /^last verified\t\d/m.test(await control.run('exitward status')));
 }, 300_000);
 
 test('the network is described by the command line, and the node joins it by the code', async () => {
   const told = await follow('Control: the network', control);
   const [code] = /ewi_[\w.-]+/.exec(told) ?? [];
-  await follow('Node: the agent', node);
-  await expect(node.run('systemctl is-active exitward-agent squid')).rejects.toThrow(
-    /inactive\ninactive/,
-  );
-  const status = await follow('Node: the agent', node, code);
+  const status = await follow('Node: the agent', node, `${code}\n`);
   expect(status).toMatch(/^state\tfollowing$/m);
   expect(status).toMatch(/^ports\t10001,10501,/m);
+  await expect(node.run('systemctl is-active squid')).rejects.toThrow(/inactive/);
+  await node.run('exitward-agent doctor');
+}, 300_000);
+
+test('another machine is a node by the one line that node invite prints, with its checks before and after', async () => {
+  await control.run(`exitward server add ams1 --hostname ams1.example.net --title Amsterdam --city Amsterdam \\
+      --country NL --latitude 52.37 --longitude 4.89 --services proxy
+    exitward exit add ams1 ${addresses.second} --port-base 2`);
+  const told = await control.run('exitward node invite ams1');
+  const line = told.trimEnd().split('\n').at(-1) as string;
+  expect(line).toMatch(/^(url\t|line\t)?curl .*sha256sum -c/);
+  await second.run(line.slice(line.indexOf('curl')));
+  expect(await second.run('systemctl is-enabled exitward-agent')).toBe('enabled\n');
+  expect(await second.run('exitward-agent status')).toMatch(/^state\tfollowing$/m);
+  await second.run('exitward-agent doctor');
+  await control.run('exitward doctor');
 }, 300_000);
 
 test('a listed client gets its page through the node, from the node’s exit; another one is told why not', async () => {
@@ -171,22 +188,39 @@ test('an older server is refused in place of a newer one, which goes on', async 
   expect(await control.run('systemctl is-active exitward')).toBe('active\n');
 });
 
-test('with a certificate of its own the server needs no proxy in front', async () => {
-  // As the page says: in place of the proxy and its three settings.
-  const settings = '/etc/exitward/exitward.env';
-  await control.run(`systemctl disable --now caddy
-    sed -i '/^EXITWARD_\\(PUBLIC_URL\\|TLS_TERMINATED\\|TRUSTED_PROXIES\\)=/d' ${settings}
-    systemctl stop exitward`);
-  control.write('root/fullchain.pem', internet.site.certificate);
-  control.write('root/privkey.pem', internet.site.key);
-  await follow('Control: the server', control);
+/** Takes back how the server is reached, as who follows another part of the page must. */
+const unset = () =>
+  control.run(`systemctl stop exitward
+    sed -i '/^EXITWARD_\\(LISTEN\\|PUBLIC_URL\\|ACME\\|TLS_[A-Z]*\\|TRUSTED_PROXIES\\)=/d' /etc/exitward/exitward.env`);
+
+/** The server answers at its name, and its nodes have found it again. */
+async function serves(): Promise<void> {
   await until(async () =>
     (await control.run('curl -s https://control.example.net/healthz')).includes('ok'),
   );
   await until(
     async () => /^1\tfra1\tfra1-a\tyes\t/m.test(await control.run('exitward node list')),
-    60,
+    90,
   );
+}
+
+test('behind a proxy that terminates TLS, Caddy or nginx, it serves people and nodes', async () => {
+  control.write('root/fullchain.pem', internet.site.certificate);
+  control.write('root/privkey.pem', internet.site.key);
+  await unset();
+  await follow('A proxy in front', control);
+  await follow('A proxy in front', control);
+  await serves();
+  await control.run('systemctl disable --now caddy');
+  await follow('A proxy in front', control);
+  await serves();
+  await control.run('systemctl disable --now nginx');
+}, 300_000);
+
+test('with a certificate of its own the server needs no proxy in front', async () => {
+  await unset();
+  expect(await follow('A certificate of your own', control)).toMatch(/^version\t/);
+  await serves();
 }, 300_000);
 
 test('removed and purged, the programs are gone and the data stays until it is removed, too', async () => {
@@ -197,8 +231,8 @@ test('removed and purged, the programs are gone and the data stays until it is r
     'rm -r /var/lib/exitward-agent',
   );
   await expect(node.run('pgrep "squid|node"')).rejects.toThrow();
-  // The certificate of the page is in a folder of the package's.
-  await control.run('rm -r /etc/exitward/tls && rmdir /etc/exitward');
+  // The page's own: a certificate in a folder of the package's, and what nginx was told.
+  await control.run('rm -r /etc/exitward/tls /etc/nginx && rmdir /etc/exitward');
   for (const machine of [control, node]) {
     expect(await machine.run('find /etc /usr /var/cache -name "*exitward*"')).toBe('');
   }

@@ -10,6 +10,8 @@ export const addresses = {
   control: '45.67.1.10',
   node: '45.67.1.1',
   client: '45.67.1.7',
+  /** Of a second node. */
+  second: '45.67.1.2',
   /** Of the bridge: the router of the machines, their name server, and every site of this internet. */
   router: '45.67.1.254',
 };

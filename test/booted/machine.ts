@@ -21,7 +21,7 @@ export class Machine {
 
   /** A copy of the Debian, as an overlay in the folder, with an address on the bridge. */
   constructor(
-    name: 'control' | 'node' | 'client',
+    name: Exclude<keyof typeof addresses, 'router'>,
     debian: string,
     folder: string,
     internet: Internet,
