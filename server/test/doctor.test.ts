@@ -2,21 +2,26 @@
 import {
   chmodSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import type { BackupStatus } from '../src/backups/schedule.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Config } from '../src/config.ts';
 import { type Finding, runChecks } from '../src/doctor/check.ts';
 import { diskChecks } from '../src/doctor/disk.ts';
 import { outsideChecks } from '../src/doctor/outside.ts';
 import { runningChecks, type SeenNode } from '../src/doctor/running.ts';
+import { backupStates, certificateRenewal } from '../src/doctor/upkeep.ts';
 import { newKeys } from '../src/secrets.ts';
 import { version } from '../src/version.ts';
 import { newCertificate } from './certificate.ts';
@@ -27,14 +32,84 @@ import { runStatement } from './postgres.ts';
 
 const named = (findings: Finding[], name: string) => findings.filter((one) => one.name === name);
 
+describe('what a server keeps up by itself', () => {
+  const clock = { ...systemClock, now: () => 1_000_000 };
+  const good = { file: 'a.db', at: 1_000_000 - 5 * 3600, bytes: 1, verified_at: 1_000_000 };
+  const status: BackupStatus = {
+    folder: '/var/backups/exitward',
+    every_seconds: 86_400,
+    keep: 14,
+    verify: true,
+    last: good,
+    last_verified: good,
+    fault: null,
+    late: false,
+  };
+  const backups = (changes: Partial<BackupStatus>) => {
+    const { state, sentence } = backupStates({ ...status, ...changes }, 'sqlite', clock);
+    return [state, sentence];
+  };
+
+  test('backups: none are a warning, late ones a fault, and one that failed is told with its reason', () => {
+    expect(backups({})).toEqual([
+      'ok',
+      'The last good backup is 5 hours old; they are in /var/backups/exitward.',
+    ]);
+    const failed = { fault: 'The disk is full.' };
+    expect(backups(failed)).toEqual([
+      'warning',
+      'The last good backup is 5 hours old: The disk is full.',
+    ]);
+    expect(backups({ ...failed, late: true })[0]).toBe('fault');
+    // Backups that do not verify are none.
+    const unverified = { last_verified: null, late: true };
+    expect(backups(unverified)).toEqual(['fault', 'There is no good backup yet.']);
+    expect(backups({ ...unverified, verify: false, late: false })[0]).toBe('ok');
+    expect(backupStates(undefined, 'sqlite', clock)).toMatchObject({
+      state: 'warning',
+      remedy: expect.stringContaining('EXITWARD_BACKUP_DIR='),
+    });
+    expect(backupStates(undefined, 'postgres', clock).state).toBe('ok');
+  });
+
+  test('a certificate by ACME: a fault until there is one, a warning when the next does not come', () => {
+    const state = (source: 'file' | 'acme' | 'self_signed', last_error: string | null) =>
+      certificateRenewal({
+        source,
+        last_error,
+        names: ['control.example.net'],
+        not_after: 2_000_000,
+        last_error_code: null,
+        next_try: null,
+      });
+    expect(certificateRenewal(null).state).toBe('ok');
+    expect(state('file', 'It cannot be read.').state).toBe('ok');
+    expect(state('acme', null).state).toBe('ok');
+    expect(state('self_signed', null).state).toBe('warning');
+    expect(state('acme', 'There is no such name.')).toMatchObject({
+      state: 'warning',
+      sentence: 'There is no such name.',
+    });
+    expect(state('self_signed', 'There is no such name.').state).toBe('fault');
+  });
+});
+
 eachDatabase((database) => {
   describe('GET /admin/doctor', () => {
     let t: TestApp;
     beforeAll(async () => {
-      t = await startTestApp(await database.url());
+      const folder = mkdtempSync(join(tmpdir(), 'exitward-doctor-'));
+      cleaners.push(() => rmSync(folder, { recursive: true, force: true }));
+      const backed = database.name === 'SQLite' ? { EXITWARD_BACKUP_DIR: folder } : {};
+      t = await startTestApp(await database.url(), backed);
       await t.server('fra1');
+      await t.running.ctx.backups?.look();
     });
-    afterAll(() => t.stop());
+    const cleaners: Array<() => void> = [];
+    afterAll(async () => {
+      await t.stop();
+      for (const clean of cleaners) clean();
+    });
     const found = async () => {
       const { status, body } = await t.operator.get('/doctor');
       expect([status, body.version]).toEqual([200, version]);

@@ -1,4 +1,7 @@
 // The checks of a server that runs, which only it can make: its database, descriptors, listeners, keys, and its nodes.
+import type { BackupSchedule } from '../backups/schedule.ts';
+import type { CertificateStatus } from '../certificate.ts';
+import type { Clock } from '../clock.ts';
 import { type Config, isLoopback, type ListenAddress } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
@@ -8,12 +11,16 @@ import { Secrets } from '../secrets.ts';
 import { version } from '../version.ts';
 import { type Check, fault, listed, type Outcome, ok, warning } from './check.ts';
 import { judge } from './database.ts';
+import { backupStates, certificateRenewal } from './upkeep.ts';
 
 export interface RunningServer {
   config: Config;
   db: Database;
   secrets: Secrets;
   install: Install;
+  clock: Clock;
+  backups: Pick<BackupSchedule, 'status'> | undefined;
+  certificate: () => CertificateStatus | null;
 }
 
 /** A node, as far as the doctor looks at it. */
@@ -27,7 +34,7 @@ export interface SeenNode {
 }
 
 export function runningChecks(
-  { config, db, secrets, install }: RunningServer,
+  { config, db, secrets, install, clock, backups, certificate }: RunningServer,
   nodes: readonly SeenNode[],
 ): Check[] {
   return [
@@ -36,6 +43,8 @@ export function runningChecks(
     { name: 'keys_in_use', run: () => keysInUse(config, secrets) },
     { name: 'descriptors', run: () => descriptors(config) },
     { name: 'listeners', run: () => listeners(config) },
+    { name: 'backups', run: () => backupStates(backups?.status(), db.engine, clock) },
+    { name: 'certificate_renewal', run: () => certificateRenewal(certificate()) },
     { name: 'nodes', run: () => nodeStates(nodes) },
     { name: 'node_versions', run: () => nodeVersions(nodes) },
     { name: 'node_clocks', run: () => nodeClocks(nodes) },
