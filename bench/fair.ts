@@ -1,5 +1,5 @@
 // One account against another: what a victim waits for while an attacker reads whole lists, makes changes, and undoes removals.
-//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 20000]   entries: of each account
+//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 100000]   entries: of each account
 // A server and its clients share the machine: times are also told without the waits of server and victim for a processor, which may be counted twice.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     entries: { type: 'string', default: '100000' },
     connections: { type: 'string', default: '32' },
-    changes: { type: 'string', default: '20000' },
+    changes: { type: 'string', default: '100000' },
   },
 });
 const entries = Number(values.entries);
@@ -255,8 +255,8 @@ try {
       });
     }
   };
-  show('GET, beside "remove all" and its undo, three times', await beside(bulk(), get));
-  show('a removal, beside the same', await beside(bulk(), revoke, 20));
+  show('GET, beside "remove all" and its undo, three times', await beside(bulk(), get), 50);
+  show('a removal, beside the same', await beside(bulk(), revoke, 20), 200);
 } finally {
   server.kill('SIGTERM');
   await new Promise((resolve) => server.once('exit', resolve));

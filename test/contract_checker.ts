@@ -78,7 +78,9 @@ export class ContractChecker {
     fault(status < 500, `${status}: our fault`);
     fault(/^[\w-]{3,64}$/.test(header('x-request-id') ?? ''), 'no x-request-id');
     const hidden = this.#forbidden.exec(JSON.stringify(received));
-    fault(!hidden, `shows what it must not: ${hidden?.[0]}`);
+    // Operators' doctor names the folders that it looked at.
+    const isNamed = place === 'get /admin/doctor' && hidden?.[0].startsWith('/');
+    fault(!hidden || isNamed === true, `shows what it must not: ${hidden?.[0]}`);
     fault(
       this.#allowed(sent.target, found, operation).includes(status),
       `${status} is not documented here`,

@@ -37,6 +37,7 @@ const kept = {
   'a node that heard of emptied custom DNS, and not yet of its undoing in the same commit, is no liar': 826_402_991,
   'a node that reads slowly is told nothing that an account did after it had left the server': 1_700_002_458,
   'a node that heard that an account was taken off its server, and not yet that it is back by the same commit, is no liar': 67_874_636,
+  'usage of an honest node that carries what its machine can is not held': 377_959_919,
 };
 
 const program = fileURLToPath(new URL('simulation/lives.ts', import.meta.url));

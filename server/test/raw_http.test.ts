@@ -85,6 +85,11 @@ eachDatabase((database) => {
         /^HTTP\/1\.1 400 /,
       ],
       [
+        'the transfer coding that is none',
+        () => post(['Transfer-Encoding: identity'], smuggled()),
+        /^HTTP\/1\.1 400 /,
+      ],
+      [
         'an unknown transfer coding',
         () => post(['Transfer-Encoding: chunked, identity'], `0\r\n\r\n${smuggled()}`),
         /^HTTP\/1\.1 400 /,

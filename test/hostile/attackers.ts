@@ -20,6 +20,8 @@ export interface Target {
   tls?: boolean;
   /** Waits for the other side to close. */
   isPatient?: boolean;
+  /** Waits so many milliseconds for it: what another process does takes time. */
+  patience_ms?: number;
 }
 
 /** A listener takes one connection in a turn of the event loop. */
@@ -41,7 +43,7 @@ export async function runAll(
 
 /** Carries out an attack; resolves with what was heard when the connection is closed. */
 export async function carryOut(attack: Attack, target: Target): Promise<string> {
-  const { host, port, from, tls, isPatient } = target;
+  const { host, port, from, tls, isPatient, patience_ms } = target;
   const raw = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });
   const socket = tls ? connectTls({ socket: raw, rejectUnauthorized: false }) : raw;
   let heard = '';
@@ -52,7 +54,10 @@ export async function carryOut(attack: Attack, target: Target): Promise<string> 
   });
   const closed = new Promise((resolve) => raw.once('close', resolve));
   socket.once(tls ? 'secureConnect' : 'connect', () => send(attack, raw, socket));
-  if (!isPatient) {
+  if (patience_ms !== undefined) {
+    await Promise.race([closed, sleep(patience_ms)]);
+    raw.destroy();
+  } else if (!isPatient) {
     for (let turn = 0; turn < patience_turns && !raw.destroyed; turn++) await setImmediate();
     raw.destroy();
   }

@@ -7,7 +7,12 @@ import { type EmbeddedNode, startEmbeddedNode } from '../../agent/test/embedded_
 import * as t from '../../agent/test/proxy_world.ts';
 import { Random } from '../../server/test/random.ts';
 import { attacks, beside, carryOut, clientHello, runAll, send, Unowned } from './attackers.ts';
-import { hostileHandshake, hostileRequests, hostileResponses } from './hostile_bytes.ts';
+import {
+  hostileHandshake,
+  hostileRequests,
+  hostileResponses,
+  hostileTargets,
+} from './hostile_bytes.ts';
 
 /** Enough that no address runs out of ports; each is on the authlist of account 1. */
 const sources = Array.from({ length: 16 }, (_, index) => `127.78.4.${10 + index}`);
@@ -70,20 +75,8 @@ afterAll(async () => {
   hostile?.close();
 });
 
-const targets = () => {
-  const [good, bad] = [`${t.originIp}:${origin.port}`, `${t.originIp}:1`];
-  const long = 'a'.repeat(300);
-  return [
-    ...[good, good, bad, `http://${good}/`, `http://${good}/`, `http://${bad}/`, '*', '/', ''],
-    ...['http://', 'https://a.example/', 'http://a@b/', 'a.example:443', 'http://a.example/'],
-    ...[`${t.originIp}:99999`, `http://${t.originIp}:99999/`, '[::1]:443', 'http://[::1/', '[]:1'],
-    ...[`http://${long}.example/`, `http://${good}/\x01`, `http://${good}/\xff`, `http://${good}?`],
-    ...[`${t.privateIp}:80`, 'http://0x7f.1/', 'http://a..b/', 'http://\xe9/', `http://${good}/#`],
-  ];
-};
-
 test('no client ends the engine, or holds up another, whatever it sends', timeout, async () => {
-  const own = targets();
+  const own = hostileTargets(t.originIp, origin.port, t.privateIp);
   const one = () => {
     const port = t.base + random.one(offsets);
     const from = random.one([...sources, t.sources[2]]);
@@ -94,7 +87,7 @@ test('no client ends the engine, or holds up another, whatever it sends', timeou
 
 test('no client of TLS does, however its negotiation ends', timeout, async () => {
   const hello = await clientHello();
-  const own = targets();
+  const own = hostileTargets(t.originIp, origin.port, t.privateIp);
   const one = (index: number) => {
     const target = { host, port: t.tlsBase + random.one(offsets), from: random.one(sources) };
     return index % 40 === 1

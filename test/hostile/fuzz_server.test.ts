@@ -54,7 +54,7 @@ eachDatabase((database) => {
     const victim = async () => expect((await t.with(authorization).get('/v0')).status).toBe(200);
     await beside(
       [victim],
-      runAll(attacks / 10, () => carryOut(requests(), at(false))),
+      runAll(attacks / 2, () => carryOut(requests(), at(false))),
     );
   });
 
@@ -80,6 +80,6 @@ eachDatabase((database) => {
         });
         asking.on('error', reject).end();
       });
-    await beside([victim], runAll(attacks / 10, one));
+    await beside([victim], runAll(attacks / 2, one));
   });
 });

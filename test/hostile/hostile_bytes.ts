@@ -125,3 +125,16 @@ export function hostileHandshake(random: Random, hello: Buffer): Attack {
   ]);
   return attackOf(random, bytes, 3);
 }
+
+/** What a request may name as its destination, right and wrong: an origin and its port, an address that none may reach, and nonsense. */
+export function hostileTargets(origin: string, port: number, forbidden: string): string[] {
+  const [good, bad] = [`${origin}:${port}`, `${origin}:1`];
+  const long = 'a'.repeat(300);
+  return [
+    ...[good, good, bad, `http://${good}/`, `http://${good}/`, `http://${bad}/`, '*', '/', ''],
+    ...['http://', 'https://a.example/', 'http://a@b/', 'a.example:443', 'http://a.example/'],
+    ...[`${origin}:99999`, `http://${origin}:99999/`, '[::1]:443', 'http://[::1/', '[]:1'],
+    ...[`http://${long}.example/`, `http://${good}/\x01`, `http://${good}/\xff`, `http://${good}?`],
+    ...[`${forbidden}:80`, 'http://0x7f.1/', 'http://a..b/', 'http://\xe9/', `http://${good}/#`],
+  ];
+}
