@@ -1,4 +1,4 @@
-// What a server that runs keeps up by itself: its backups, and a certificate by ACME.
+// The upkeep of a server that runs: its backups, and a certificate by ACME.
 import type { BackupStatus } from '../backups/schedule.ts';
 import type { CertificateStatus } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
