@@ -120,9 +120,12 @@ export class Machine {
   }
 
   async stop(): Promise<void> {
-    // As a cut of its power: what it would wait for is of no use any more.
+    // As a cut of its power. Whoever kills the container's keeper alone leaves the machine running.
     const ended = new Promise((done) => this.#container?.once('exit', done));
-    if (this.#container?.kill('SIGKILL')) await ended;
+    if (this.#container?.exitCode === null) {
+      process.kill(this.#firstProcess(), 'SIGKILL');
+      await ended;
+    }
     execFileSync('umount', ['--lazy', this.root]);
   }
 
