@@ -16,6 +16,9 @@ function wordsAfter({ commands }: Program): Map<string, string[]> {
   }
   // Behind the nouns: what begins with an option is a whole command.
   for (const option of ['--help', '--version']) add('', option);
+  // Verbs come first: a noun that is a command as well has both.
+  const isOption = (word: string) => Number(word.startsWith('--'));
+  for (const words of after.values()) words.sort((one, other) => isOption(one) - isOption(other));
   return after;
 }
 
@@ -34,7 +37,7 @@ ${cases.join('\n')}
     esac
     if [[ -n $word && $word != -* && " $words " == *" $word "* ]]; then
       begun="\${begun:+$begun }$word"
-    elif [[ -z $word || $words == --* ]]; then
+    elif [[ -z $word || -n $begun && " $words" == *' --'* ]]; then
       break
     else
       return

@@ -664,6 +664,8 @@ eachDatabase((database) => {
         accounts: (await t.operator.get('/accounts?limit=1000')).body.length,
         servers: (await t.operator.get('/servers')).body.length,
         geoip: [],
+        tls: null,
+        backups: null,
         nodes: {
           all: nodes.length,
           live: nodes.filter((node) => node.live).length,

@@ -201,7 +201,8 @@ eachDatabase((database) => {
       ] as const;
       for (const [url, prefix, all] of served) {
         const guarded = all.filter(
-          ({ url: path }) => path.startsWith(prefix) && !/^\/node\/(join|echo)$/.test(path),
+          ({ url: path }) =>
+            path.startsWith(prefix) && !/^\/node\/(join|echo|install\.sh|packages\/.*)$/.test(path),
         );
         expect(guarded.length).toBeGreaterThan(prefix === '/node' ? 4 : 0);
         for (const route of guarded) {

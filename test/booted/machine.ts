@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { until } from '../../server/test/waiting.ts';
 import { addresses, bridge, type Internet } from './internet.ts';
 
+/** Of root on the machine: nothing of whoever runs the tests. */
+const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LANG: 'C.UTF-8' };
+
 /** A Debian as it is installed: systemd, and what brings packages. Nothing of ours, nor Node. */
 export function makeDebian(folder: string): void {
   const packages = 'ca-certificates,curl,dbus,iproute2,procps,systemd,systemd-sysv';
@@ -50,7 +53,7 @@ export class Machine {
       internet.authority.split(/(?<=-----END CERTIFICATE-----\n)/)[1] ?? '',
     );
     for (const command of ['update-ca-certificates', 'systemctl enable systemd-networkd.service']) {
-      execFileSync('chroot', [this.root, 'sh', '-c', command], { stdio: 'pipe' });
+      execFileSync('chroot', [this.root, 'sh', '-c', command], { env, stdio: 'pipe' });
     }
     this.#boot(internet);
   }
@@ -85,7 +88,7 @@ export class Machine {
     const enter = ['-t', String(this.#firstProcess()), '-m', '-u', '-i', '-n', '-p', '-C'];
     const child = spawn('nsenter', [...enter, 'sh', '-euc', `cd /root\n${script}`], {
       cwd: '/',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LANG: 'C.UTF-8' },
+      env,
     });
     let [told, all] = ['', ''];
     child.stdout.on('data', (data) => {

@@ -169,6 +169,10 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,
   'maintenance.on': () => 'took the service down for maintenance',
   'maintenance.off': () => 'ended the maintenance',
+  'signing_key.prepare': ({ target }) => `prepared the signing key ${target}: nodes are told of it`,
+  'signing_key.activate': ({ target }) =>
+    `let proxy access tokens be signed with the key ${target}`,
+  'signing_key.end': ({ target }) => `ended the signing key ${target}, whose last token had ended`,
   'database.restore': () => 'restored the database from a backup',
   'database.failover': () =>
     'began a new history: the database went on at another PostgreSQL server',
