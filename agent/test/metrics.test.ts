@@ -42,7 +42,7 @@ async function startNode(metrics_listen = '127.0.0.1:0') {
 }
 
 async function read(running: Running): Promise<string> {
-  await expect.poll(() => running.metrics_url).toBeDefined();
+  await expect.poll(() => running.metrics_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
   const response = await fetch(running.metrics_url as string);
   expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   return response.text();
