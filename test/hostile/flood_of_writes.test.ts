@@ -1,5 +1,6 @@
 // A flood of writes: one account fills the queue of writes, and the others' go ahead by turns, what is taken away first.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createEntry } from '../../server/src/authlist/authlist.ts';
 import type { Actor, Transaction } from '../../server/src/db/database.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
@@ -57,35 +58,116 @@ eachDatabase((database) => {
     expect(ran).toEqual(['revokes', ...accounts]);
   });
 
-  test('a revocation by HTTP is such a write: removal, user inactive, flag removed, token_version, suspension', async () => {
+  test('a revocation by HTTP is such a write, and so is a change by which less than before may be let through', async () => {
     const { db } = t.running.ctx;
     await t.server('fra1');
     const built = await t.account('acme', { servers: ['fra1'] });
     await t.user(built, 'bob', { proxy: true });
     const alice = await t.signIn('acme', 'alice');
     const expiry = t.now() + 1000;
-    const list = '/contract/ip-authlist';
+    const [list, dns] = ['/contract/ip-authlist', '/contract/overrides'];
     const entry = { ip: '198.51.100.77', user: 'alice', expiry };
-    const { id } = (await t.as(built).post(list, entry)).body;
-    const urgent: unknown[] = [];
+    const custom = { server: 'fra1', hostname: 'a.example', ip: '198.51.100.1', expiry };
+    const account = t.as(built);
+    const { id } = (await account.post(list, entry)).body;
+    const own = (await account.post(dns, custom)).body.id;
+    const urgent: boolean[] = [];
     const original = db.write.bind(db);
     db.write = (actor, action, options) => {
       urgent.push(options?.isUrgent === true);
       return original(actor, action, options);
     };
+    const { operator } = t;
+    const acme = '/accounts/acme';
+    const requests: Array<[isUrgent: boolean, send: () => Promise<{ status: number }>]> = [
+      [true, () => account.patch(`${list}/${id}`, { ip: '198.51.100.78' })],
+      [true, () => account.patch(`${list}/${id}`, { user: 'bob' })],
+      [true, () => account.patch(`${list}/${id}`, { expiry: expiry - 500 })],
+      [true, () => account.patch(`${dns}/${own}`, { ip: '198.51.100.2' })],
+      [true, () => operator.patch(`${acme}/authlist/${id}`, { proven: false })],
+      [true, () => account.delete(`${list}/${id}`)],
+      [true, () => account.delete(dns)],
+      [true, () => alice.patch('/users/bob', { flags: { proxy: false } })],
+      [true, () => alice.patch('/users/bob', { active: false })],
+      [true, () => alice.post('/users/bob/token_version', undefined)],
+      [true, () => alice.delete('/users/bob/sessions')],
+      [true, () => operator.patch(acme, { limit_bytes: 5 })],
+      [true, () => operator.patch(acme, { expiry })],
+      [true, () => operator.put(`${acme}/servers/fra1`, { limit_bytes: 7 })],
+      [true, () => operator.delete(`${acme}/servers/fra1`)],
+      [true, () => operator.patch(acme, { suspended: true })],
+      [false, () => operator.patch(acme, { suspended: false })],
+      [false, () => operator.put(`${acme}/servers/fra1`, { limit_bytes: null })],
+      [false, () => account.post(list, entry)],
+      [false, () => account.post(dns, custom)],
+      [false, () => alice.patch('/users/bob', { active: true, flags: { proxy: true } })],
+      [false, () => alice.post('/users', { name: 'carol' })],
+    ];
     try {
-      await t.as(built).delete(`${list}/${id}`);
-      await alice.patch('/users/bob', { flags: { proxy: false } });
-      await alice.patch('/users/bob', { active: false });
-      await alice.post('/users/bob/token_version', undefined);
-      await t.operator.patch('/accounts/acme', { suspended: true });
-      expect(urgent).toEqual([true, true, true, true, true]);
-      await t.operator.patch('/accounts/acme', { suspended: false });
-      await t.as(built).post(list, entry);
-      await alice.patch('/users/bob', { active: true });
-      expect(urgent.slice(5)).toEqual([false, false, false]);
+      for (const [isUrgent, send] of requests) {
+        urgent.length = 0;
+        const { status } = await send();
+        expect([String(send), status < 300, urgent]).toEqual([String(send), true, [isUrgent]]);
+      }
     } finally {
       db.write = original;
     }
+  });
+  test('a node hears of revocations, one of each kind and account, before the third group of another account’s flood', async () => {
+    const { config, db } = t.running.ctx;
+    await t.server('ams1');
+    const attacker = await t.account('attacker', { servers: ['ams1'] });
+    const node = await t.node('ams1');
+    const victims = ['removes', 'raises', 'ends', 'suspends'];
+    const built = await Promise.all(victims.map((name) => t.account(name, { servers: ['ams1'] })));
+    const expiry = t.now() + 1000;
+    const [removes, raises, ends] = await Promise.all([
+      t.as(built[0] as never).post('/contract/ip-authlist', {
+        ...{ ip: '198.51.100.99', user: 'alice', expiry },
+      }),
+      t.signIn('raises', 'alice'),
+      t.signIn('ends', 'alice'),
+    ]);
+    await t.user(built[2] as never, 'bob', { proxy: true });
+    await node.start();
+
+    // Through the same queue as requests; so many at once are more than one address has connections.
+    const add = (at: number) =>
+      db.write(of('attacker'), (tx) =>
+        createEntry(
+          tx,
+          attacker.account.id,
+          { ip: `10.9.${at >> 8}.${at & 255}`, user: 'alice', expiry },
+          { ...config, addresses: 'any' } as never,
+        ),
+      );
+    const additions = Array.from({ length: flood }, (_, at) => add(at));
+    const all = Promise.all(additions);
+    const heardOf = (name: string) => {
+      const id = built[victims.indexOf(name)]?.account.id;
+      return node.events.findIndex(({ records }) => records.some(({ account }) => account === id));
+    };
+    const hostile = (events: typeof node.events) =>
+      events.flatMap(({ records }) =>
+        records.filter(({ account }) => account === attacker.account.id),
+      );
+    // The first of them is under way.
+    await additions[0];
+    const before = hostile(node.events).length;
+    const answers = await Promise.all([
+      t.as(built[0] as never).delete(`/contract/ip-authlist/${removes.body.id}`),
+      raises.post('/users/alice/token_version', undefined),
+      ends.patch('/users/bob', { active: false }),
+      t.operator.patch('/accounts/suspends', { suspended: true }),
+    ]);
+    expect(answers.every(({ status }) => status < 300)).toBe(true);
+    await all;
+    await node.until(() => hostile(node.events).length >= flood);
+    for (const name of victims) {
+      expect(heardOf(name)).toBeGreaterThanOrEqual(0);
+      const ahead = hostile(node.events.slice(0, heardOf(name))).length;
+      expect(ahead - before).toBeLessThanOrEqual(3 * largestGroup);
+    }
+    node.stop();
   });
 });

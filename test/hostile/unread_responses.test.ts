@@ -14,7 +14,8 @@ import {
 } from './held_process.ts';
 
 const entries = 100_000;
-const mostMegabytes = 256;
+/** Held and cached responses have 96 MiB of it; the rest is what making lists one after another leaves to the collector. */
+const mostOfDifferentLists_megabytes = 512;
 
 eachDatabase((database) => {
   let server: ServerProcess;
@@ -33,7 +34,7 @@ eachDatabase((database) => {
   const get = (authorization: string, path: string) =>
     `GET /v0${path} HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\n\r\n`;
   /** Resolves when the server has ended all of these; the victim is served all the while. */
-  async function endedBesideVictim(sockets: Socket[]): Promise<void> {
+  async function endedBesideVictim(sockets: Socket[], most_megabytes = 256): Promise<void> {
     expect(heldByServer(server.base_url, sockets)).toBeGreaterThan(0);
     await until(async () => {
       const response = await fetch(`${server.base_url}/v0/contract`, {
@@ -44,7 +45,7 @@ eachDatabase((database) => {
       return heldByServer(server.base_url, sockets) === 0;
     }, 90);
     for (const socket of sockets) socket.destroy();
-    expect(peakMegabytes(server)).toBeLessThan(mostMegabytes);
+    expect(peakMegabytes(server)).toBeLessThan(most_megabytes);
   }
 
   test('400 pipelined GETs of a large list that nobody reads stay within 256 MB, and the connection ends', async () => {
@@ -81,5 +82,20 @@ eachDatabase((database) => {
       ...paths.map((_, at) => `HTTP/1.1 ${at % 2 ? 200 : 404}`),
       'HTTP/1.1 200',
     ]);
+  });
+
+  test('60 connections that read nothing of as many different large lists stay within 512 MB, and end', {
+    timeout: 300_000,
+  }, async () => {
+    const digits = Array.from({ length: 10 }, (_, digit) => digit);
+    const filters = ['', '.', '0.', '10.', '.1', '.0'].flatMap((part) =>
+      digits.map((digit) => part + digit),
+    );
+    const sockets = await Promise.all(
+      filters.map((part) =>
+        holding(server.base_url, get(attacker, `/contract/ip-authlist?ip=${part}`).repeat(2)),
+      ),
+    );
+    await endedBesideVictim(sockets, mostOfDifferentLists_megabytes);
   });
 });

@@ -1,14 +1,20 @@
 // Revocations: the requests that take something away. Among the writes that wait they go ahead of other accounts' additions.
 import type { FastifyRequest } from 'fastify';
 
-/** True for a removal, a raised token_version, a suspension, and what makes a user inactive or takes a flag. */
+/** Fields whose change may take away what was in force: another address or user, a nearer end, a lower limit. */
+const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
+
+/**
+ * True for a removal, a raised token_version, a suspension, an undone proof, a changed password, what makes a user
+ * inactive or takes a flag, and a change by which an entry, a contract or a limit may let through less than before.
+ */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
-  if (method === 'DELETE' || routeOptions.url?.endsWith('/token_version')) return true;
-  const { active, suspended, flags } = (body ?? {}) as {
-    active?: unknown;
-    suspended?: unknown;
-    flags?: Record<string, unknown>;
-  };
-  const takesFlag = Object.values(flags ?? {}).includes(false);
-  return method === 'PATCH' && (active === false || suspended === true || takesFlag);
+  const url = routeOptions.url ?? '';
+  if (method === 'DELETE' || /\/(token_version|password|second-factor\/remove)$/.test(url)) return true;
+  if (method !== 'PATCH' && method !== 'PUT') return false;
+  const fields = (body ?? {}) as Record<string, unknown>;
+  const takesFlag = Object.values((fields.flags as object | undefined) ?? {}).includes(false);
+  const isTakenAway =
+    fields.active === false || fields.proven === false || fields.suspended === true || takesFlag;
+  return isTakenAway || replacing.some((name) => fields[name] !== undefined && fields[name] !== null);
 }
