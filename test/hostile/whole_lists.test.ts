@@ -8,10 +8,10 @@ import type { BuiltAccount } from '../../server/test/builders.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp, type TestClient } from '../../server/test/harness.ts';
 
-const many = 12_000;
+const many = 30_000;
 const path = '/contract/ip-authlist';
 /** Slices have 500 entries each, and between two of them others have their turn; made at once, a list leaves one or two. */
-const leastTurns = 4;
+const leastTurns = 8;
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -160,10 +160,11 @@ eachDatabase((database) => {
     const ask = (client: TestClient, name: string, query: string) =>
       client.get(path + query).then(() => order.push(name));
     const first = ask(attack, 'attacker', '?ip=10.1');
-    const others = Array.from({ length: 6 }, (_, at) => ask(attack, 'attacker', `?ip=10.1.${at}`));
+    const others = Array.from({ length: 40 }, (_, at) => ask(attack, 'attacker', `?ip=10.1.${at}`));
     await first;
     await Promise.all([...others, ask(t.as(other), 'other', '')]);
-    expect(order.indexOf('other')).toBeLessThanOrEqual(4);
+    // Not the last: while its request is read and judged, some more of those are made.
+    expect(order.indexOf('other')).toBeLessThanOrEqual(20);
   });
 });
 
