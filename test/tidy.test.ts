@@ -210,9 +210,12 @@ function readProject(): File[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-/** A callback that goes through its owner; or one of those that only note, settle or close. */
+/** A callback that goes through its owner; or one of those that only note, settle or close, under the names for that. */
 const ownedCall =
-  /\bown\(|, (ignore|end|resolve|reject|settle|note)\b|=> (settle\(|resolve|sockets\.delete\(|\w+\.destroy\(|this\.#log\.error\()|setTimeout\(0\)/;
+  /\bown\w*\(|#own\w*|[(,] ?(this\.#)?(ignore|end|resolve|reject|settle|note|done|lost|leave|wake|look|again|handle|nextTurn)\b|=> (settle\(|resolve|reject\(|end\(|sockets\.delete\(|\w+\.destroy\(|clearTimeout\(|owned\(|this\.#log\.error\()|=> \{\}\)|setTimeout\(0\)|setImmediate\(\)/;
+const listening = /\.(on|once|addListener|setTimeout)\(|\bset(Timeout|Interval|Immediate)\(/g;
+/** A command that fails says so and ends; the storage does not go on in a state that was not foreseen. */
+const unowned = /^(server|agent)\/src\/(cli\b|doctor\/|process\.ts)|^server\/src\/db\//;
 
 /** Each line of a file that the pattern finds, as `path:line: what`. */
 function findLines(file: File, pattern: RegExp, what: string): string[] {
@@ -727,12 +730,12 @@ const rules: Rule[] = [
     good: [source('secrets.ts', '// Keys.\ncreateDurably(path, text);')],
   },
   {
-    name: 'a callback of the embedded engine has an owner, who catches, or does nothing that could fail',
+    name: 'a callback of a socket, stream, process or timer has an owner, who catches, or does nothing that could fail',
     check: (files) =>
       files
-        .filter(({ path }) => path.startsWith('agent/src/embedded/'))
+        .filter(({ path }) => /^(server|agent)\/src\//.test(path) && !unowned.test(path))
         .flatMap(({ path, text }) =>
-          [...text.matchAll(/\.(on|once|setTimeout)\(|\bsetTimeout\(/g)].flatMap(({ index }) => {
+          [...text.matchAll(listening)].flatMap(({ index }) => {
             const call = text.slice(index, index + 160).replaceAll(/\s+/g, ' ');
             const line = text.slice(0, index).split('\n').length;
             return ownedCall.test(call) ? [] : [`${path}:${line}: a callback has no owner`];
@@ -740,20 +743,22 @@ const rules: Rule[] = [
         ),
     bad: [
       agentSource('embedded/relay.ts', "socket.on('data', (bytes) => count(bytes));"),
-      agentSource('embedded/relay.ts', 'setTimeout(() => end(socket), 1);'),
+      agentSource('squid/decider/main.ts', 'setTimeout(() => begin(socket), 1);'),
+      source('http/connections.ts', 'setInterval(() => this.#cutUnread(), 1000);'),
     ],
     good: [
       agentSource('embedded/relay.ts', "socket.on('data', own((bytes) => count(bytes)));"),
       agentSource('embedded/relay.ts', "socket.on('error', ignore);"),
+      source('db/listeners.ts', "client.on('notification', hear);"),
     ],
   },
   {
-    name: 'server and agent have the same ACME, byte by byte: docs/decisions/0051-certificates.md',
+    name: 'server and agent have the same ACME and owners of callbacks, byte by byte: docs/decisions/0051-certificates.md',
     check: (files) => {
       const folder = (program: string) =>
         new Map(
           files
-            .filter(({ path }) => path.startsWith(`${program}/src/acme/`))
+            .filter(({ path }) => new RegExp(`^${program}/src/(acme/|owner\\.ts$)`).test(path))
             .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
         );
       const [server, agent] = [folder('server'), folder('agent')];

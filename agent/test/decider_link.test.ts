@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Authority } from '../src/policy/decide.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
@@ -15,20 +16,21 @@ afterEach(async () => {
   for (const clean of cleaners.splice(0).reverse()) await clean();
 });
 
+const log = pino({ level: 'silent' });
 const at = 1_800_000_000;
 const useOf = (entry: number): LastUsed => ({ account: 1, entry, at });
 
 async function listen(events: Partial<LinkEvents> = {}): Promise<DeciderLink> {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-decider-'));
   cleaners.push(() => rmSync(dir, { recursive: true, force: true }));
-  const link = new DeciderLink(join(dir, 'agent.sock'), {
+  const none: LinkEvents = {
     onRevoked: () => {},
     onOpened: () => {},
     onLost: () => {},
     opened: () => [],
     unstored: () => [],
-    ...events,
-  });
+  };
+  const link = new DeciderLink(join(dir, 'agent.sock'), { ...none, ...events }, log);
   await link.listen(undefined);
   cleaners.push(() => link.close());
   return link;

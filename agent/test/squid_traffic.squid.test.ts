@@ -6,6 +6,7 @@ import { type Socket as Connection, connect, createServer, type Server } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Authority } from '../src/policy/decide.ts';
 import type { TrackedSquid } from '../src/squid/agent/connection.ts';
@@ -159,7 +160,7 @@ beforeAll(async () => {
   origin = createServer(answer).listen(0, '127.0.0.1');
   await once(origin, 'listening');
   origin_port = (origin.address() as { port: number }).port;
-  destroyed = new DestroyedSockets(join(dir, 'destroyed'));
+  destroyed = new DestroyedSockets(join(dir, 'destroyed'), pino({ level: 'silent' }));
   destroyed.watch([port]);
   await startSquid();
 }, 60_000);

@@ -64,7 +64,7 @@ export async function createApp(
   const nextRequestId = requestIds();
   const account = accountContext(ctx);
 
-  const connections = options.connections ?? Connections.within(ctx.config);
+  const connections = options.connections ?? Connections.within(ctx.config, ctx.log);
   const app = Fastify({
     serverFactory: (route) => {
       const toRouter: RequestListener = (request, response) => {

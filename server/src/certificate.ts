@@ -1,4 +1,5 @@
 // The TLS certificate: read, checked, taken anew when its files change, and told of. With ACME a renewal keeps the files.
+
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
@@ -11,6 +12,7 @@ import { readFacts } from './acme/x509.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { makeFolderDurably, replaceDurably } from './durable.ts';
+import { ownedByLog } from './owner.ts';
 import { readPrivate } from './private_files.ts';
 import { version } from './version.ts';
 
@@ -101,7 +103,10 @@ export class ServedCertificate {
   /** From now on these listeners, which are open, are given each new certificate; connections go on. Then ACME begins. */
   showOn(servers: Server[]): void {
     this.#servers = servers;
-    this.#timer = setInterval(() => this.#look(), look_milliseconds);
+    this.#timer = setInterval(
+      ownedByLog(this.#log)(() => this.#look()),
+      look_milliseconds,
+    );
     this.#timer.unref();
     this.#renewal?.start();
   }

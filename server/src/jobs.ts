@@ -1,4 +1,5 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
+
 import { sweepLimits } from './accounts/accounts.ts';
 import { AuditBound, removeOldAudit } from './audit.ts';
 import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
@@ -9,6 +10,7 @@ import type { Actor, Transaction } from './db/database.ts';
 import { GeoWatch } from './geo/geo.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
+import { ignore, type Own, ownedByLog } from './owner.ts';
 import { purgeRemoved } from './removals.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { reportHeldKeys, sweepSigningKeys } from './signing_keys.ts';
@@ -208,14 +210,14 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
       ctx.log.warn({ job: name, err: error }, 'a sweep failed and will be tried again');
     }
   };
-  const sweeps = new SerialQueue();
+  const sweeps = new SerialQueue(ctx.log);
   const timers = jobs.map((job) =>
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   timers.push(sweeps.every(callers_seconds, () => ctx.callers.look(ctx)));
   // Looks at a large network take seconds, and no sweep is to wait for them.
-  const looks = new SerialQueue();
+  const looks = new SerialQueue(ctx.log);
   const audits = new AuditBound(ctx.config.audit_records_per_account);
   const lookAtAudit = () =>
     due({ name: 'bound audit', purges: false }, () => audits.look(ctx.db, () => stopped));
@@ -237,21 +239,30 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
 
 /** Work that is done one after another; each waits once only: a slow disk must not pile it up. */
 class SerialQueue {
+  readonly #own: Own;
   #running: Promise<void> = Promise.resolve();
 
+  constructor(log: Context['log']) {
+    this.#own = ownedByLog(log);
+  }
+
+  /** Work that fails is logged by its owner, and what waits behind it is done all the same. */
   add(work: () => Promise<void>): Promise<void> {
-    this.#running = this.#running.then(work);
+    const done = this.#running.then(work);
+    this.#own(() => done)();
+    this.#running = done.catch(ignore);
     return this.#running;
   }
   every(seconds: number, work: () => Promise<void>): NodeJS.Timeout {
     let waits = false;
-    return setInterval(() => {
+    const look = this.#own(async () => {
       if (waits) return;
       waits = true;
-      void this.add(work).finally(() => {
+      await this.add(work).finally(() => {
         waits = false;
       });
-    }, seconds * 1000);
+    });
+    return setInterval(look, seconds * 1000);
   }
   /** Resolves when all that was added is done. */
   end(): Promise<void> {

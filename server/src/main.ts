@@ -1,4 +1,5 @@
 // Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
+
 import { accessSync, constants } from 'node:fs';
 import type { Server } from 'node:http';
 import { dirname } from 'node:path';
@@ -36,6 +37,7 @@ import { refreshMetrics } from './metrics_refresh.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
 import { AppliedWatch } from './nodes/nodes.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
+import { ownedByLog } from './owner.ts';
 import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
 import { forgetHolder, reportHeldKeys } from './signing_keys.ts';
@@ -207,10 +209,10 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   const urls = new Map<string, string>();
   const apps: FastifyInstance[] = [];
   const { config } = ctx;
-  const connections = Connections.within(config);
+  const connections = Connections.within(config, ctx.log);
   // All at once: none takes new work while another finishes its own.
   closers.push(async () => {
-    await Promise.all(apps.map((app) => closeApp(app, connections, config.stop_seconds)));
+    await Promise.all(apps.map((app) => closeApp(app, connections, ctx.log, config.stop_seconds)));
     connections.close();
   });
   const certificate = ServedCertificate.open(config, ctx.clock, ctx.log);
@@ -223,7 +225,8 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     if (tls) withTls.push(app.server as unknown as TlsServer);
     urls.set(key, await listenOn(app, at, tls !== undefined));
     // From here on an error is of one connection that could not be taken.
-    app.server.on('error', (error) => ctx.log.error({ err: error }, 'a connection was not taken'));
+    const note = (error: Error) => ctx.log.error({ err: error }, 'a connection was not taken');
+    app.server.on('error', note);
   }
   // A port that the system chose is known only now.
   const base_url = urls.get(keys.customers) as string;
@@ -306,12 +309,20 @@ const look_for_idle_milliseconds = 50;
 async function closeApp(
   app: FastifyInstance,
   connections: Connections,
+  log: Context['log'],
   stop_seconds: number,
 ): Promise<void> {
   // Also those on which TLS has not begun, which the server does not count as its own.
-  const cut = setTimeout(() => connections.cut(app.server), stop_seconds * 1000);
+  const own = ownedByLog(log);
+  const cut = setTimeout(
+    own(() => connections.cut(app.server)),
+    stop_seconds * 1000,
+  );
   // A connection that was busy is kept alive behind its response; no other code would end it.
-  const idle = setInterval(() => app.server.closeIdleConnections(), look_for_idle_milliseconds);
+  const idle = setInterval(
+    own(() => app.server.closeIdleConnections()),
+    look_for_idle_milliseconds,
+  );
   await app.close();
   clearTimeout(cut);
   clearInterval(idle);

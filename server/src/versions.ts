@@ -108,7 +108,8 @@ class BatchedReader implements VersionReader {
     else this.#waiting.set(account_id, [mine]);
     if (!this.#asking) {
       this.#asking = true;
-      setImmediate(() => void this.#ask());
+      const settle = () => void this.#ask();
+      setImmediate(settle);
     }
     return mine.promise;
   }

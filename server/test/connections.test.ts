@@ -1,7 +1,9 @@
 // What connections are counted with, and how many requests may wait on one.
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { Connections, networkOf } from '../src/http/connections.ts';
 
@@ -19,13 +21,8 @@ async function guarded(
   limits: Partial<ConstructorParameters<typeof Connections>[0]> = {},
   begin?: (request: IncomingMessage, response: ServerResponse) => void,
 ) {
-  const connections = new Connections({
-    most: 64,
-    most_per_address: undefined,
-    unread_seconds: 30,
-    trusted_proxies: [],
-    ...limits,
-  });
+  const usual = { most: 64, most_per_address: undefined, unread_seconds: 30, trusted_proxies: [] };
+  const connections = new Connections({ ...usual, ...limits }, pino({ level: 'silent' }));
   const begun: ServerResponse[] = [];
   const server = createServer((request, response) => {
     connections.of(request.socket)?.take(request, response, () => {

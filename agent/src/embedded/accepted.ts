@@ -7,8 +7,8 @@ import {
   mostAccepted,
   Tally,
 } from '../connection_caps.ts';
+import type { Own } from '../owner.ts';
 import type { Authority } from '../policy/decide.ts';
-import type { Own } from './owner.ts';
 
 export class Accepted {
   readonly #caps: ConnectionCaps;

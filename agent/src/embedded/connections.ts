@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Finished, Poll, Traffic } from '../engine.ts';
-import { type Own, ownedBy } from './owner.ts';
+import { type Own, ownedByConnection } from '../owner.ts';
 
 export interface Payer {
   account: number;
@@ -151,7 +151,7 @@ export class Connections {
   add(socket: Socket, port: number, onClosed: (connection: Connection) => void): Connection {
     this.#count += 1;
     const name = `${this.#boot}-${this.#count}`;
-    const own = ownedBy(this.#log, socket);
+    const own = ownedByConnection(this.#log, socket);
     const connection = new Connection(name, socket, port, own, (traffic) => {
       this.#finished.push({ ...traffic, at: this.#clock.now() });
       this.#finishedCount += 1;

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
+import { ownedByConnection } from '../owner.ts';
 import { decideWithin, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
@@ -22,7 +23,6 @@ import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
 import { Listeners } from './listeners.ts';
-import { ownedBy } from './owner.ts';
 import { type Failure, rejectRaw } from './rejections.ts';
 import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
@@ -197,9 +197,9 @@ class EmbeddedEngine implements Engine {
 
   #equip(server: Server, port: number, tls: boolean): void {
     const ctx = this.#ctx;
-    const own = (client: Socket, work: () => unknown) => ownedBy(ctx.log, client)(work)();
+    const own = (client: Socket, work: () => unknown) => ownedByConnection(ctx.log, client)(work)();
     server.on('connection', (client: Socket) =>
-      own(client, () => ctx.accepted.accept(client, ownedBy(ctx.log, client))),
+      own(client, () => ctx.accepted.accept(client, ownedByConnection(ctx.log, client))),
     );
     server.on(tls ? 'secureConnection' : 'connection', (client: Socket) =>
       own(client, () => {

@@ -8,10 +8,10 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { ignore, type Own } from '../owner.ts';
 import { admit, type Context } from './admit.ts';
 import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
-import { ignore, type Own } from './owner.ts';
 import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
 /** A destination that says nothing for so long. */

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { ignore, type Own } from '../owner.ts';
 import { admit, type Context } from './admit.ts';
 import { readDestination } from './destination.ts';
-import { ignore, type Own } from './owner.ts';
 import { rejectRaw } from './rejections.ts';
 
 /** `head`: the bytes that the client sent after its request without waiting. */

@@ -79,11 +79,12 @@ async function openTunnel(proxy: ProxyPort, echo: URL, signal: AbortSignal): Pro
   const destination = `${echo.hostname}:${port}`;
   const asking = toProxy(proxy, 'CONNECT', destination, destination, signal);
   const socket = await new Promise<Socket>((resolve, reject) => {
-    asking.once('connect', (response, opened) => {
+    const settle = (response: IncomingMessage, opened: Socket) => {
       if (response.statusCode === 200) return resolve(opened);
       opened.destroy();
       reject(new Error(`the proxy answered ${response.statusCode}`));
-    });
+    };
+    asking.once('connect', settle);
     asking.on('error', reject);
     asking.end();
   });

@@ -255,15 +255,15 @@ async function send(sending: Sending): Promise<IncomingMessage> {
               },
       });
       // Not the socket's own timeout: that begins when there is a socket, and names take their time.
-      const timer = setTimeout(() => {
-        request.destroy(new ControlError(`no answer within ${response_seconds} seconds`));
-      }, response_seconds * 1000);
+      const late = new ControlError(`no answer within ${response_seconds} seconds`);
+      const timer = setTimeout(() => request.destroy(late), response_seconds * 1000);
       request.once('close', () => clearTimeout(timer));
       request.on('error', reject);
-      request.once('response', (message) => {
+      const settle = (message: IncomingMessage) => {
         clearTimeout(timer);
         resolve(message);
-      });
+      };
+      request.once('response', settle);
       request.end(body);
     });
     const { statusCode: status = 0 } = response;
@@ -307,9 +307,8 @@ class IdleTimeout {
   readonly #timer: NodeJS.Timeout;
 
   constructor(response: IncomingMessage, seconds: number, says: string) {
-    this.#timer = setTimeout(() => {
-      response.destroy(new ControlError(`${says} ${seconds} seconds`));
-    }, seconds * 1000);
+    const fault = new ControlError(`${says} ${seconds} seconds`);
+    this.#timer = setTimeout(() => response.destroy(fault), seconds * 1000);
   }
 
   renew(): void {

@@ -96,14 +96,15 @@ export function readLines(
   let second = performance.now();
   let bytes = 0;
   socket.setEncoding('utf8');
-  socket.on('data', (text: string) => {
-    if (performance.now() - second >= 1000) {
-      second = performance.now();
-      bytes = 0;
-      onSecond?.();
-    }
-    bytes += text.length;
+  // Its own owner: an exception is the peer's doing, and cuts it off without a word in the log.
+  const settle = (text: string) => {
     try {
+      if (performance.now() - second >= 1000) {
+        second = performance.now();
+        bytes = 0;
+        onSecond?.();
+      }
+      bytes += text.length;
       // A long message comes in many pieces, and is not searched anew with each.
       const end = text.lastIndexOf('\n');
       const lines = end < 0 ? [] : (rest + text.slice(0, end)).split('\n');
@@ -113,7 +114,8 @@ export function readLines(
     } catch (error) {
       socket.destroy(error as Error);
     }
-  });
+  };
+  socket.on('data', settle);
 }
 
 /** Sends one message, and returns its length. */

@@ -152,11 +152,14 @@ export class ChangesWriter {
       done += writeSync(this.#fd, line, done, line.length - done, this.size + done);
     }
     this.size += line.length;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#sync();
-    }, 1000).unref();
+    this.#timer ??= setTimeout(this.#settle, 1000).unref();
   }
+
+  /** A sync that fails is told to `onUnsynced`. */
+  readonly #settle = () => {
+    this.#timer = undefined;
+    void this.#sync();
+  };
 
   /** Resolves when all is on the disk. */
   async close(): Promise<void> {

@@ -29,12 +29,13 @@ export function compact(compaction: Compaction, signal: AbortSignal): Promise<vo
   signal.addEventListener('abort', giveUp);
   return new Promise<void>((resolve, reject) => {
     worker.once('error', reject);
-    worker.once('exit', (code) => {
+    const settle = (code: number) => {
       signal.removeEventListener('abort', giveUp);
       if (signal.aborted) reject(signal.reason);
       else if (code === 0) resolve();
       else reject(new Error(`the compaction of the policy ended with exit code ${code}`));
-    });
+    };
+    worker.once('exit', settle);
   });
 }
 

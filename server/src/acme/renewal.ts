@@ -1,7 +1,9 @@
 // The certificate of this machine's names, by ACME: taken, kept in a folder, renewed at two thirds of its life, and never hastily.
+
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
+import { ownedByLog } from '../owner.ts';
 import type { Answers } from './answers.ts';
 import { type AcmeCode, AcmeError } from './problems.ts';
 import { authorityOf, clock_seconds, type Issued, Protocol } from './protocol.ts';
@@ -90,7 +92,10 @@ export class Renewal {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#look(), look_milliseconds);
+    this.#timer = setInterval(
+      ownedByLog(this.#options.log)(() => this.#look()),
+      look_milliseconds,
+    );
     this.#timer.unref();
     this.#look();
   }

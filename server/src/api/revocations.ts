@@ -10,11 +10,14 @@ const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
-  if (method === 'DELETE' || /\/(token_version|password|second-factor\/remove)$/.test(url)) return true;
+  if (method === 'DELETE' || /\/(token_version|password|second-factor\/remove)$/.test(url))
+    return true;
   if (method !== 'PATCH' && method !== 'PUT') return false;
   const fields = (body ?? {}) as Record<string, unknown>;
   const takesFlag = Object.values((fields.flags as object | undefined) ?? {}).includes(false);
   const isTakenAway =
     fields.active === false || fields.proven === false || fields.suspended === true || takesFlag;
-  return isTakenAway || replacing.some((name) => fields[name] !== undefined && fields[name] !== null);
+  return (
+    isTakenAway || replacing.some((name) => fields[name] !== undefined && fields[name] !== null)
+  );
 }

@@ -160,8 +160,9 @@ const look_seconds = 10;
 
 /** Looks by itself from now on; answers the function that ends it. */
 export function startBackups(schedule: BackupSchedule): () => Promise<void> {
-  void schedule.look();
-  const timer = setInterval(() => void schedule.look(), look_seconds * 1000);
+  const look = () => void schedule.look();
+  look();
+  const timer = setInterval(look, look_seconds * 1000);
   timer.unref();
   return () => {
     clearInterval(timer);

@@ -1,6 +1,7 @@
 // One connection of a client: one request in work, those behind it wait, and a refusal is sent after the answers before it.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Own } from '../owner.ts';
 
 interface Request {
   request: IncomingMessage;
@@ -37,14 +38,17 @@ export class Connection {
   #takenAt = 0;
   #isPaused = false;
   readonly #all: { waiting: number };
+  readonly #own: Own;
 
   /** `all` counts the requests that wait on all connections together. */
-  constructor(server: Server, raw: Socket, network: string, all: { waiting: number }) {
+  constructor(server: Server, raw: Socket, network: string, all: { waiting: number }, own: Own) {
     this.server = server;
     this.raw = raw;
     this.socket = raw;
     this.network = network;
     this.#all = all;
+    this.#own = own;
+    this.#ownPause = own(() => this.socket.pause());
   }
 
   /** Whether nothing is lost when it ends now. */
@@ -71,7 +75,7 @@ export class Connection {
       this.cut();
     } else if (waiting >= fewWaiting && !this.#isPaused) {
       this.#isPaused = true;
-      this.socket.on('resume', this.#pauseAgain);
+      this.socket.on('resume', this.#ownPause);
       this.socket.pause();
     }
   }
@@ -80,7 +84,10 @@ export class Connection {
     const first = this.#requests[0];
     if (!first) return;
     this.#takenAt = performance.now();
-    first.response.once('close', () => this.#finish(first));
+    first.response.once(
+      'close',
+      this.#own(() => this.#finish(first)),
+    );
     first.start();
   }
 
@@ -98,12 +105,12 @@ export class Connection {
   }
 
   /** Node reads on for the body of a request, and when a response has gone. */
-  readonly #pauseAgain = () => this.socket.pause();
+  readonly #ownPause: () => void;
 
   #readOn(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.socket.off('resume', this.#pauseAgain);
+    this.socket.off('resume', this.#ownPause);
     this.socket.resume();
   }
 
@@ -126,8 +133,9 @@ export class Connection {
   }
 
   #end(bytes: string): void {
-    const late = setTimeout(() => this.cut(), linger_milliseconds);
-    this.socket.once('end', () => this.cut());
+    const cut = this.#own(() => this.cut());
+    const late = setTimeout(cut, linger_milliseconds);
+    this.socket.once('end', cut);
     this.raw.once('close', () => clearTimeout(late));
     this.socket.end(bytes);
   }

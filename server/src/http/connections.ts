@@ -2,9 +2,11 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { Logger } from 'pino';
 import { addressInNetworks, canonicalAddress, type Network } from '../address.ts';
 import { type Config, isLoopback } from '../config.ts';
 import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
+import { type Own, ownedByConnection, ownedByLog } from '../owner.ts';
 import { Connection } from './connection.ts';
 
 export interface ConnectionLimits {
@@ -35,6 +37,7 @@ export function networkOf(address: string): string {
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #log: Logger;
   readonly #kept: { operators: number; nodes: number };
   readonly #operators = new Set<Connection>();
   readonly #nodes = new Set<Connection>();
@@ -44,23 +47,28 @@ export class Connections {
   readonly #look: NodeJS.Timeout;
   readonly #all = { waiting: 0 };
 
-  constructor(limits: ConnectionLimits) {
+  constructor(limits: ConnectionLimits, log: Logger) {
     this.#limits = limits;
+    this.#log = log;
     this.#kept = {
       operators: Math.min(32, Math.ceil(limits.most / 8)),
       nodes: Math.floor(limits.most / 4),
     };
-    this.#look = setInterval(() => this.#cutUnread(), look_milliseconds);
+    this.#look = setInterval(
+      ownedByLog(log)(() => this.#cutUnread()),
+      look_milliseconds,
+    );
     this.#look.unref();
   }
 
   /** As many as the settings allow and the descriptors of this process let there be. */
-  static within(config: Config): Connections {
-    return new Connections({
+  static within(config: Config, log: Logger): Connections {
+    const limits = {
       ...config,
       most: Math.min(config.max_connections, connectionsWithin(descriptorLimit())),
       most_per_address: config.max_connections_per_address,
-    });
+    };
+    return new Connections(limits, log);
   }
 
   /** How many are open. */
@@ -82,27 +90,34 @@ export class Connections {
       closeIdle.call(server);
       for (const socket of unsent) Reflect.deleteProperty(socket, 'destroy');
     };
-    server.on('connection', (raw: Socket) => {
-      const connection = this.#admit(server, raw, servesOperators);
+    const take = (raw: Socket, own: Own) => {
+      const connection = this.#admit(server, raw, servesOperators, own);
       if (!connection) {
         raw.destroy();
         return;
       }
       const name = nameOf(raw);
       handshaking.set(name, connection);
-      raw.once('close', () => {
+      const closed = () => {
         handshaking.delete(name);
         connection.forget();
         this.#remove(connection);
-      });
+      };
+      raw.once('close', own(closed));
       for (const listen of accept) listen.call(server, raw);
-    });
-    server.on('secureConnection', (socket: Socket) => {
+    };
+    const carry = (socket: Socket) => {
       const connection = handshaking.get(nameOf(socket));
       if (!connection) return void socket.destroy();
       connection.socket = socket;
       this.#bySocket.set(socket, connection);
-    });
+    };
+    const owned = (socket: Socket, work: (socket: Socket, own: Own) => void) => {
+      const own = ownedByConnection(this.#log, socket);
+      own(work)(socket, own);
+    };
+    server.on('connection', (raw: Socket) => owned(raw, take));
+    server.on('secureConnection', (socket: Socket) => owned(socket, carry));
   }
 
   /** The connection that a socket with HTTP on it belongs to; none for one that is still about TLS. */
@@ -137,23 +152,23 @@ export class Connections {
       .map(({ socket }) => socket);
   }
 
-  #admit(server: Server, raw: Socket, servesOperators: boolean): Connection | undefined {
+  #admit(server: Server, raw: Socket, servesOperators: boolean, own: Own): Connection | undefined {
     const address = raw.remoteAddress;
     // Gone already.
     if (address === undefined) return undefined;
     const network = networkOf(address);
     const isLocal = isLoopback(network);
-    const connection = new Connection(server, raw, network, this.#all);
-    const own = this.#networks.get(network) ?? new Set();
+    const connection = new Connection(server, raw, network, this.#all, own);
+    const others = this.#networks.get(network) ?? new Set();
     const hasPlace = servesOperators && isLocal && this.#operators.size < this.#kept.operators;
     if (!hasPlace) {
       const most = this.#mostOf(address, isLocal);
-      if (own.size >= most && !this.#giveWay(own)) return undefined;
+      if (others.size >= most && !this.#giveWay(others)) return undefined;
       const places = this.#limits.most - this.#kept.operators - this.#kept.nodes;
       if (this.#others.size >= places && !this.#giveWay(this.#others)) return undefined;
     }
     (hasPlace ? this.#operators : this.#others).add(connection);
-    this.#networks.set(network, own.add(connection));
+    this.#networks.set(network, others.add(connection));
     this.#bySocket.set(raw, connection);
     return connection;
   }

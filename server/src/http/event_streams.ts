@@ -1,4 +1,5 @@
 // Live pages: streams of server-sent events that tell a page that its records have changed, not how.
+
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -6,6 +7,7 @@ import type { Logger } from 'pino';
 import { Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { unavailable } from '../errors.ts';
+import { type Own, ownedByLog } from '../owner.ts';
 
 const heartbeat_seconds = 15;
 export const most_per_owner = 16;
@@ -104,16 +106,21 @@ class Topic {
 
 export class EventStreams {
   readonly #ctx: Context;
+  readonly #own: Own;
   readonly #topics = new Map<string, Topic>();
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
 
   constructor(ctx: Context) {
     this.#ctx = ctx;
+    this.#own = ownedByLog(ctx.log);
     this.#stopListening = ctx.db.listen(() => {
       for (const topic of this.#topics.values()) topic.wake();
     });
-    this.#heartbeat = setInterval(() => void this.beat(), heartbeat_seconds * 1000);
+    this.#heartbeat = setInterval(
+      this.#own(() => this.beat()),
+      heartbeat_seconds * 1000,
+    );
     this.#heartbeat.unref();
   }
 
@@ -141,10 +148,11 @@ export class EventStreams {
     const topic = this.#topics.get(watch.topic) ?? new Topic(watch, this.#ctx.log);
     this.#topics.set(watch.topic, topic);
     topic.streams.add(stream);
-    response.on('close', () => {
+    const closed = () => {
       topic.streams.delete(stream);
       if (topic.streams.size === 0) this.#topics.delete(watch.topic);
-    });
+    };
+    response.on('close', this.#own(closed));
     topic.wake();
   }
 

@@ -51,7 +51,8 @@ export class LargeBodies {
     if (response.destroyed) return Readable.from([]);
     const readers = this.#held.get(body) ?? this.#hold(body);
     readers.set(response, performance.now());
-    response.once('close', () => this.#leave(body, readers, response));
+    const leave = () => this.#leave(body, readers, response);
+    response.once('close', leave);
     let at = 0;
     const slices = new Readable({
       highWaterMark: 1,

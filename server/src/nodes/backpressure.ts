@@ -9,7 +9,8 @@ export const mostStalled_seconds = 30;
 export async function untilRead(stream: Writable, stalled_seconds: number): Promise<void> {
   if (stream.destroyed) return;
   const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), stalled_seconds * 1000);
+  const end = () => over.abort();
+  const timer = setTimeout(end, stalled_seconds * 1000);
   try {
     // The one that loses is taken off again: a stream waits many times.
     const { signal } = over;

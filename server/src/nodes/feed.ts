@@ -1,8 +1,10 @@
 // The change stream: one reader of the log per process hands each change to the streams that need it.
+
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { LoggedChange } from '../changes.ts';
 import type { Context } from '../context.ts';
+import { type Own, ownedByLog } from '../owner.ts';
 import { mostStalled_seconds } from './backpressure.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import * as log from './log_store.ts';
@@ -40,6 +42,7 @@ interface Concerned {
 
 export class Feed {
   readonly #ctx: Context;
+  readonly #own: Own;
   readonly #stalled_seconds: number;
   readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
@@ -54,9 +57,13 @@ export class Feed {
   /** A stream that catches up, and of which nothing is read for `stalled_seconds`, is cut. */
   constructor(ctx: Context, { stalled_seconds = mostStalled_seconds } = {}) {
     this.#ctx = ctx;
+    this.#own = ownedByLog(ctx.log);
     this.#stalled_seconds = stalled_seconds;
     this.#stopListening = ctx.db.listen(() => this.#wake());
-    this.#heartbeat = setInterval(() => void this.beat(), heartbeat_seconds * 1000);
+    this.#heartbeat = setInterval(
+      this.#own(() => this.beat()),
+      heartbeat_seconds * 1000,
+    );
     this.#heartbeat.unref();
   }
 
@@ -94,12 +101,13 @@ export class Feed {
     // The newest is the one that the node reads.
     for (const old of own.slice(0, own.length + 1 - most_streams_per_node)) old.cut();
     this.#streams.set(node.server_id, others.add(stream));
-    response.on('close', () => {
+    const closed = () => {
       others.delete(stream);
       if (others.size === 0 && this.#streams.get(node.server_id) === others) {
         this.#streams.delete(node.server_id);
       }
-    });
+    };
+    response.on('close', this.#own(closed));
     this.#startCatchingUp(stream);
   }
 
@@ -187,7 +195,10 @@ export class Feed {
         this.#ctx.log.warn({ err: error }, 'the change log could not be read');
         // There may be no commit for long that would wake it.
         clearTimeout(this.#retry);
-        this.#retry = setTimeout(() => this.#wake(), retry_seconds * 1000);
+        this.#retry = setTimeout(
+          this.#own(() => this.#wake()),
+          retry_seconds * 1000,
+        );
         this.#retry.unref();
       })
       .finally(() => {

@@ -1,6 +1,8 @@
 // The agent's end of the line to the deciders of one Squid: asks them questions, and hands on the messages that they send.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { type Own, ownedByConnection } from '../../owner.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../../policy/last_used.ts';
 import type { PolicySize } from '../../policy/policy.ts';
@@ -86,10 +88,13 @@ export class DeciderLink {
   readonly #waiting = new Set<() => void>();
   #asked = 0;
 
-  constructor(path: string, events: LinkEvents) {
+  constructor(path: string, events: LinkEvents, log: Logger) {
     this.path = path;
     this.#events = events;
-    this.#server = createServer((socket) => this.#welcome(socket));
+    this.#server = createServer((socket) => {
+      const own = ownedByConnection(log, socket);
+      own(() => this.#welcome(socket, own))();
+    });
   }
 
   /** Errors: those of the socket. */
@@ -121,10 +126,11 @@ export class DeciderLink {
   async connected(milliseconds: number): Promise<void> {
     if (this.isConnected) return;
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const end = () => {
         this.#waiting.delete(came);
         reject(new DeciderAbsent('its decider is not there'));
-      }, milliseconds);
+      };
+      const timer = setTimeout(end, milliseconds);
       const came = () => {
         clearTimeout(timer);
         this.#waiting.delete(came);
@@ -191,7 +197,7 @@ export class DeciderLink {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #welcome(socket: Socket): void {
+  #welcome(socket: Socket, own: Own): void {
     const decider: Decider = {
       socket,
       pending: new Map(),
@@ -212,11 +218,12 @@ export class DeciderLink {
       onSecond,
     });
     socket.on('error', () => {});
-    socket.on('close', () => {
+    const closed = () => {
       this.#deciders.delete(decider);
-      if (!decider.isLeaving) this.#events.onLost();
       for (const { reject } of decider.pending.values()) reject(new Error('its decider is gone'));
-    });
+      if (!decider.isLeaving) this.#events.onLost();
+    };
+    socket.on('close', own(closed));
     const opened = this.#events.opened();
     if (opened.length > 0) this.#tell(decider, { opened });
     this.#tellUnstored(decider);
@@ -292,12 +299,13 @@ export class DeciderLink {
     this.#asked += 1;
     const id = this.#asked;
     return new Promise<unknown>((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const end = () => {
         pending.delete(id);
         // It has no say any more: another process than Squid's decider would hold up each change again.
         socket.destroy();
         reject(new DeciderSilent('its decider does not answer'));
-      }, response_milliseconds);
+      };
+      const timer = setTimeout(end, response_milliseconds);
       const settle =
         <T>(how: (value: T) => void) =>
         (value: T) => {

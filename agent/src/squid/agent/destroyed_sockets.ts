@@ -1,6 +1,8 @@
 // The last bytes of connections, as the kernel says them when it destroys their sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { ignore, type Own, ownedByLog } from '../../owner.ts';
 import { parseSockets, type Socket, socketFilter } from '../sockets.ts';
 
 /**
@@ -11,6 +13,7 @@ import { parseSockets, type Socket, socketFilter } from '../sockets.ts';
 export class DestroyedSockets {
   /** Without a name: it goes with the last process that has it open. */
   readonly #file: number;
+  readonly #own: Own;
   readonly #host: string | undefined;
   readonly #most_bytes: number;
   #child: ChildProcess | undefined;
@@ -20,7 +23,8 @@ export class DestroyedSockets {
   #earlier: Buffer = Buffer.alloc(0);
 
   /** `host`: the address that is listened on, if it is one alone. */
-  constructor(path: string, host?: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
+  constructor(path: string, log: Logger, host?: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
+    this.#own = ownedByLog(log);
     this.#host = host;
     this.#most_bytes = most_bytes;
     this.#file = openSync(path, 'a+', 0o600);
@@ -63,13 +67,15 @@ export class DestroyedSockets {
     const command = ['--pdeathsig', 'KILL', 'stdbuf', '-oL', 'ss', '-E', '-tinHOe', filter];
     const child = spawn('setpriv', command, { stdio: ['ignore', this.#file, 'ignore'] });
     this.#child = child;
-    child.on('error', () => {});
-    child.on('exit', () => {
-      const again = () => {
-        if (this.#child === child) this.#start(filter);
-      };
-      setTimeout(again, 1000).unref();
+    child.on('error', ignore);
+    // It cannot be started while the machine has no descriptor left: later it may.
+    const again = this.#own(() => {
+      if (this.#child === child) this.#start(filter);
     });
+    child.on(
+      'exit',
+      this.#own(() => setTimeout(again, 1000).unref()),
+    );
   }
 
   #read(): Buffer {

@@ -92,6 +92,7 @@ class SquidEngine implements Engine {
     });
     this.#destroyed = new DestroyedSockets(
       join(options.config.state_dir, 'destroyed.sockets'),
+      options.log,
       options.config.listen_host,
     );
   }

@@ -4,7 +4,7 @@ import { connectionCaps, descriptorLimit } from '../../connection_caps.ts';
 import type { Fault } from '../../faults.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { RulesFile } from '../protocol.ts';
-import { DeciderLink } from './decider_link.ts';
+import { DeciderLink, type LinkEvents } from './decider_link.ts';
 import type { FleetOptions } from './fleet.ts';
 import { SquidInstance } from './instance.ts';
 import { MeterLog } from './meter_log.ts';
@@ -66,13 +66,14 @@ export async function createWorker(
   if (squid.paths.agent_socket.length > longest_socket_path) {
     throw new Error(`${squid.paths.agent_socket}: this path is too long for a socket.`);
   }
-  const link = new DeciderLink(squid.paths.agent_socket, {
+  const events: LinkEvents = {
     onRevoked,
     onOpened: (opened) => connections.announce(number, opened),
     onLost: () => connections.search(number),
     opened: () => connections.owners(number),
     unstored: (told) => unstored?.behind(told) ?? [],
-  });
+  };
+  const link = new DeciderLink(squid.paths.agent_socket, events, log);
   await link.listen(user?.gid);
   return {
     squid,

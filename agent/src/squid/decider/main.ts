@@ -5,6 +5,7 @@ import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ownAddresses, parseNetworks } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
+import { ownedBy } from '../../owner.ts';
 import { decideWithin, type Rules } from '../../policy/decide.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';
@@ -45,6 +46,7 @@ const sessions = new Sessions();
 const connections = new Connections(sessions);
 const uses = new LastUsedTimes();
 const decisions = new DecisionTally();
+const own = ownedBy((error) => logError(error as Error));
 let agent: Socket | undefined;
 /** The position whose size the agent was told. */
 let toldSize: unknown;
@@ -149,7 +151,10 @@ function leave(): void {
   if (isLeaving) return;
   isLeaving = true;
   if (agent) part(agent);
-  setTimeout(() => process.exit(0), leaving_milliseconds);
+  setTimeout(
+    own(() => process.exit(0)),
+    leaving_milliseconds,
+  );
 }
 
 function part(socket: Socket): void {
@@ -169,7 +174,11 @@ function part(socket: Socket): void {
 /** Connects, for ever: the agent comes and goes. */
 function serveAgent(): void {
   const socket = connect(agentSocket);
-  socket.on('connect', () => {
+  const ownOfAgent = ownedBy((error) => {
+    logError(error as Error);
+    socket.destroy();
+  });
+  const greet = () => {
     // The agent wrote them anew when it started.
     ({ on_revoke, listen_host, caps, ...settings } = readRules());
     census.caps = caps;
@@ -181,14 +190,16 @@ function serveAgent(): void {
     unstored.clear();
     connections.restart();
     if (isLeaving) part(socket);
-  });
+  };
+  socket.on('connect', ownOfAgent(greet));
   readLines(socket, (line) => receive(JSON.parse(line) as ToDecider));
   socket.on('error', () => {});
-  socket.on('close', () => {
+  const away = () => {
     agent = undefined;
     if (isParted) process.exit(0);
-    setTimeout(serveAgent, reconnect_milliseconds);
-  });
+    setTimeout(own(serveAgent), reconnect_milliseconds);
+  };
+  socket.on('close', own(away));
 }
 
 function receive(message: ToDecider): void {
@@ -289,13 +300,7 @@ function logError(error: Error): void {
 
 /** Repeats work that may fail, as when the machine has no descriptor left: the next time it may not. */
 function every(milliseconds: number, work: () => unknown): void {
-  setInterval(async () => {
-    try {
-      await work();
-    } catch (error) {
-      logError(error as Error);
-    }
-  }, milliseconds);
+  setInterval(own(work), milliseconds);
 }
 
 for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {

@@ -220,7 +220,7 @@ export class ResponseCache {
     if (!body || body.length < largeBytes) response.end(body);
     else this.#bodies.read(body, response).pipe(response);
     if (config.log_requests !== 'all') return;
-    response.once('close', () =>
+    const note = () =>
       logRequest(this.#ctx, {
         ...traced(request_id, request),
         method: 'GET',
@@ -230,8 +230,8 @@ export class ResponseCache {
         address: clientAddress(request, config.trusted_proxies),
         account: account_name,
         token_name,
-      }),
-    );
+      });
+    response.once('close', note);
   }
 }
 

@@ -44,7 +44,8 @@ export class Pace {
     this.take(node.id, url, 1 + Math.floor(length / bytes_of_report));
     if (!isLong) return;
     this.#long.set(node.id, long + 1);
-    raw.once('close', () => this.#long.set(node.id, (this.#long.get(node.id) ?? 1) - 1));
+    const settle = () => this.#long.set(node.id, (this.#long.get(node.id) ?? 1) - 1);
+    raw.once('close', settle);
   }
 
   /** Takes reports of a node into account. Errors: 429. */
