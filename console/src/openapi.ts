@@ -567,6 +567,36 @@ export interface Inventory {
   remove_missing?: boolean;
 }
 
+export interface InventoryDocument {
+  servers: {
+    /** Server short name; it stays. */
+    name: string;
+    /** Fully-qualified domain name of the server. */
+    hostname: string;
+    /** Server title, usually the closest metro area. */
+    title: string;
+    /** City that houses the server. */
+    city: string;
+    /** ISO-3166-1 alpha-2 country code. */
+    country: string;
+    /** Latitude. */
+    latitude: number;
+    /** Longitude. */
+    longitude: number;
+    /** Services available. */
+    services: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
+    /** Port schemes that it listens on; "default" for a new server. */
+    port_schemes: string[];
+    /** All of its exit IPs. */
+    exit_ips: {
+      /** Exit IP address. */
+      ip: string;
+      /** Value added to the bases of a port scheme to reach this IP. */
+      port_base: number;
+    }[];
+  }[];
+}
+
 export interface InventoryOutcome {
   /** Whether nothing was written. */
   dry_run: boolean;
@@ -1606,7 +1636,9 @@ export const operations = {
   admin_list_held_usage: { method: 'GET', path: '/admin/held_usage' },
   admin_remove_held_usage: { method: 'DELETE', path: '/admin/held_usage/{id}' },
   admin_accept_held_usage: { method: 'POST', path: '/admin/held_usage/{id}/accept' },
+  admin_export_inventory: { method: 'GET', path: '/admin/inventory' },
   admin_import_inventory: { method: 'POST', path: '/admin/inventory' },
+  admin_export_inventory_csv: { method: 'GET', path: '/admin/inventory.csv' },
   admin_list_invites: { method: 'GET', path: '/admin/invites' },
   admin_create_invite: { method: 'POST', path: '/admin/invites' },
   admin_remove_invite: { method: 'DELETE', path: '/admin/invites/{invite}' },
@@ -2046,12 +2078,20 @@ export interface Operations {
     given: { path: { id: number } };
     response: AcceptedUsage;
   };
+  admin_export_inventory: {
+    given: object;
+    response: InventoryDocument;
+  };
   admin_import_inventory: {
     given: {
       query: { dry_run?: 'true' | 'false'; remove_missing?: 'true' | 'false' };
       body: Inventory;
     };
     response: InventoryOutcome;
+  };
+  admin_export_inventory_csv: {
+    given: object;
+    response: string;
   };
   admin_list_invites: {
     given: object;

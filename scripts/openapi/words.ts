@@ -267,6 +267,11 @@ export const operationWords: Record<string, OperationWords> = {
     statuses: { 409: 'No geo-IP database is set.' },
   },
   'get /admin/geofeed.csv': { id: 'admin_get_geofeed', contentType: 'text/csv; charset=utf-8' },
+  'get /admin/inventory': { id: 'admin_export_inventory', record: 'InventoryDocument' },
+  'get /admin/inventory.csv': {
+    id: 'admin_export_inventory_csv',
+    contentType: 'text/csv; charset=UTF-8',
+  },
   'post /admin/inventory': {
     id: 'admin_import_inventory',
     body: 'Inventory',

@@ -22,12 +22,16 @@ interface Server {
 }
 
 const header = 'name,hostname,title,city,country,latitude,longitude,services,ip,port_base';
-const quote = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quote = (text: string) => (/[",\s]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** A number without an exponent. */
+const plain = (value: unknown) =>
+  typeof value === 'number' && Math.abs(value) < 1e-6 ? value.toFixed(8) : String(value);
 
 /** An inventory as CSV: one row for each exit IP. */
 function csvOf(servers: Server[]): string {
   const rows = servers.flatMap(({ exit_ips, services, ...server }) => {
-    const cells = [...Object.values(server).map(String), services.join(';')].map(quote);
+    const cells = [...Object.values(server).map(plain), services.join(';')].map(quote);
     if (exit_ips.length === 0) return [[...cells, '', ''].join(',')];
     return exit_ips.map(({ ip, port_base }) => [...cells, ip, port_base].join(','));
   });
@@ -39,7 +43,7 @@ const inventories = fc
   .record({
     names: fc.shuffledSubarray(['s1', 's2', 's3', 's4', 's5']),
     hostnames: fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e', 'f'], { minLength: 5 }),
-    titles: fc.array(fc.constantFrom('Plain', 'Frankfurt, Main', 'The "Hub"'), {
+    titles: fc.array(fc.constantFrom('Plain', 'Frankfurt, Main', 'The "Hub"', ' = a\tb; '), {
       minLength: 5,
       maxLength: 5,
     }),
@@ -65,7 +69,7 @@ const inventories = fc
       city: 'Frankfurt',
       country: 'DE',
       latitude: 50.1155,
-      longitude: -8.6842,
+      longitude: -8.6e-7,
       services: ['proxy', 'vpn-ikev2'],
       exit_ips: ips
         .filter((_, index) => (owners[index] as number) % names.length === at)
@@ -150,6 +154,33 @@ eachDatabase((database) => {
         });
       }),
       { numRuns: 60 },
+    );
+  });
+
+  test('the network is exported as an inventory, in JSON and CSV, whose import makes the same network', async () => {
+    await fc.assert(
+      fc.asyncProperty(inventories, fc.boolean(), async (servers, asCsv) => {
+        await importJson(servers, '?remove_missing=true');
+        const { body } = await t.operator.get('/inventory');
+        expect(
+          body.servers.map(({ port_schemes, ...server }: Server & { port_schemes: string[] }) => {
+            expect(port_schemes).toEqual(['default']);
+            return server;
+          }),
+        ).toEqual(sorted(servers));
+        const csv = (await t.operator.get('/inventory.csv')).text;
+        const send = (query: string) =>
+          asCsv ? importCsv(csv, query) : t.operator.post(`/inventory${query}`, body);
+        expect((await send('?remove_missing=true')).body).toMatchObject({
+          ...{ added: [], changed: [], removed: [] },
+          unchanged: servers.length,
+        });
+        await importJson([], '?remove_missing=true');
+        expect((await send('')).body.added).toHaveLength(servers.length);
+        expect((await t.operator.get('/inventory')).body).toEqual(body);
+        expect((await t.operator.get('/inventory.csv')).text).toBe(csv);
+      }),
+      { numRuns: 40 },
     );
   });
 

@@ -143,6 +143,16 @@ describe('against a running server', () => {
       limit_bytes: null,
     });
     expect(await json('contract', 'list', 'acme')).toHaveLength(1);
+    await json('server', 'add', 'ams2', ...server.with(1, 'ams2.example.net'));
+    expect(await json('contract', 'add', 'acme', 'ams1', 'ams2')).toMatchObject([
+      { server: 'ams1' },
+      { server: 'ams2' },
+    ]);
+    await json('contract', 'remove', 'acme', 'ams2', '--yes');
+    const slip = await cli.run('contract', 'add', 'acme', 'ams2', 'no such');
+    expectFailure(slip, /no such.*Added before it: ams2\./);
+    await json('contract', 'remove', 'acme', 'ams2', '--yes');
+    await json('server', 'remove', 'ams2', '--yes');
 
     expect(await json('user', 'add', 'acme', 'bob', '--flags', 'proxy,billing')).toMatchObject({
       flags: { proxy: true, admin: false },
@@ -316,6 +326,26 @@ describe('against a running server', () => {
       exit_ips_added: 2,
     });
     expect(await json('inventory', 'import', good)).toMatchObject({ unchanged: 1 });
+    const exported = await cli.run('inventory', 'export');
+    expect(exported.stdout).toBe(
+      `name,hostname,title,city,country,latitude,longitude,services,port_schemes,ip,port_base\r\n${[1, 2].map((ip) => `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,default,192.0.2.${ip},${ip}\r\n`).join('')}`,
+    );
+    for (const document of [
+      exported.stdout,
+      (await cli.run('inventory', 'export', '--json')).stdout,
+    ]) {
+      expect(
+        await cli.runWith(
+          document,
+          'inventory',
+          'import',
+          '-',
+          '--remove-missing',
+          '--yes',
+          '--json',
+        ),
+      ).toMatchObject({ code: 0, stdout: expect.stringContaining('"unchanged": 1') });
+    }
     const refused = await cli.run('inventory', 'import', bad, '--remove-missing', '--yes');
     expectFailure(refused, /7 faults; nothing was changed/);
     expect(refused.stderr.match(/\n- servers\[0\], /g)).toHaveLength(7);

@@ -1,7 +1,7 @@
 // exitward contract …, exitward port-scheme …: the servers and ports of contracts.
 import { listAt, removeAt } from './actions.ts';
 import { type Choice, Failure, type Noun, UsageFault } from './command.ts';
-import { type Column, done, record, table } from './output.ts';
+import { type Column, done, type Row, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
 
 const servers = '/accounts/<account>/servers';
@@ -32,11 +32,25 @@ export const contractNoun: Noun = {
       run: listAt(servers, contractColumns),
     },
     {
-      usage: 'add <account> <server>',
-      summary: 'add a server to a contract',
+      usage: 'add <account> <servers...>',
+      summary: 'add servers to a contract; those that are on it stay',
       options: [ownLimit],
-      run: async (given, api) =>
-        record(await api.put(given.path(server), given.fields), contractColumns),
+      run: async (given, api) => {
+        const added: Row[] = [];
+        for (const name of given.parsedAll('servers', String)) {
+          const path = `${given.path(servers)}/${encodeURIComponent(name)}`;
+          const one = await api.put(path, given.fields).catch((error: Error) => {
+            if (added.length === 0) throw error;
+            const before = added.map(({ server: name }) => name).join(', ');
+            throw new Failure(`${error.message} Added before it: ${before}.`);
+          });
+          added.push(one);
+        }
+        const [first] = added;
+        return added.length === 1 && first
+          ? record(first, contractColumns)
+          : table(added, contractColumns);
+      },
     },
     {
       usage: 'limit <account> <server> <size>',

@@ -1,7 +1,7 @@
 // exitward inventory …: the whole network from one file.
 import { readFileSync } from 'node:fs';
 import { Failure, type Noun, UsageFault } from './command.ts';
-import { type Column, table } from './output.ts';
+import { type Column, type Row, table } from './output.ts';
 
 interface Summary {
   dry_run: boolean;
@@ -13,13 +13,21 @@ interface Summary {
   exit_ips_removed: number;
 }
 
+const json = 'application/json';
+const csv = 'text/csv';
+
+interface Servers {
+  servers: Row[];
+}
+
 export const inventoryNoun: Noun = {
   name: 'inventory',
   summary: 'the whole network from one file',
   verbs: [
     {
       usage: 'import <file>',
-      summary: 'import servers and exit IPs from a .json or .csv file, all or nothing',
+      summary:
+        'import servers and exit IPs from a .json or .csv file, or from stdin (-), all or nothing',
       options: [
         ['--dry-run', 'only tell what would change'],
         ['--remove-missing', 'servers that are not in the file go'],
@@ -40,14 +48,26 @@ export const inventoryNoun: Noun = {
         return { ...table(rows, columns), value, sentence };
       },
     },
+    {
+      usage: 'export',
+      summary:
+        'print the network as an inventory: CSV, or JSON with --json; its import changes nothing',
+      run: async (given, api) => {
+        if (given.has('json')) return { value: await api.get<Servers>('/inventory'), parts: [] };
+        return { value: undefined, parts: [{ text: await api.getText('/inventory.csv') }] };
+      },
+    },
   ],
 };
 
 function readInventoryFile(file: string): { bytes: Buffer; type: string } {
-  const type = { json: 'application/json', csv: 'text/csv' }[
-    /\.(json|csv)$/i.exec(file)?.[1]?.toLowerCase() ?? ''
-  ];
-  if (!type) throw new UsageFault(`${file}: expected a file that ends in .json or .csv.`);
+  if (file === '-') {
+    const bytes = readFileSync(process.stdin.fd);
+    return { bytes, type: /^\s*\{/.test(bytes.toString('utf8', 0, 100)) ? json : csv };
+  }
+  const type = { json, csv }[/\.(json|csv)$/i.exec(file)?.[1]?.toLowerCase() ?? ''];
+  if (!type)
+    throw new UsageFault(`${file}: expected a file that ends in .json or .csv, or - for stdin.`);
   try {
     return { bytes: readFileSync(file), type };
   } catch (error) {

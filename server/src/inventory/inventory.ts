@@ -23,6 +23,12 @@ export interface InventoryServer extends NewServer {
   exit_ips: Array<{ ip: string; port_base: number; where: string }>;
 }
 
+/** A server as an inventory is written from the network. */
+export interface WrittenServer extends NewServer {
+  port_schemes: string[];
+  exit_ips: Array<{ ip: string; port_base: number }>;
+}
+
 export interface Inventory {
   servers: InventoryServer[];
   /** Whether servers of the network that are not in it go. */
@@ -93,6 +99,23 @@ export async function planImport(db: Reader, inventory: Inventory): Promise<Plan
   const conflicts = await findConflicts(db, inventory, plan, staying);
   rejectFaults(conflicts, conflict, 'inventory_conflict');
   return plan;
+}
+
+/** The network as an inventory: servers by name, exit IPs by port base. Its import changes nothing. */
+export async function writtenInventory(db: Reader): Promise<WrittenServer[]> {
+  const present = Array.from((await readNetwork(db)).values());
+  const servers = present.map(({ row, port_schemes, exit_ips }) => {
+    const { name, hostname, title, city, country, latitude, longitude } = row;
+    return {
+      ...{ name, hostname, title, city, country, latitude, longitude },
+      services: JSON.parse(row.services) as NewServer['services'],
+      port_schemes: port_schemes.toSorted(),
+      exit_ips: exit_ips
+        .map(({ ip, port_base }) => ({ ip, port_base }))
+        .sort((one, other) => one.port_base - other.port_base),
+    };
+  });
+  return servers.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 async function readNetwork(db: Reader): Promise<Map<string, Present>> {

@@ -1,4 +1,4 @@
-// POST /admin/inventory: the whole network from one JSON or CSV document, all or nothing.
+// /admin/inventory: the whole network from one JSON or CSV document, all or nothing, and as one.
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
@@ -7,21 +7,20 @@ import { badRequest, invalidField } from '../../errors.ts';
 import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { carryOut } from '../../inventory/import.ts';
-import { planImport, summaryOf } from '../../inventory/inventory.ts';
+import { planImport, summaryOf, writtenInventory } from '../../inventory/inventory.ts';
 import { operatorWrite } from './checks.ts';
-import { readInventory } from './inventory_document.ts';
+import { inventoryCsv, readInventory } from './inventory_document.ts';
+import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
 
 const path = '/admin/inventory';
 const bodyLimit = 8 * 1024 * 1024;
 
+const exit_ips = Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' });
+const WrittenServer = Strict({ ...serverFields, exit_ips });
 const Inventory = Strict({
   servers: Type.Array(
-    Strict({
-      ...serverFields,
-      port_schemes: Type.Optional(serverFields.port_schemes),
-      exit_ips: Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' }),
-    }),
+    Strict({ ...serverFields, port_schemes: Type.Optional(serverFields.port_schemes), exit_ips }),
   ),
   remove_missing: Type.Optional(
     Type.Boolean({ description: 'Whether servers that are not named go; no by default.' }),
@@ -64,7 +63,34 @@ function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string })
   };
 }
 
+const csvType = 'text/csv; charset=UTF-8';
+
 export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
+  const route = operatorRoute(app, 'Operator: servers');
+
+  route('GET /admin/inventory', {
+    summary: 'The network as an inventory',
+    description: 'Its import changes nothing, and makes the same network of an empty one.',
+    answer: Strict({ servers: Type.Array(WrittenServer) }),
+    handle: async () => ({ servers: await ctx.db.snapshot(writtenInventory) }),
+  });
+
+  app.get(
+    '/admin/inventory.csv',
+    {
+      schema: {
+        summary: 'The network as an inventory in CSV',
+        tags: ['Operator: servers'],
+        response: {
+          200: Csv,
+          ...errors(400, 401),
+        },
+      },
+    },
+    async (_request, reply) =>
+      reply.type(csvType).send(inventoryCsv(await ctx.db.snapshot(writtenInventory))),
+  );
+
   app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (request, body, done) => {
     if (request.routeOptions.url === path) done(null, body);
     else done(badRequest('Content-Type: expected application/json.'), undefined);

@@ -1,4 +1,4 @@
-// An inventory as it is written, in JSON or CSV: read and checked whole, every fault named.
+// An inventory as a document, in JSON or CSV: written from the network; read and checked whole, every fault named.
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
@@ -6,7 +6,12 @@ import { Check } from 'typebox/value';
 import { parseAddress } from '../../address.ts';
 import { ApiError, badRequest } from '../../errors.ts';
 import { parseHostname } from '../../hostname.ts';
-import { type Inventory, type InventoryServer, rejectFaults } from '../../inventory/inventory.ts';
+import {
+  type Inventory,
+  type InventoryServer,
+  rejectFaults,
+  type WrittenServer,
+} from '../../inventory/inventory.ts';
 import { quoted } from '../../quoted.ts';
 import type { NewServer } from '../../servers/servers.ts';
 import { exitFields, expected, serverFields } from './server_fields.ts';
@@ -110,6 +115,31 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
       server.exits.push({ where, fields: { ip, port_base } });
   }
   return Array.from(servers.values());
+}
+
+/** These servers as a CSV that `readInventory` reads as the same: a row for each exit IP, or one without any. */
+export function inventoryCsv(servers: readonly WrittenServer[]): string {
+  const rows = servers.flatMap(({ exit_ips, ...server }) => {
+    const exits = exit_ips.length > 0 ? exit_ips : [{ ip: '', port_base: '' }];
+    return exits.map((exit) => {
+      const fields: Record<string, unknown> = { ...server, ...exit };
+      return csvColumns.map((column) => csvCell(fields[column]));
+    });
+  });
+  return [csvColumns, ...rows].map((cells) => `${cells.join(',')}\r\n`).join('');
+}
+
+/** Without an exponent, which a CSV's numbers have not. */
+const plainNumber = new Intl.NumberFormat('en', { useGrouping: false, maximumFractionDigits: 100 });
+
+function textOf(value: unknown): string {
+  return typeof value === 'number' ? plainNumber.format(value) : String(value);
+}
+
+/** Quoted where a reader would trim or divide it (RFC 4180). */
+function csvCell(value: unknown): string {
+  const text = Array.isArray(value) ? value.join(';') : textOf(value);
+  return /^[\w.:;@-]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`;
 }
 
 function csvRows(bytes: Buffer): Array<{ line: number; cells: string[] }> {
