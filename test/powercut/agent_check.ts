@@ -97,10 +97,10 @@ async function usageFaults(path: string, marks: AgentMark[]): Promise<string[]> 
       ),
     );
   const [maybe, surely] = [accountsOf('acknowledging'), accountsOf('acknowledged')];
-  const last = lastIn(marks);
-  for (let account = 1; account <= last('ticking'); account += 1) {
+  const ticked = new Set(marks.flatMap((mark) => ('ticked' in mark ? [mark.ticked] : [])));
+  for (let account = 1; account <= lastIn(marks)('ticking'); account += 1) {
     const times = pending.filter((one) => one === account).length;
-    const least = account <= last('ticked') && !maybe.has(account) ? 1 : 0;
+    const least = ticked.has(account) && !maybe.has(account) ? 1 : 0;
     const most = surely.has(account) ? 0 : 1;
     if (times < least || times > most) faults.push(`tick ${account} is pending ${times} times`);
   }

@@ -1,4 +1,4 @@
-// An agent's life, recorded: it joins, twice, writes Squid's configuration, stores a policy, and keeps usage in its journal.
+// An agent's lives on one disk, recorded: it joins, twice, writes Squid's configuration, stores a policy; and keeps usage in its journal through deaths and a disk that fails.
 import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -34,10 +34,24 @@ export const confOf = (version: number) => `# of version ${version}\n`.repeat(20
 const noon = 1_800_014_400;
 const ticks = 40;
 
-async function live(folder: string): Promise<void> {
+/** The first ends in the middle; the second dies of a disk that fails, and the third meets one and lives on. */
+export function agentLives(random: Random): NodeJS.ProcessEnv[] {
+  const failing = () => ({
+    POWERCUT_FAIL_NAME: 'usage.journal',
+    POWERCUT_FAIL_AT: String(random.between(3, ticks)),
+  });
+  return [{}, { ...failing(), POWERCUT_DIES: 'of its disk' }, failing()].map((life, number) => ({
+    ...life,
+    POWERCUT_LIFE: String(number),
+    POWERCUT_SEED: String(random.between(1, 2 ** 30)),
+  }));
+}
+
+async function live(folder: string, number: number): Promise<void> {
   const file = openSync(join(folder, marks), 'a');
   const mark = (one: AgentMark) => writeSync(file, `${JSON.stringify(one)}\n`);
   const state_dir = stateIn(folder);
+  if (number > 0) return count(state_dir, mark, number);
   let joins = 0;
   const control = createServer((_, response) => {
     response.setHeader('content-type', 'application/json');
@@ -62,7 +76,8 @@ async function live(folder: string): Promise<void> {
     writeDurably(confIn(folder), confOf(version));
     mark({ configured: version });
   }
-  await Promise.all([follow(state_dir, mark), count(state_dir, mark)]);
+  await Promise.all([follow(state_dir, mark), count(state_dir, mark, number)]);
+  process.kill(process.pid, 'SIGKILL');
 }
 
 async function follow(state_dir: string, mark: (one: AgentMark) => void): Promise<void> {
@@ -87,33 +102,41 @@ async function follow(state_dir: string, mark: (one: AgentMark) => void): Promis
   mark({ durable: told });
 }
 
-async function count(state_dir: string, mark: (one: AgentMark) => void): Promise<void> {
+async function count(
+  state_dir: string,
+  mark: (one: AgentMark) => void,
+  number: number,
+): Promise<void> {
   const random = new Random(Number(process.env.POWERCUT_SEED));
   const log = pino({ level: 'silent' });
   let journal = await Journal.open(journalPath(state_dir), { log });
-  for (let account = 1; account <= ticks; account += 1) {
+  const tick = async (account: number) => {
     mark({ ticking: account });
     // A long cursor, so that the journal is written anew now and then.
     const cursor = `${account} ${'x'.repeat(random.between(0, 100_000))}`;
     const rows = [{ account, user: 1, at: noon, up: 1, down: 0 }];
     await journal.append({ rows, cursor, counted: [], settled: [], carry: [] });
     mark({ ticked: account });
-    if (random.next() < 0.5) {
-      const batch = await journal.next();
-      if (!batch) continue;
-      const name = `${batch.boot} ${batch.seq}`;
-      mark({ batch: name, accounts: batch.rows.map((row) => row.account) });
-      if (random.next() < 0.5) continue;
-      mark({ acknowledging: name });
-      await journal.acknowledged(batch.seq);
-      mark({ acknowledged: name });
-    }
-    if (account === ticks / 2) {
+    if (random.next() < 0.5) return;
+    const batch = await journal.next();
+    if (!batch) return;
+    const name = `${batch.boot} ${batch.seq}`;
+    mark({ batch: name, accounts: batch.rows.map((row) => row.account) });
+    if (random.next() < 0.5) return;
+    mark({ acknowledging: name });
+    await journal.acknowledged(batch.seq);
+    mark({ acknowledged: name });
+  };
+  for (let more = 1; more <= ticks; more += 1) {
+    await tick(number * ticks + more).catch((error) => {
+      if (error.code !== 'EIO') throw error;
+      if (process.env.POWERCUT_DIES) process.kill(process.pid, 'SIGKILL');
+    });
+    if (more === ticks / 2) {
       await journal.close();
       journal = await Journal.open(journalPath(state_dir), { log });
     }
   }
-  await journal.close();
 }
 
-if (import.meta.main) await live(process.argv[2] as string);
+if (import.meta.main) await live(process.argv[2] as string, Number(process.env.POWERCUT_LIFE));

@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../server/test/random.ts';
+import { Content } from './content.ts';
 import { type Call, marks } from './trace.ts';
 
 /**
@@ -15,11 +16,13 @@ const sector = 512;
 
 interface File {
   kind: 'file';
-  /** Its content, and zeros behind it. */
-  bytes: Buffer;
-  size: number;
+  content: Content;
+  /** As the process sees it. */
+  seen: Content;
   /** Since its last fsync. */
   pending: Call[];
+  /** The pages that an fsync failed to bring to the disk: clean for the system, and not written until they are written to. */
+  lost: Set<number>;
 }
 interface Folder {
   kind: 'folder';
@@ -34,6 +37,11 @@ interface Naming {
   number: number;
   entry: Entry;
   steps: Array<{ folder: Folder; name: string; entry: Entry | undefined }>;
+}
+
+function newFile(): File {
+  const [content, seen] = [new Content(), new Content()];
+  return { kind: 'file', content, seen, pending: [], lost: new Set() };
 }
 
 function newFolder(): Folder {
@@ -62,7 +70,7 @@ export class Disk {
     const known = this.#byInode.get(inode);
     if (call.call === 'root') this.#byInode.set(inode, this.#root);
     else if (call.call === 'create') {
-      this.#begin(inode, path, { kind: 'file', bytes: Buffer.alloc(0), size: 0, pending: [] });
+      this.#begin(inode, path, newFile());
     } else if (call.call === 'mkdir') {
       const folder = newFolder();
       this.#folders.set(path, folder);
@@ -78,7 +86,17 @@ export class Disk {
       ];
       this.#name(known, steps);
     } else if (call.call === 'fsync') this.#sync(known);
-    else if (known.kind === 'file') known.pending.push(call);
+    else if (call.call === 'failed') this.#lose(known as File);
+    else if (known.kind === 'file') change(known, call);
+  }
+
+  /** An fsync failed: of what it was to bring to the disk chance has brought some there, and the rest is not tried again. */
+  #lose(file: File): void {
+    this.#failFile(file);
+    for (const { call, offset, bytes } of file.pending) {
+      if (call === 'write') for (const page of pagesOf(offset, bytes.length)) file.lost.add(page);
+    }
+    file.pending = file.pending.filter(({ call }) => call === 'truncate');
   }
 
   #begin(inode: number, path: string, entry: Entry): void {
@@ -101,7 +119,7 @@ export class Disk {
 
   #sync(entry: Entry): void {
     if (entry.kind === 'file') {
-      for (const call of entry.pending) write(entry, call, 0, call.bytes.length);
+      for (const call of entry.pending) entry.content.apply(call);
       entry.pending = [];
     }
     this.#settle((naming) => {
@@ -145,17 +163,16 @@ export class Disk {
     const whole = how === 'torn' ? random.between(0, file.pending.length) : file.pending.length;
     if (how === 'none') return;
     for (const [at, call] of file.pending.entries()) {
-      const { length } = call.bytes;
       if (how === 'subset') {
-        if (call.call === 'truncate' && random.next() < 0.5) write(file, call, 0, 0);
+        if (call.call === 'truncate' && random.next() < 0.5) file.content.apply(call);
         for (const [from, to] of sectorsOf(call)) {
-          if (random.next() < 0.5) write(file, call, from, to);
+          if (random.next() < 0.5) file.content.apply(call, from, to);
         }
-      } else if (at < whole) write(file, call, 0, length);
+      } else if (at < whole) file.content.apply(call);
       else if (at === whole && call.call === 'write') {
         const sectors = sectorsOf(call);
         const torn = sectors[random.between(0, sectors.length - 1)] as [number, number];
-        write(file, call, 0, torn[0]);
+        file.content.apply(call, 0, torn[0]);
       }
     }
   }
@@ -165,8 +182,7 @@ export class Disk {
     for (const [name, entry] of folder.names) {
       const path = join(target, name);
       if (entry.kind === 'file') {
-        if (name !== marks)
-          writeFileSync(path, entry.bytes.subarray(0, entry.size), { mode: 0o600 });
+        if (name !== marks) writeFileSync(path, entry.content.bytes, { mode: 0o600 });
       } else {
         mkdirSync(path, { mode: 0o700 });
         this.copyTo(path, entry);
@@ -186,22 +202,23 @@ function sectorsOf({ offset, bytes }: Call): Array<[from: number, to: number]> {
   return sectors;
 }
 
-/** Does what is called to the file, or the part of a write between `from` and `to`. */
-function write(file: File, { call, offset, bytes }: Call, from: number, to: number): void {
-  if (call === 'truncate') {
-    // A file that grows again has nothing there of before.
-    if (offset < file.size) file.bytes.fill(0, offset, file.size);
-    grow(file, offset);
-    file.size = offset;
-  } else if (to > from) {
-    grow(file, offset + to);
-    bytes.copy(file.bytes, offset + from, from, to);
-  }
+const page_bytes = 4096;
+
+function pagesOf(offset: number, length: number): number[] {
+  const first = Math.floor(offset / page_bytes);
+  const last = Math.floor((offset + length - 1) / page_bytes);
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at);
 }
 
-function grow(file: File, size: number): void {
-  if (size > file.bytes.length) {
-    file.bytes = Buffer.concat([file.bytes, Buffer.alloc(2 * size - file.bytes.length)]);
+/** The system writes whole pages: what was lost of one comes to the disk with what is written to it later. */
+function change(file: File, call: Call): void {
+  file.seen.apply(call);
+  file.pending.push(call);
+  if (call.call !== 'write' || file.lost.size === 0) return;
+  for (const page of pagesOf(call.offset, call.bytes.length)) {
+    if (!file.lost.delete(page)) continue;
+    const offset = page * page_bytes;
+    const bytes = Buffer.from(file.seen.bytes.subarray(offset, offset + page_bytes));
+    file.pending.push({ ...call, offset, bytes });
   }
-  file.size = Math.max(file.size, size);
 }

@@ -1,15 +1,15 @@
-// Power cuts: from the record of one life, disks as a cut may leave them at any moment; what was acknowledged is on all of them.
+// Power cuts: from the record of a program's lives, disks as a cut may leave them at any moment; what was acknowledged is on all of them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
 import { agentFaults } from './agent_check.ts';
-import type { AgentMark } from './agent_life.ts';
+import { type AgentMark, agentLives } from './agent_life.ts';
 import { Disk, rules } from './disk.ts';
 import { serverFaults } from './server_check.ts';
-import type { ServerMark } from './server_life.ts';
-import { type Call, marksOf, recordTrace, withoutSync } from './trace.ts';
+import { type ServerMark, serverLives } from './server_life.ts';
+import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
 
 const cuts = Number(process.env.EXITWARD_TEST_POWER_CUTS ?? 60);
 const control_tries = 30;
@@ -33,19 +33,26 @@ async function cut<Mark>(trace: Call[], at: number, random: Random, check: Check
   }
 }
 
-function lives<Mark>(name: string, program: string, check: Check<Mark>, share: number) {
+function lives<Mark>(
+  name: 'server' | 'agent',
+  livesOf: (random: Random) => NodeJS.ProcessEnv[],
+  check: Check<Mark>,
+  share: number,
+) {
   describe(`the ${name}`, () => {
     const times = Math.ceil(cuts * share);
     const random = Random.printed(`power cuts of the ${name}`);
     let recorded: Call[];
     beforeAll(async () => {
-      recorded = await recordTrace(program, { POWERCUT_SEED: String(random.seed) });
-    }, 180_000);
+      recorded = await recordTrace(`${name}_life.ts`, livesOf(random));
+    }, 240_000);
 
     test(`keeps all that it acknowledged, wherever the power fails (${times} cuts)`, {
       timeout: 120_000 + times * 5000,
     }, async () => {
       expect(recorded.filter(({ call }) => call === 'fsync').length).toBeGreaterThan(30);
+      // The disk failed in two of the lives.
+      expect(recorded.filter(({ call }) => call === 'failed')).toHaveLength(2);
       const faults: string[] = [];
       const beside = callsBeside(recorded);
       for (let done = 0; done < times; done += 1) {
@@ -55,9 +62,9 @@ function lives<Mark>(name: string, program: string, check: Check<Mark>, share: n
       expect(faults).toEqual([]);
     });
 
-    for (const [what, lost, from] of controls[name] ?? []) {
+    for (const [what, without, of, from] of controls[name]) {
       test(`control: ${what} is seen`, { timeout: 240_000 }, async () => {
-        const trace = withoutSync(recorded, (path) => lost.test(path));
+        const trace = without(recorded, (path) => of.test(path));
         const faults: string[] = [];
         for (let tries = 0; tries < control_tries && faults.length === 0; tries += 1) {
           const at = random.between(Math.floor(from * trace.length), trace.length);
@@ -69,13 +76,20 @@ function lives<Mark>(name: string, program: string, check: Check<Mark>, share: n
   });
 }
 
-/** The syncs that could have been left out: of the database (as `synchronous = off` does), of keys, of usage; and from which part of the life on it shows. */
-const controls: Record<string, Array<[what: string, lost: RegExp, from: number]>> = {
+/**
+ * What could have been left out: the syncs of the database (as `synchronous = off` does), of keys, of usage; and that a
+ * start writes again what it finds, of which the disk may have lost a part. And from which part of the lives on it shows.
+ */
+const controls: Record<
+  'server' | 'agent',
+  Array<[what: string, without: typeof withoutSync, of: RegExp, from: number]>
+> = {
   server: [
-    ['a database that is not synced', /\.db(-wal)?$/, 0.3],
-    ['a keys file that has its name before its content', /keys\.json/, 0],
+    ['a database that is not synced', withoutSync, /\.db(-wal)?$/, 0.3],
+    ['a keys file that has its name before its content', withoutSync, /keys\.json/, 0],
+    ['a start that trusts the log which it finds', withoutRewrites, /\.db-wal$/, 0.4],
   ],
-  agent: [['a journal that is not synced', /usage\.journal/, 0.5]],
+  agent: [['a journal that is not synced', withoutSync, /usage\.journal/, 0.5]],
 };
 
 /** How many calls were made up to each one that is not the database's: there are few, and each of them matters. */
@@ -87,5 +101,5 @@ function callsBeside(trace: Call[]): number[] {
   });
 }
 
-lives<ServerMark>('server', 'server_life.ts', serverFaults, 2 / 3);
-lives<AgentMark>('agent', 'agent_life.ts', agentFaults, 1 / 3);
+lives<ServerMark>('server', serverLives, serverFaults, 2 / 3);
+lives<AgentMark>('agent', agentLives, agentFaults, 1 / 3);

@@ -207,8 +207,36 @@ PWRITEV(pwritev64)
   }
 ON_FD(ftruncate, "truncate", (int fd, off_t length), (fd, length), length)
 ON_FD(ftruncate64, "truncate", (int fd, off_t length), (fd, length), length)
-ON_FD(fsync, "fsync", (int fd), (fd), 0)
-ON_FD(fdatasync, "fsync", (int fd), (fd), 0)
+
+/* Of the files whose names end with POWERCUT_FAIL_NAME, the sync with the number POWERCUT_FAIL_AT fails. */
+static int is_to_fail(int fd) {
+  static long seen;
+  const char *name = getenv("POWERCUT_FAIL_NAME"), *at = getenv("POWERCUT_FAIL_AT");
+  char link[64], path[PATH_MAX];
+  if (!name || !at) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  ssize_t behind = length - (ssize_t)strlen(name);
+  if (behind < 0 || strncmp(path + behind, name, strlen(name)) != 0) return 0;
+  seen += 1;
+  return seen == atol(at);
+}
+
+/* The disk fails once. The system takes the pages for clean from then on, and says nothing the next time. */
+#define SYNC(name) \
+  int name(int fd) { \
+    REAL(int, name, int); \
+    if (!is_our_fd(fd)) return real(fd); \
+    ENTER; \
+    int fails = is_to_fail(fd); \
+    int outcome = fails ? -1 : real(fd); \
+    if (fails || outcome == 0) record(fails ? "failed" : "fsync", inode_of(fd), 0, NULL, 0, NULL, NULL); \
+    if (fails) errno = EIO; \
+    LEAVE; \
+    return outcome; \
+  }
+SYNC(fsync)
+SYNC(fdatasync)
 
 static unsigned long long inode_at(const char *path) {
   struct stat about;

@@ -1,4 +1,4 @@
-// A server's life, recorded: its first start on an empty disk, several clients that write at once, a backup, a restart.
+// A server's lives on one disk, recorded: a first start, several clients that write at once, deaths, a disk that fails, a backup, a restart.
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -30,6 +30,27 @@ export const headersOf = (api_token: string) => ({
 const soon = Math.floor(Date.now() / 1000) + 1_000_000;
 const rounds = 60;
 const clients = 4;
+const seed = Number(process.env.POWERCUT_SEED);
+
+/**
+ * It is killed while it writes; it dies of a disk that fails, which it saw; and lives on with another failure, and
+ * through a stop, until the power fails.
+ */
+export function serverLives(random: Random): NodeJS.ProcessEnv[] {
+  const failing = (from: number, to: number) => ({
+    POWERCUT_FAIL_NAME: '-wal',
+    POWERCUT_FAIL_AT: String(random.between(from, to)),
+  });
+  return [
+    { POWERCUT_DIES_AT: String(random.between(clients * 5, clients * (rounds - 5))) },
+    { ...failing(5, rounds), POWERCUT_DIES: 'of its disk' },
+    failing(5, 2 * rounds),
+  ].map((life, number) => ({
+    ...life,
+    POWERCUT_LIFE: String(number),
+    POWERCUT_SEED: String(random.between(1, 2 ** 30)),
+  }));
+}
 
 export const settingsIn = (folder: string): Environment => ({
   // Two folders that are not there yet: the server makes them.
@@ -42,37 +63,22 @@ export const settingsIn = (folder: string): Environment => ({
 export const startIn = (folder: string): Promise<Running> =>
   serve(settingsIn(folder), { jobs: false, log: pino({ level: 'silent' }) });
 
-async function live(folder: string): Promise<void> {
+async function live(folder: string, number: number): Promise<void> {
   const file = openSync(join(folder, marks), 'a');
   const mark = (one: ServerMark) => writeSync(file, `${JSON.stringify(one)}\n`);
+  const die = () => process.kill(process.pid, 'SIGKILL');
+  const { POWERCUT_DIES: dies, POWERCUT_DIES_AT: dies_at } = process.env;
   let running = await startIn(folder);
   mark({ started: true });
-  const token = readFileSync(running.ctx.config.admin_token_file, 'utf8').trim();
-  const operator = new TestClient(`${running.admin_url}/admin`, {
-    authorization: `Bearer ${token}`,
-  });
-  const terms = { plan: 'Team', expiry: 4_000_000_000, limit_bytes: 2 ** 50 };
-  const { api_token } = await must(operator.post('/accounts', { name: 'acme', ...terms }));
-  await must(operator.post('/accounts/acme/users', { name: 'alice', flags: { proxy: true } }));
-  const place = { city: 'Frankfurt', country: 'DE', latitude: 50, longitude: 8 };
-  const server = { name: 'fra1', hostname: 'fra1.example', title: 'Frankfurt', ...place };
-  await must(operator.post('/servers', { ...server, services: ['proxy'] }));
-  await must(operator.put('/accounts/acme/servers/fra1', {}));
-  mark({ account: api_token });
+  const api_token = number === 0 ? await setUp(running, mark) : accountIn(folder);
 
-  let asked = 0;
-  const run = async (number: number, random: Random) => {
+  const perLife = 10_000;
+  let asked = number * perLife;
+  let answered = 0;
+  const run = async (of: number, random: Random) => {
     const client = new TestClient(`${running.base_url}/v0/contract`, headersOf(api_token));
     const own = new Map<string, Asked & { id: number }>();
-    for (let round = 0; round < rounds; round += 1) {
-      const known = own.size > 0 && random.next() < 0.5 ? random.one([...own.values()]) : undefined;
-      const list = known?.list ?? random.one(['ip-authlist', 'overrides'] as const);
-      const fresh =
-        list === 'overrides' ? `n${round}.c${number}.example` : `10.0.${number}.${round}`;
-      const name = known?.name ?? fresh;
-      const expiry = known && random.next() < 0.4 ? null : soon + round;
-      const id = ++asked;
-      mark({ asked: id, write: { list, name, expiry } });
+    const write = async ({ list, name, expiry }: Asked, known?: { id: number }) => {
       if (known && expiry === null) {
         await must(client.delete(`/${list}/${known.id}`));
         own.delete(name);
@@ -85,20 +91,64 @@ async function live(folder: string): Promise<void> {
             : { ip: name, user: 'alice', expiry };
         own.set(name, { list, name, expiry, id: (await must(client.post(`/${list}`, body))).id });
       }
+    };
+    for (let round = 0; round < rounds; round += 1) {
+      const known = own.size > 0 && random.next() < 0.5 ? random.one([...own.values()]) : undefined;
+      const list = known?.list ?? random.one(['ip-authlist', 'overrides'] as const);
+      const fresh = list === 'overrides' ? `n${round}.c${of}.example` : `10.0.${of}.${round}`;
+      const name = known?.name ?? fresh;
+      const expiry = known && random.next() < 0.4 ? null : soon + round;
+      const id = ++asked;
+      mark({ asked: id, write: { list, name, expiry } });
+      try {
+        await write({ list, name, expiry }, known);
+      } catch (error) {
+        if (!/^503 /.test((error as Error).message)) throw error;
+        if (dies) die();
+        // It may have been written, or not, and is left alone.
+        own.delete(name);
+        continue;
+      }
       mark({ answered: id });
+      answered += 1;
+      if (answered === Number(dies_at)) die();
     }
   };
-  const random = new Random(Number(process.env.POWERCUT_SEED));
+  const random = new Random(seed);
   const runAll = (first: number) =>
     Promise.all(Array.from({ length: clients }, (_, at) => run(first + at, random.fork())));
-  await runAll(1);
+  await runAll(1 + 2 * clients * number);
+  if (dies) die();
   await running.ctx.db.backup(join(folder, 'backup.db'));
   mark({ backup: 'backup.db' });
   await running.stop();
   running = await startIn(folder);
-  await runAll(1 + clients);
+  await runAll(1 + clients + 2 * clients * number);
   // No stop: the power fails at the end at the latest.
   process.exit(0);
+}
+
+/** The API token of the account, which an earlier life has marked. */
+function accountIn(folder: string): string {
+  const lines = readFileSync(join(folder, marks), 'utf8').trim().split('\n');
+  const all = lines.map((line) => JSON.parse(line) as ServerMark);
+  return (all.find((one) => 'account' in one) as { account: string }).account;
+}
+
+async function setUp(running: Running, mark: (one: ServerMark) => void): Promise<string> {
+  const token = readFileSync(running.ctx.config.admin_token_file, 'utf8').trim();
+  const operator = new TestClient(`${running.admin_url}/admin`, {
+    authorization: `Bearer ${token}`,
+  });
+  const terms = { plan: 'Team', expiry: 4_000_000_000, limit_bytes: 2 ** 50 };
+  const { api_token } = await must(operator.post('/accounts', { name: 'acme', ...terms }));
+  await must(operator.post('/accounts/acme/users', { name: 'alice', flags: { proxy: true } }));
+  const place = { city: 'Frankfurt', country: 'DE', latitude: 50, longitude: 8 };
+  const server = { name: 'fra1', hostname: 'fra1.example', title: 'Frankfurt', ...place };
+  await must(operator.post('/servers', { ...server, services: ['proxy'] }));
+  await must(operator.put('/accounts/acme/servers/fra1', {}));
+  mark({ account: api_token });
+  return api_token;
 }
 
 async function must(answer: ReturnType<TestClient['post']>) {
@@ -107,4 +157,4 @@ async function must(answer: ReturnType<TestClient['post']>) {
   return body;
 }
 
-if (import.meta.main) await live(process.argv[2] as string);
+if (import.meta.main) await live(process.argv[2] as string, Number(process.env.POWERCUT_LIFE));

@@ -4,11 +4,15 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Content } from './content.ts';
 
 const run = promisify(execFile);
 
 export interface Call {
-  call: 'root' | 'create' | 'write' | 'truncate' | 'fsync' | 'rename' | 'link' | 'unlink' | 'mkdir';
+  /** `failed`: an fsync that said so. */
+  call:
+    | ('root' | 'create' | 'mkdir' | 'rename' | 'link' | 'unlink')
+    | ('write' | 'truncate' | 'fsync' | 'failed');
   inode: number;
   /** Where it writes, or the length to which it truncates. */
   offset: number;
@@ -21,8 +25,14 @@ export interface Call {
 /** The name of the file that a recorded process writes its marks to, a line of JSON each. */
 export const marks = 'marks';
 
-/** Runs a program of Node's on an empty folder, the first of its arguments, and returns its trace. */
-export async function recordTrace(program: string, env: NodeJS.ProcessEnv = {}): Promise<Call[]> {
+/**
+ * Runs a program of Node's on an empty folder, the first of its arguments, once with each of these environments, as a
+ * machine on which it dies and is started again. Returns the trace of all its lives.
+ */
+export async function recordTrace(
+  program: string,
+  lives: readonly NodeJS.ProcessEnv[],
+): Promise<Call[]> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'exitward-power-cut-')));
   try {
     const [recorder, folder, trace] = ['recorder.so', 'disk', 'trace'].map((name) =>
@@ -31,18 +41,22 @@ export async function recordTrace(program: string, env: NodeJS.ProcessEnv = {}):
     const source = join(import.meta.dirname, 'recorder.c');
     await run('cc', ['-shared', '-fPIC', '-O1', '-o', recorder, source, '-ldl', '-lpthread']);
     mkdirSync(folder);
-    await run(process.execPath, [join(import.meta.dirname, program), folder], {
-      env: {
-        PATH: process.env.PATH,
-        ...env,
-        LD_PRELOAD: recorder,
-        POWERCUT_FOLDER: folder,
-        POWERCUT_TRACE: trace,
-        // Calls that go through a ring in memory are not seen.
-        UV_USE_IO_URING: '0',
-      },
-      maxBuffer: 64 * 1024 * 1024,
-    });
+    for (const env of lives) {
+      await run(process.execPath, [join(import.meta.dirname, program), folder], {
+        env: {
+          PATH: process.env.PATH,
+          ...env,
+          LD_PRELOAD: recorder,
+          POWERCUT_FOLDER: folder,
+          POWERCUT_TRACE: trace,
+          // Calls that go through a ring in memory are not seen.
+          UV_USE_IO_URING: '0',
+        },
+        maxBuffer: 64 * 1024 * 1024,
+      }).catch((error: Error & { signal?: string }) => {
+        if (error.signal !== 'SIGKILL') throw error;
+      });
+    }
     return readTrace(readFileSync(trace), folder);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
@@ -84,5 +98,21 @@ export function withoutSync(calls: readonly Call[], isLost: (path: string) => bo
   return calls.filter(({ call, inode, path }) => {
     if (call === 'create') names.set(inode, path);
     return !(call === 'fsync' && isLost(names.get(inode) ?? ''));
+  });
+}
+
+/** The same lives of a program that does not write again what it finds there already. */
+export function withoutRewrites(
+  calls: readonly Call[],
+  isTrusted: (path: string) => boolean,
+): Call[] {
+  const contents = new Map<number, Content>();
+  return calls.filter((call) => {
+    if (call.call === 'create' && isTrusted(call.path)) contents.set(call.inode, new Content());
+    const content = contents.get(call.inode);
+    if (!content || (call.call !== 'write' && call.call !== 'truncate')) return true;
+    const isKnown = call.call === 'write' && content.has(call);
+    content.apply(call);
+    return !isKnown;
   });
 }
