@@ -1,9 +1,11 @@
 // The usage journal: after a crash at any byte nothing is lost that was said to be kept, and nothing counts twice.
 import { execFileSync } from 'node:child_process';
 import {
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -342,6 +344,30 @@ describe('a journal', () => {
     journal = await open(path);
     expect(journal.cursor).toEqual({ at: 2, ballast });
     await journal.close();
+  });
+
+  test('is written anew at a start, as what it reads may be on no disk; where it cannot be, that is a fault, and nothing of it is told', async () => {
+    const path = newPath();
+    const journal = await open(path);
+    await journal.append(tickOf([rowOf(1, 5)]));
+    const batch = await journal.next();
+    await journal.close();
+    const { ino } = statSync(path);
+    mkdirSync(`${path}.new`);
+    const hindered = await open(path);
+    expect(hindered.pending()).toEqual([rowOf(1, 5)]);
+    expect(hindered.faults()).toEqual([expect.stringContaining('cannot be written')]);
+    await expect(hindered.next()).rejects.toThrow();
+    await expect(hindered.append(tickOf([rowOf(2, 5)]))).rejects.toThrow();
+    rmdirSync(`${path}.new`);
+    expect(await hindered.next()).toEqual(batch);
+    expect(hindered.faults()).toEqual([]);
+    // Another file, made while the one before it was there.
+    expect(statSync(path).ino).not.toBe(ino);
+    await hindered.close();
+    const again = await open(path);
+    expect(await again.next()).toEqual(batch);
+    await again.close();
   });
 
   test('does not mind what a crash left of a rewriting', async () => {

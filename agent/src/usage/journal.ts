@@ -138,6 +138,7 @@ export class Journal {
   next(): Promise<Batch | undefined> {
     return this.#queue.run(async () => {
       const { batch, rows, seq } = this.#state;
+      if (batch && this.#isDoubtful) await this.#writing(() => this.#rewrite());
       if (batch || rows.length === 0) return batch;
       const length = Math.min(rows.length, mostRowsOfBatch);
       await this.#write({ kind: 'batch', seq: seq + 1, rows: length });
@@ -240,10 +241,9 @@ export class Journal {
     if (this.#state.boot === '') throw this.#damaged(0);
     const torn = bytes.length - good;
     if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
-    this.#file = await open(this.#path, 'a');
-    await this.#file.truncate(good);
-    await this.#file.sync();
-    this.#bytes = good;
+    // What was read may be in the memory of the system alone, left there by an agent whose fsync failed. Where it
+    // cannot be written again now, that is a fault, and nothing is told of it before.
+    await this.#writing(() => this.#rewrite()).catch(() => {});
   }
 
   #damaged(at: number): Error {
