@@ -1,4 +1,4 @@
-// The soak's control, a bill that is falsified; the soak itself is run by hand (npm run soak).
+// The soak's control: a bill that is falsified.
 import { expect, test } from 'vitest';
 import { billDifferences } from './soak/comparison.ts';
 import { Tally } from './system/tally.ts';

@@ -68,6 +68,13 @@ const killAgent: Blow = async (scene) => {
   await steady.close();
 };
 
+/** The agent is told to end, and Squid with it: all that went through until then is counted. */
+const terminateAgent: Blow = async ({ agent, random }) => {
+  await agent.end('SIGTERM');
+  await away(random);
+  await agent.start();
+};
+
 /** The agent is the proxy: it takes with it what it had not counted. */
 const killProxy: Blow = async ({ agent, random, tally }) => {
   await agent.end('SIGKILL');
@@ -107,7 +114,11 @@ const atRest =
 
 /** Nothing may be lost. */
 const harmless: Record<EngineName, Record<string, Blow>> = {
-  embedded: { killControl, cutLink, killProxyAtRest: atRest(killProxy) },
+  embedded: {
+    killControl,
+    cutLink,
+    killProxyAtRest: atRest(killProxy),
+  },
   squid: {
     killControl,
     cutLink,
@@ -202,6 +213,18 @@ export function killingTests(world: () => World, engine: EngineName): void {
     const billed = await finallyBilled(outcome);
     console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', least, most);
     expect(tally.exchanges).toBeGreaterThan(100);
+    for (const way of ['up', 'down'] as const) {
+      expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
+      expect(billed[way]).toBeLessThanOrEqual(most[way]);
+    }
+  }, 240_000);
+
+  test('when the agent is told to end, all that went through until then is billed, once', async () => {
+    const outcome = await play(world(), { terminateAgent });
+    const { least, most } = outcome.tally.bounds;
+    // Nothing is forgiven: the most is what clients of broken exchanges sent and heard.
+    expect(least).toEqual(outcome.tally.sum);
+    const billed = await finallyBilled(outcome);
     for (const way of ['up', 'down'] as const) {
       expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
       expect(billed[way]).toBeLessThanOrEqual(most[way]);
