@@ -1,4 +1,5 @@
 // A limit that is reached while the control plane is away: the node ends it by its own count, and not for good.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { until } from '../../server/test/waiting.ts';
 import { openTunnel } from './traffic.ts';
@@ -32,6 +33,37 @@ export function limitTests(world: () => World): void {
     await control.do('PATCH', `/accounts/${customer.name}`, { limit_bytes: 100 * limit_bytes });
     await control.relay.heal();
     await until(isLetIn, patience_seconds);
+    await agent.remove();
+  }, 240_000);
+
+  test('a tunnel at a steady pace is ended when little more than its limit has passed', async () => {
+    const { server, agent, place } = await world().node();
+    await agent.follow();
+    const limit = 40_000_000;
+    const customer = await world().customer(server, { limit_bytes: limit });
+    const client = through(place, (await customer.list()).ip);
+    await until(async () => (await world().decisionFor(client)) === '200', patience_seconds);
+    const open = await openTunnel(client, world().tunnel);
+    const begun = performance.now();
+    const seconds = () => (performance.now() - begun) / 1000;
+    let moved = 0;
+    const step = 100_000;
+    const pace_a_second = 10_000_000;
+    for (let isOpen = true; isOpen && seconds() < patience_seconds; ) {
+      isOpen = await open.transfer(100, step).then(
+        () => true,
+        () => false,
+      );
+      moved += isOpen ? 100 + step : 0;
+      await sleep(Math.max(0, (moved / pace_a_second - seconds()) * 1000));
+    }
+    const over = moved - limit;
+    console.log(
+      `${world().engine}: ${over} bytes over, at ${Math.round(moved / seconds())} a second`,
+    );
+    // What a loaded machine keeps, with room: before it was counted ahead 3 to 4 seconds of traffic passed.
+    expect(over).toBeGreaterThan(-step);
+    expect(over).toBeLessThan(moved / seconds());
     await agent.remove();
   }, 240_000);
 }

@@ -75,10 +75,8 @@ export class Limits {
       this.#follow(account, bytes);
     }
     const isUnknown = this.#isTold && rows.some(({ account }) => !this.#told.has(account));
-    const due = Math.min(
-      within(soonest / 6, report_seconds),
-      isUnknown ? poll_seconds : report_seconds,
-    );
+    // What is left to an account that is new here may be little: it is asked at once.
+    const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#answered_at;
     if (due < report_seconds && waited >= due) this.#options.report();
     // The last one before the end comes at the end.
