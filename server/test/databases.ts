@@ -43,9 +43,12 @@ const engines: Record<TestDatabase['name'], Make> = {
   PostgreSQL: makePostgres,
 };
 
-/** Describes the body once on SQLite and once on PostgreSQL; `test:quick` takes SQLite alone. */
-export function eachDatabase(body: (database: TestDatabase) => void): void {
-  for (const name of inject('databases')) {
+/** Describes the body once on SQLite and once on PostgreSQL, or on those named; `test:quick` takes SQLite alone. */
+export function eachDatabase(
+  body: (database: TestDatabase) => void,
+  names = inject('databases'),
+): void {
+  for (const name of names) {
     describe(name, () => {
       const made: Made[] = [];
       // Registered first, so it runs last: after the body has closed what it opened.
