@@ -220,6 +220,25 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await t.operator.delete('/accounts/globex/servers/here');
   });
 
+  test('a fault of a node is seen with its cause and since when, and no more when it is mended', async () => {
+    const exit = '/servers/here/exits/203.0.113.177';
+    await visit.go('/operator/nodes');
+    const row = visit.row('demo');
+    await row.getByText('live', { exact: true }).waitFor();
+    expect(await row.getByText('203.0.113.177').count()).toBe(0);
+    // An address that the machine does not have; its agent says so.
+    expect((await t.operator.put(exit, { port_base: 77 })).status).toBeLessThan(300);
+    await row.getByText('203.0.113.177').waitFor(patience);
+    await row
+      .getByText(/seconds? ago|minutes? ago|just now/)
+      .first()
+      .waitFor(patience);
+    await expectAccessible(visit, 'a node with a fault');
+    await expectFitsPhone(visit, 'a node with a fault');
+    await t.operator.delete(exit);
+    await row.getByText('203.0.113.177').waitFor({ ...patience, state: 'detached' });
+  });
+
   test('a node says what it would do with a connection, and why', async () => {
     await visit.go('/operator/servers/here');
     await visit.field('From address').fill('192.0.2.10');
