@@ -155,9 +155,9 @@ function layDocuments(
   const documents = `usr/share/doc/${name}`;
   tree.write(`${documents}/copyright`, copyright(name, bundled));
   tree.write(`${documents}/node.LICENSE.gz`, packed(readFileSync(join(node, 'LICENSE'), 'utf8')));
-  for (const file of ['NOTICE', 'README.md', 'CHANGELOG.md']) {
+  for (const file of ['LICENSE', 'NOTICE', 'README.md', 'CHANGELOG.md']) {
     const text = readFileSync(join(root, file), 'utf8');
-    if (file === 'NOTICE') tree.write(`${documents}/${file}`, text);
+    if (!file.endsWith('.md')) tree.write(`${documents}/${file}`, text);
     else tree.write(`${documents}/${file}.gz`, packed(text));
   }
   // Rules and dashboards for the machine that watches, which need not be this one.

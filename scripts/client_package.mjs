@@ -1,8 +1,8 @@
-// Makes what the client's package holds beside its README: JavaScript with declarations, and the licence.
+// Makes what the client's package holds beside its README: JavaScript with declarations.
 //
 //   node scripts/client_package.mjs [FOLDER]      client/ when nothing is said
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -26,5 +26,3 @@ for (const file of readdirSync(dist, { recursive: true })) {
     declarations.replace(/((?:from|import\()\s*['"]\.{1,2}\/[^'"]+)\.ts(['"])/g, '$1.js$2'),
   );
 }
-
-copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));

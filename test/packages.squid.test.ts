@@ -82,6 +82,7 @@ test('the packages hold programs, licences and documents, and neither sources, t
     const paths = contentOf(file).map(({ path }) => path);
     for (const document of [
       'copyright',
+      'LICENSE',
       'NOTICE',
       'README.md.gz',
       'changelog.gz',

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(join(root, 'agent/package.json'), 'utf8'));
+const tarball = `exitward-agent-${version}.tgz`;
 let folder: string;
 const run = (...args: string[]) =>
   execFileSync(process.execPath, [join(folder, 'package/bin/exitward-agent.js'), ...args], {
@@ -18,14 +20,13 @@ beforeAll(() => {
     cwd: root,
     stdio: 'ignore',
   });
-  execFileSync('tar', ['-xzf', 'exitward-agent-0.1.0.tgz'], { cwd: folder });
+  execFileSync('tar', ['-xzf', tarball], { cwd: folder });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 }, 120_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('the packed command line runs, and says its version', () => {
-  const { version } = JSON.parse(readFileSync(join(root, 'agent/package.json'), 'utf8'));
   expect(run('--version').trim()).toBe(version);
 });
 
@@ -35,8 +36,17 @@ test('what it starts as a process or thread of its own is in the package', () =>
   }
 });
 
+test('it carries the licence, the notice and a README', () => {
+  for (const paper of ['LICENSE', 'NOTICE', 'README.md']) {
+    expect([paper, readFileSync(join(folder, 'package', paper), 'utf8').length > 300]).toEqual([
+      paper,
+      true,
+    ]);
+  }
+});
+
 test('it holds no TypeScript and no tests', () => {
-  const names = execFileSync('tar', ['-tzf', 'exitward-agent-0.1.0.tgz'], {
+  const names = execFileSync('tar', ['-tzf', tarball], {
     cwd: folder,
     encoding: 'utf8',
   });

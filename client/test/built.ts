@@ -31,7 +31,7 @@ export async function compile(folder: string, ...more: string[]): Promise<string
 }
 
 /** Node as the machine has it: npm puts a newer one, of node_modules, before it. */
-function ownNode(): string {
+export function ownNode(): string {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const found = folders
     .filter((folder) => !folder.includes('node_modules'))

@@ -90,10 +90,11 @@ describe('the packed package', () => {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   });
 
-  test('holds the code, its declarations, the command, the README and the licence, and nothing else', () => {
+  test('holds the code, its declarations, the command, README, licence and notice, and nothing else', () => {
     const kinds = files.map((path) => path.replace(/^dist\/(cli\/)?\w+\./, 'dist/*.'));
     expect([...new Set(kinds)].sort()).toEqual([
       'LICENSE',
+      'NOTICE',
       'README.md',
       'bin/exw.js',
       'dist/*.d.ts',
