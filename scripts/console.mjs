@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { argv, execPath } from 'node:process';
+import { argv, env, execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -30,6 +30,8 @@ export function buildConsole({ quiet = false } = {}) {
     cwd: join(root, 'console'),
     encoding: 'utf8',
     stdio: quiet ? 'pipe' : 'inherit',
+    // What a caller has, as tests do, would build it for development, with the paths of its sources.
+    env: { ...env, NODE_ENV: 'production' },
   });
   if (run.status !== 0) {
     throw new Error(`the console could not be built\n${run.stdout ?? ''}${run.stderr ?? ''}`);
