@@ -1358,7 +1358,7 @@ export interface UsageReport {
   /** What the rows are. */
   by: string;
   rows: {
-    /** Start of the hour. */
+    /** Start of the hour. Hours that were rolled up are one row, where their day (UTC) or the billing period within it begins. */
     hour?: number;
     /** Start of the day, UTC. */
     day?: number;
