@@ -54,7 +54,7 @@ const tables: Record<string, string[]> = {
   'removed_ranges.ts': ['removed_ranges'],
   'stored_responses.ts': ['idempotency_keys'],
   operators: ['admin_tokens'],
-  usage: ['usage_hours', 'usage_server_hours', 'usage_periods', 'usage_journals'],
+  usage: ['usage_hours', 'usage_days', 'usage_server_hours', 'usage_periods', 'usage_journals'],
   port_schemes: ['port_schemes'],
   api_tokens: ['api_tokens'],
   accounts: ['accounts'],

@@ -443,6 +443,11 @@ export interface EntryNode {
   applied_revision: number;
 }
 
+export interface ErasedUser {
+  /** The name of the record from now on. */
+  pseudonym: string;
+}
+
 export interface ExitIpSettings {
   /** Value added to the bases of a port scheme to reach this IP. */
   port_base: number;
@@ -1358,7 +1363,7 @@ export interface UsageReport {
   /** What the rows are. */
   by: string;
   rows: {
-    /** Start of the hour. */
+    /** Start of the hour. Hours that were rolled up are one row, where their day (UTC) or the billing period within it begins. */
     hour?: number;
     /** Start of the day, UTC. */
     day?: number;
@@ -1609,6 +1614,7 @@ export const operations = {
   admin_create_account_user: { method: 'POST', path: '/admin/accounts/{account}/users' },
   admin_get_account_user: { method: 'GET', path: '/admin/accounts/{account}/users/{user}' },
   admin_change_account_user: { method: 'PATCH', path: '/admin/accounts/{account}/users/{user}' },
+  admin_erase_user: { method: 'POST', path: '/admin/accounts/{account}/users/{user}/erase' },
   admin_invite_user: { method: 'POST', path: '/admin/accounts/{account}/users/{user}/invite' },
   admin_end_user_sessions: {
     method: 'DELETE',
@@ -2015,6 +2021,10 @@ export interface Operations {
   admin_change_account_user: {
     given: { path: { account: string; user: string }; body: AccountUserChanges };
     response: UserSigningIn;
+  };
+  admin_erase_user: {
+    given: { path: { account: string; user: string } };
+    response: ErasedUser;
   };
   admin_invite_user: {
     given: { path: { account: string; user: string } };

@@ -206,6 +206,11 @@ export const recordWords: Record<string, OperationWords> = {
     record: 'HandedCode',
     body: 'NewSignInLink',
   },
+  'post /admin/accounts/{account}/users/{user}/erase': {
+    id: 'admin_erase_user',
+    record: 'ErasedUser',
+    statuses: { 409: 'Another user of the account has the pseudonym as name.' },
+  },
 };
 
 /** Objects inside these records that have a name of their own. */

@@ -2,6 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { lastId, nextId } from './changes.ts';
 import type { Actor, Database, Reader, Row, Transaction } from './db/database.ts';
+import { updateRow } from './db/rows.ts';
+import { type Erased, withoutPerson } from './pseudonym.ts';
 
 export interface AuditEntry {
   account_id: number | null;
@@ -51,6 +53,30 @@ export function removeOldAudit(tx: Transaction, older_than: number, most: number
 /** As many records as are walked over in one turn of the event loop, and as many as one transaction removes. */
 const walked = 2000;
 const removed = 500;
+
+/**
+ * Takes a person out of the next records of an account's log, so many, behind an id. Answers the last id that was looked at,
+ * undefined at the end of the log.
+ */
+export async function pseudonymise(
+  tx: Transaction,
+  account_id: number,
+  after: number,
+  erased: Erased,
+): Promise<number | undefined> {
+  const records = await tx.all<AuditRecord>(
+    'select * from audit where account_id = $1 and id > $2 order by id limit $3',
+    [account_id, after, removed],
+  );
+  for (const record of records) {
+    const changed = withoutPerson(record, erased);
+    if (Object.keys(changed).length === 0) continue;
+    await updateRow(tx, 'audit', ['id'], personal, { ...record, ...changed });
+  }
+  return records.length < removed ? undefined : records.at(-1)?.id;
+}
+
+const personal = ['actor', 'address', 'target', 'before', 'after'] as const;
 
 type Log = Reader & Pick<Database, 'write'>;
 const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: '' };

@@ -68,6 +68,10 @@ export interface Config {
   geofeed: 'public' | 'off';
   changes_kept_seconds: number;
   audit_kept_seconds: number;
+  /** 0: for ever. */
+  usage_hours_kept_seconds: number;
+  /** 0: for ever. */
+  usage_days_kept_seconds: number;
   audit_records_per_account: number;
   cache_bytes: number;
   max_connections: number;
@@ -118,6 +122,8 @@ export function readConfig(env: Environment): Config {
     fault(name, `a whole number of ${least} to ${most}`);
     return fallback;
   };
+  const wholeOrNone = (name: string, fallback: number, least: number) =>
+    text(name, String(fallback)) === '0' ? 0 : whole(name, fallback, least);
   const address = (name: string, fallback: string): ListenAddress => {
     const value = text(name, fallback);
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(value);
@@ -294,6 +300,17 @@ export function readConfig(env: Environment): Config {
     geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
+    // A node may report usage that is 40 days old, and the contract tells of the last 30 days by hour.
+    usage_hours_kept_seconds: wholeOrNone(
+      'EXITWARD_USAGE_HOURS_KEPT_SECONDS',
+      92 * 86_400,
+      41 * 86_400,
+    ),
+    usage_days_kept_seconds: wholeOrNone(
+      'EXITWARD_USAGE_DAYS_KEPT_SECONDS',
+      400 * 86_400,
+      41 * 86_400,
+    ),
     audit_records_per_account: whole('EXITWARD_AUDIT_RECORDS_PER_ACCOUNT', 1_000_000, 1),
     cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
     max_connections: whole('EXITWARD_MAX_CONNECTIONS', 4096, 16),

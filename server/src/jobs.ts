@@ -1,6 +1,6 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 
-import { sweepLimits } from './accounts/accounts.ts';
+import { requireAccount, sweepLimits } from './accounts/accounts.ts';
 import { AuditBound, removeOldAudit } from './audit.ts';
 import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
@@ -15,7 +15,7 @@ import { purgeRemoved } from './removals.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { reportHeldKeys, sweepSigningKeys } from './signing_keys.ts';
 import { purgeStoredResponses } from './stored_responses.ts';
-import { removeOldJournals } from './usage/usage.ts';
+import { removeOldJournals, UsageRollUp } from './usage/usage.ts';
 
 interface Job {
   name: string;
@@ -168,6 +168,7 @@ export async function runAllJobs(ctx: Context): Promise<void> {
   await ctx.callers.look(ctx);
   for (const job of jobs) await runJob(ctx, job);
   await new AuditBound(ctx.config.audit_records_per_account).look(ctx.db);
+  await rollUpOf(ctx).look(ctx.clock.now());
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
 
@@ -176,6 +177,12 @@ const callers_seconds = 5;
 /** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
 const geo_seconds = 5;
 const audit_bound_seconds = 600;
+const roll_up_seconds = 3600;
+
+function rollUpOf({ db, config }: Context): UsageRollUp {
+  const startOf = async (account_id: number) => (await requireAccount(db, account_id)).start;
+  return new UsageRollUp(db, config, startOf);
+}
 
 /** Starts the jobs, and the writing of last uses; answers the function that stops them. */
 export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
@@ -222,6 +229,10 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   const lookAtAudit = () =>
     due({ name: 'bound audit', purges: false }, () => audits.look(ctx.db, () => stopped));
   timers.push(looks.every(audit_bound_seconds, lookAtAudit));
+  const rollUp = rollUpOf(ctx);
+  const rollUpUsage = () =>
+    due({ name: 'roll up usage', purges: true }, () => rollUp.look(ctx.clock.now(), () => stopped));
+  timers.push(looks.every(roll_up_seconds, rollUpUsage));
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
   const lookAtGeo = () => due({ name: 'geo status', purges: false }, () => geo.look(() => stopped));
   if (ctx.config.geoip.length > 0) {

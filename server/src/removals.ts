@@ -192,6 +192,27 @@ export async function keepEntry(
   }
 }
 
+/** Forgets the entries of a user that are kept beside the list; an undo leaves them out. */
+export async function forgetKeptOf(
+  tx: Transaction,
+  account_id: number,
+  user_id: number,
+): Promise<void> {
+  const rows = await tx.all<{ removal_id: number; id: number; entry: string }>(
+    "select removal_id, id, entry from removed_entries where account_id = $1 and list = 'authlist'",
+    [account_id],
+  );
+  for (const { removal_id, id, entry } of rows) {
+    const kept = [JSON.parse(entry)].flat() as Array<{ user_id: number }>;
+    const others = kept.filter((one) => one.user_id !== user_id);
+    if (others.length === kept.length) continue;
+    await tx.run(
+      'update removed_entries set entry = $4 where account_id = $1 and removal_id = $2 and id = $3',
+      [account_id, removal_id, id, JSON.stringify(others)],
+    );
+  }
+}
+
 /** The entries of a removal that are kept beside the list, a slice at a time. */
 export async function* keptEntries<T>(
   db: Reader,

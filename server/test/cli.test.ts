@@ -243,6 +243,7 @@ describe('against a running server', () => {
       ['exit', 'remove', 'ams1', '192.0.2.1'],
       ['contract', 'remove', 'acme', 'ams1'],
       ['user', 'raise-token-version', 'acme', 'bob'],
+      ['user', 'erase', 'acme', 'bob'],
       ['node', 'revoke', '1'],
       ['authlist', 'remove', 'acme', '1'],
       ['authlist', 'clear', 'acme'],

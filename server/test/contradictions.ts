@@ -78,7 +78,10 @@ const questions: Array<[string, string]> = [
   ),
   ...different(
     'usage: hours and periods differ',
-    'select account_id, server_id, sum(up + down) as bytes from usage_hours group by account_id, server_id',
+    `select account_id, server_id, sum(up + down) as bytes from
+     (select account_id, server_id, up, down from usage_hours
+      union all select account_id, server_id, up, down from usage_days) u
+     group by account_id, server_id`,
     'select account_id, server_id, sum(bytes) as bytes from usage_periods group by account_id, server_id',
   ),
 ];

@@ -20,6 +20,7 @@ test('every route of an account is there for both, but for a few that only one o
   ).toEqual(['post proxy-tokens', 'get address', 'get events']);
   expect(operators.filter((route) => !people.includes(route))).toEqual([
     'post users/{user}/sign-in-link',
+    'post users/{user}/erase',
   ]);
 });
 

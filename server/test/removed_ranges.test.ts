@@ -353,10 +353,16 @@ eachDatabase((database) => {
       const entry = JSON.stringify([first, second].map((row) => ({ ...row, expiry })));
       await tx.insertMany('removed_entries', [{ ...kept, id: 1, entry, entries: 2 }]);
     });
-    const later_tables = ['removals', 'removed_ranges', 'signing_keys', 'key_holders'];
+    const later_tables = [
+      'removals',
+      'removed_ranges',
+      'signing_keys',
+      'key_holders',
+      'usage_days',
+    ];
     for (const table of later_tables) await db.script([`drop table ${table}`]);
     await db.script(['delete from migrations where id >= 14']);
-    expect(await migrate(db)).toEqual(['removals_by_range', 'signing_keys']);
+    expect(await migrate(db)).toEqual(['removals_by_range', 'signing_keys', 'usage_days']);
     expect((await one.alice.get('/removals')).body).toMatchObject([{ removal_id: 7, entries: 2 }]);
     await one.add(3);
     const later = await one.clear();

@@ -115,6 +115,7 @@ export const deeds: Record<string, (deed: Deed) => string> = {
     `added the user ${target}, permissions: ${permissions(is).join(', ') || 'none'}`,
   'user.change': userChange,
   'user.raise_token_version': ({ target }) => `ended all proxy access tokens of ${target}`,
+  'user.erase': ({ target }) => `erased the person whose record is now named ${target}`,
   'user.invite': ({ target, is }) => `made an invitation for ${target}${until(is)}`,
   'user.sign_in_link': ({ target, is }) => `made a link that signs in as ${target}${until(is)}`,
   'user.reset_sign_in': (deed) =>

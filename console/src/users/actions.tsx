@@ -2,7 +2,12 @@
 import { useScope } from '../api/scope.ts';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Button, Menu, type MenuItem } from '../ui/ui.ts';
-import { EndSessionsDialog, InvalidateTokensDialog, ResetSignInDialog } from './endings.tsx';
+import {
+  EndSessionsDialog,
+  EraseDialog,
+  InvalidateTokensDialog,
+  ResetSignInDialog,
+} from './endings.tsx';
 import { ChangeUserDialog, type User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
 import { ProxyTokenDialog } from './proxy_token.tsx';
@@ -34,6 +39,7 @@ export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
       sign_in.sessions > 0 &&
       item('End all sessions', 'leave', EndSessionsDialog, true),
     flags.admin && hasSignIn && item('Reset the sign-in', 'lock', ResetSignInDialog, true),
+    isOperator && item('Erase the person', 'remove', EraseDialog, true),
   ].filter((one) => one !== false);
   return (
     <span class="actions">

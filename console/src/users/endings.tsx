@@ -1,5 +1,5 @@
-// Taking something away from a user: all tokens, all sessions, or the whole sign-in.
-import { changeIn } from '../api/reading.ts';
+// Taking something away from a user: all tokens, all sessions, the whole sign-in, or the person behind the record.
+import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
@@ -55,6 +55,32 @@ export function EndSessionsDialog({ user, onClose }: EndingProps) {
           ? 'You are signed out everywhere, here too, and can sign in again.'
           : `${name} is signed out in every browser, and can sign in again.`}{' '}
         Proxy access tokens go on working.
+      </p>
+    </FormDialog>
+  );
+}
+
+export function EraseDialog({ user, onClose }: EndingProps) {
+  const { account } = useScope();
+  const { name } = user;
+  return (
+    <FormDialog
+      title={`Erase ${name}`}
+      verb={`Erase ${name} for good`}
+      onClose={onClose}
+      onSubmit={async () => {
+        const path = { account, user: name };
+        const { pseudonym } = await change('admin_erase_user', { path });
+        return `The person is erased; the record is now named ${pseudonym}.`;
+      }}
+    >
+      <p>
+        <strong>All access of {name} ends at once, and cannot be given back.</strong> A pseudonym
+        takes the place of the names, and the addresses go, in records and in the audit log.
+      </p>
+      <p class="note">
+        The authlist entries of {name} go too. Usage stays. Backups made before keep the names until
+        they go.
       </p>
     </FormDialog>
   );

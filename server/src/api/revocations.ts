@@ -10,7 +10,7 @@ const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
-  if (method === 'DELETE' || /\/(token_version|password|second-factor\/remove)$/.test(url))
+  if (method === 'DELETE' || /\/(token_version|erase|password|second-factor\/remove)$/.test(url))
     return true;
   if (method !== 'PATCH' && method !== 'PUT') return false;
   const fields = (body ?? {}) as Record<string, unknown>;

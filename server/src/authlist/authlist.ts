@@ -26,7 +26,12 @@ export {
   proveEntries,
   sweepProofs,
 } from './proofs.ts';
-export { purgeRemovedEntries, removeAllEntries, restoreEntries } from './removal.ts';
+export {
+  forgetEntriesOf,
+  purgeRemovedEntries,
+  removeAllEntries,
+  restoreEntries,
+} from './removal.ts';
 export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
 export { authlistOfAccount, findAuthlistRows } from './store.ts';
 

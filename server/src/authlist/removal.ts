@@ -5,6 +5,7 @@ import { nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
 import {
+  forgetKeptOf,
   keptEntries,
   type Removed,
   type Restored,
@@ -122,6 +123,30 @@ async function isOnAnotherScheme(
     return first?.port_scheme_id !== port_scheme_id;
   }
   return false;
+}
+
+/**
+ * Forgets the entries of a user who is erased, those too that an undo would bring back: it leaves them out. Looks at a slice
+ * of the list behind an id; answers the last id of it, undefined at the end.
+ */
+export async function forgetEntriesOf(
+  tx: Transaction,
+  { account_id, id }: { account_id: number; id: number },
+  after_id: number,
+): Promise<number | undefined> {
+  if (after_id === 0) await forgetKeptOf(tx, account_id, id);
+  const removed = (await rangesOf(tx, account_id, 'authlist')).filter(
+    ({ restored_revision }) => restored_revision === null,
+  );
+  const behind = { account_id, after_id, up_to: Number.MAX_SAFE_INTEGER };
+  for await (const rows of store.rowsIn(tx, [behind])) {
+    for (const row of rows.filter(({ user_id }) => user_id === id)) {
+      if (isWithin(removed, row.id)) await store.remove(tx, account_id, row.id);
+      else await removeRow(tx, row);
+    }
+    return rows.at(-1)?.id;
+  }
+  return undefined;
 }
 
 /** Deletes the rows of removals that are final, a batch at a time. */

@@ -72,6 +72,20 @@ export const userNoun: Noun = {
       },
     },
     {
+      usage: 'erase <account> <user>',
+      summary: 'erase a person: a pseudonym takes the place of names and addresses; usage stays',
+      question:
+        'This ends the access of <user> and takes names and addresses out of records and the audit log for good.',
+      run: async (given, api) => {
+        const erased = await api.post(given.path(`${user}/erase`));
+        return record(
+          erased,
+          ['pseudonym'],
+          'The person is erased; the record goes on by this name.',
+        );
+      },
+    },
+    {
       usage: 'invite <account> <user>',
       summary: 'invite a user to the console, to set a password',
       run: async (given, api) => {

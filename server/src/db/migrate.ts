@@ -14,6 +14,7 @@ import { removalsInSlices } from './migrations/0011_removals_in_slices.ts';
 import { heldUsage } from './migrations/0013_held_usage.ts';
 import { removalsByRange } from './migrations/0014_removals_by_range.ts';
 import { signingKeys } from './migrations/0016_signing_keys.ts';
+import { usageDays } from './migrations/0018_usage_days.ts';
 
 interface Migration {
   id: number;
@@ -36,6 +37,7 @@ const migrations: Migration[] = [
   { id: 13, name: 'held_usage', statements: heldUsage },
   { id: 14, name: 'removals_by_range', statements: removalsByRange },
   { id: 16, name: 'signing_keys', statements: signingKeys },
+  { id: 18, name: 'usage_days', statements: usageDays },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

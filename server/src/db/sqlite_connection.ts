@@ -49,6 +49,8 @@ export class Connection implements Reader {
       enableForeignKeyConstraints: true,
     });
     if (!readOnly) db.exec('pragma journal_mode = wal');
+    // Deleted content is overwritten: an erased name is not to stay in free space.
+    if (!readOnly) db.exec('pragma secure_delete = on');
     db.exec(`pragma synchronous = ${synchronous}`);
     // A checkpoint flushes: never in a commit, which runs on the event loop.
     db.exec('pragma wal_autocheckpoint = 0');

@@ -195,6 +195,14 @@ export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
   });
 }
 
+/** Forgets all that a user signs in with, and that the user ever did. */
+export async function forgetSignIn(tx: Transaction, user: User): Promise<void> {
+  const whose = { account_id: user.account_id, user_id: user.id };
+  await store.replaceRecoveryCodes(tx, whose, []);
+  await revokeSessions(tx, user);
+  await store.removeSignIn(tx, whose);
+}
+
 /** Ends all sessions of a user. */
 export async function endSessionsOf(tx: Transaction, user: User): Promise<void> {
   const ended = await endSessions(tx, { account_id: user.account_id, user_id: user.id });

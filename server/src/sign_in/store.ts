@@ -56,6 +56,14 @@ type Changes = Partial<
   }
 >;
 
+/** Forgets that a user ever signed in. */
+export function removeSignIn(tx: Transaction, { account_id, user_id }: UserIds): Promise<number> {
+  return tx.run('delete from sign_ins where account_id = $1 and user_id = $2', [
+    account_id,
+    user_id,
+  ]);
+}
+
 /** Writes some of these fields. */
 export async function changeSignIn(
   tx: Transaction,

@@ -1,4 +1,4 @@
-// The SQL of usage: hourly buckets, and the sums kept beside them.
+// The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums kept beside them.
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
 
 export interface UsageBucket {
@@ -14,6 +14,11 @@ export interface UsageBucket {
 }
 
 const largest = Number.MAX_SAFE_INTEGER;
+
+/** Bytes never exceed what JSON can tell exactly. */
+export function safeBytes(bytes: number): number {
+  return Math.min(Math.round(bytes), largest);
+}
 
 /** Adds rows to those with the same key. Counters stop at 2^53-1: past it a number could not be told exactly in JSON. */
 function addRows(
@@ -33,6 +38,66 @@ function addRows(
 export function addBuckets(tx: Transaction, rows: UsageBucket[]): Promise<void> {
   const key = 'account_id, hour, server_id, user_id';
   return addRows(tx, 'usage_hours', key, ['up', 'down'], rows as never);
+}
+
+/** As buckets, but `hour` is the start of a day, or of the billing period that begins within it. */
+export function addDays(tx: Transaction, rows: UsageBucket[]): Promise<void> {
+  const days = rows.map(({ hour, ...bucket }) => ({ ...bucket, day: hour }));
+  return addRows(tx, 'usage_days', 'account_id, day, server_id, user_id', ['up', 'down'], days);
+}
+
+/** Takes the oldest buckets of an account before an hour, so many, out of the table. */
+export async function takeOldest(
+  tx: Transaction,
+  account_id: number,
+  before: number,
+  most: number,
+): Promise<UsageBucket[]> {
+  const rows = await tx.all<UsageBucket>(
+    `select account_id, server_id, user_id, hour, up, down from usage_hours
+     where account_id = $1 and hour < $2 order by hour, server_id, user_id limit $3`,
+    [account_id, before, most],
+  );
+  const last = rows.at(-1);
+  if (!last) return [];
+  await tx.run(
+    'delete from usage_hours where account_id = $1 and (hour, server_id, user_id) <= ($2, $3, $4)',
+    [account_id, ...placed(last)],
+  );
+  return rows;
+}
+
+/** The tables whose rows go by age, and the column that tells it. */
+const aged = { usage_server_hours: 'hour', usage_days: 'day' } as const;
+
+/** Removes the oldest rows of an account, so many; returns how many it removed. */
+export function removeOldest(
+  tx: Transaction,
+  table: keyof typeof aged,
+  account_id: number,
+  before: number,
+  most: number,
+): Promise<number> {
+  const key = `${aged[table]}, server_id${table === 'usage_days' ? ', user_id' : ''}`;
+  return tx.run(
+    `delete from ${table} where account_id = $1 and (${key}) in
+     (select ${key} from ${table} where account_id = $1 and ${aged[table]} < $2 order by ${key} limit $3)`,
+    [account_id, before, most],
+  );
+}
+
+/** The next account that has rows in one of the tables, and its oldest hour or day there. */
+export function oldestAfter(
+  db: Reader,
+  table: 'usage_hours' | 'usage_days',
+  account_id: number,
+): Promise<{ account_id: number; oldest: number } | undefined> {
+  const column = table === 'usage_days' ? 'day' : 'hour';
+  return db.one(
+    `select account_id, ${column} as oldest from ${table} where account_id > $1
+     order by account_id, ${column} limit 1`,
+    [account_id],
+  );
 }
 
 export function addServerHours(
@@ -133,10 +198,17 @@ type Place = Pick<UsageBucket, 'hour' | 'server_id' | 'user_id'>;
 
 /** As many buckets as are summed in one turn of the event loop. */
 const bucketsOfSlice = 2000;
-const place = '(u.hour, u.server_id, u.user_id)';
+/** An account's hours, and its days as the hours in which they begin, behind one place and before or up to another. */
+const bucketsBetween = (end: '<' | '<=') => {
+  const between = (start: string) =>
+    `account_id = $1 and (${start}, server_id, user_id) > ($2, $3, $4)
+     and (${start}, server_id, user_id) ${end} ($5, $6, $7)`;
+  return `(select account_id, hour, server_id, user_id, up, down from usage_hours where ${between('hour')}
+    union all select account_id, day, server_id, user_id, up, down from usage_days where ${between('day')}) u`;
+};
 const atStartOf = (hour: number): Place => ({ hour, server_id: -1, user_id: -1 });
 
-/** Sums of an account's buckets with from <= hour < to, for so many buckets after one another. */
+/** Sums of an account's buckets, rolled up or not, with from <= hour < to, for so many buckets after one another. */
 export async function* sumSlices(
   db: Reader,
   account_id: number,
@@ -147,8 +219,7 @@ export async function* sumSlices(
 ): AsyncGenerator<{ sums: UsageSum[]; isLast: boolean }, void, void> {
   for (let after = atStartOf(from); ; ) {
     const last = await db.one<Place>(
-      `select u.hour, u.server_id, u.user_id from usage_hours u
-       where u.account_id = $1 and ${place} > ($2, $3, $4) and ${place} < ($5, $6, $7)
+      `select u.hour, u.server_id, u.user_id from ${bucketsBetween('<')}
        order by u.hour, u.server_id, u.user_id limit 1 offset ${bucketsOfSlice - 1}`,
       [account_id, ...placed(after), ...placed(atStartOf(to))],
     );
@@ -171,7 +242,7 @@ function sumBetween(
   filter: UsageFilter,
 ): Promise<UsageSum[]> {
   const values: Value[] = [account_id, ...placed(after), ...placed(upTo)];
-  const conditions = ['u.account_id = $1', `${place} > ($2, $3, $4)`, `${place} <= ($5, $6, $7)`];
+  const conditions: string[] = [];
   const joined = (['server', 'user'] as const).filter((one) => {
     const wanted = filter[one];
     if (wanted !== undefined) conditions.push(`${names[one]} = $${values.push(wanted)}`);
@@ -180,7 +251,8 @@ function sumBetween(
   const { key, by: columns } = groups[by];
   return db.all(
     `select ${key} as key, sum(cast(u.up as double precision)) as up, sum(cast(u.down as double precision)) as down
-     from usage_hours u ${joined.map((one) => joins[one]).join(' ')} where ${conditions.join(' and ')}
+     from ${bucketsBetween('<=')} ${joined.map((one) => joins[one]).join(' ')}
+     ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
      group by ${columns}`,
     values,
   );

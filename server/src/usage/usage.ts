@@ -1,18 +1,15 @@
-// Usage: bytes by contract, server, user and hour, as the nodes report them, with their sums by billing period.
+// Usage: bytes by contract, server, user and hour, later by day, as the nodes report them, with their sums by billing period.
 import type { Reader, Transaction } from '../db/database.ts';
 import { hourOf, periodAt } from './periods.ts';
 import * as store from './store.ts';
+import { safeBytes } from './store.ts';
 
 export { hourOf, periodAt } from './periods.ts';
+export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
-export { claimBatch, hasUsage, removeOldJournals, sumSlices } from './store.ts';
+export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';
 
 const window_hours = 720;
-
-/** Bytes never exceed what JSON can tell exactly. */
-export function safeBytes(bytes: number): number {
-  return Math.min(Math.round(bytes), Number.MAX_SAFE_INTEGER);
-}
 
 /** One row for each key of `keyOf`, with the bytes of all rows that share it. */
 function sumBy<T extends { bytes: number }>(rows: T[], keyOf: (row: T) => string): T[] {

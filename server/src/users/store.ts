@@ -94,6 +94,16 @@ export function update(tx: Transaction, row: UserRow): Promise<number> {
   return updateRow(tx, 'users', ['account_id', 'id'], changeable, row);
 }
 
+/** False when the account has another user of that name. */
+export async function changeName(tx: Transaction, row: UserRow, name: string): Promise<boolean> {
+  const renamed = await tx.put(
+    `update users set name = $1, display_name = $1 where account_id = $2 and id = $3
+     and not exists (select 1 from users where account_id = $2 and name = $1 and id <> $3) returning id`,
+    [name, row.account_id, row.id],
+  );
+  return renamed.length > 0;
+}
+
 /** A statement takes no more values than this. */
 const mostPlaces = 1000;
 

@@ -1,8 +1,8 @@
 // Users of a contract: their flags, their token_version, and the proxy access tokens made for them.
 //
 // A user is { id, name, display_name, active, proxy, billing, admin, token_version }, and is never deleted, only
-// made inactive. Verbs: list, find, require, create, change, raise token_version (ends all proxy tokens of
-// before), create proxy token.
+// made inactive, or erased: then a pseudonym stands for the name. Verbs: list, find, require, create, change, raise
+// token_version (ends all proxy tokens of before), disable and rename (to erase), create proxy token.
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { above, nextId, recordChange } from '../changes.ts';
@@ -179,6 +179,36 @@ export async function raiseTokenVersion(
     after: { token_version: after.token_version },
   });
   return after;
+}
+
+/** The name of an erased user: it tells the record, which usage names as well, and nothing of the person. */
+export const pseudonymOf = ({ id }: Pick<store.UserRow, 'id'>) => `erased-${id}`;
+
+/** Ends the access of a user who is to be erased, for good: flags and tokens too. Harmless when it is repeated. */
+export async function disableUser(
+  tx: Transaction,
+  user: store.UserRow,
+  revokeSessions: (tx: Transaction, user: store.UserRow) => Promise<void>,
+): Promise<void> {
+  const named = await store.findUserNamed(tx, user.account_id, pseudonymOf(user));
+  if (named && named.id !== user.id) throw pseudonymTaken(user);
+  const flags = { proxy: false, billing: false, admin: false };
+  const changes = { active: false, flags };
+  await raiseTokenVersion(tx, await changeUser(tx, user, changes, revokeSessions));
+}
+
+/** Puts the pseudonym in place of a user's names. Errors: 409 when another user has it. */
+export async function renameErased(tx: Transaction, user: store.UserRow): Promise<void> {
+  if (!(await store.changeName(tx, user, pseudonymOf(user)))) throw pseudonymTaken(user);
+  await userChanged(tx, user);
+  await audit(tx, { account_id: user.account_id, action: 'user.erase', target: pseudonymOf(user) });
+}
+
+function pseudonymTaken(user: store.UserRow) {
+  return conflict(`the account has another user named ${JSON.stringify(pseudonymOf(user))}.`, {
+    code: 'name_taken',
+    field: 'user',
+  });
 }
 
 function userChanged(tx: Transaction, { account_id, id }: store.UserRow): Promise<number> {

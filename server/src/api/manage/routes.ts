@@ -6,6 +6,7 @@ import { auditRoutes } from './audit.ts';
 import { authlistRoutes } from './authlist.ts';
 import { addConsoleChecks } from './checks.ts';
 import { contractRoutes } from './contract.ts';
+import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { overrideRoutes } from './overrides.ts';
@@ -30,6 +31,7 @@ function manageRoutes(mount: Mount): void {
   contractServerRoutes(mount);
   userRoutes(mount);
   userSignInRoutes(mount);
+  erasureRoutes(mount);
   authlistRoutes(mount);
   overrideRoutes(mount);
 }

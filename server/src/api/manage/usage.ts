@@ -20,7 +20,11 @@ const Report = Strict({
   by: Type.String({ description: 'What the rows are.' }),
   rows: Type.Array(
     Strict({
-      hour: Type.Optional(Timestamp('Start of the hour.')),
+      hour: Type.Optional(
+        Timestamp(
+          'Start of the hour. Hours that were rolled up are one row, where their day (UTC) or the billing period within it begins.',
+        ),
+      ),
       day: Type.Optional(Timestamp('Start of the day, UTC.')),
       server: Type.Optional(Type.String({ description: 'Server name; #id of a removed one.' })),
       user: Type.Optional(Type.String({ description: 'User name.' })),

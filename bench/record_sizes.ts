@@ -1,0 +1,87 @@
+// Bytes that a record takes in the database, indexes included: fills each table, and measures how much it grew.
+//   node bench/record_sizes.ts [--records 100000]
+//   node bench/postgres.ts record_sizes.ts [--records 100000]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../server/src/clock.ts';
+import type { Actor, Row } from '../server/src/db/database.ts';
+import { migrate } from '../server/src/db/migrate.ts';
+import { openDatabase } from '../server/src/db/open.ts';
+
+const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } });
+const records = Number(values.records);
+const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
+const url = process.env.EXITWARD_DATABASE_URL ?? `sqlite:${join(folder, 'exitward.db')}`;
+const db = await openDatabase(url, { clock: systemClock });
+await migrate(db);
+const actor: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
+const began = 1_800_000_000;
+
+/** Usage of 10 users on 2 servers of 5 accounts, in the order in which it comes. */
+const place = (at: number) => ({
+  account_id: 1 + (at % 5),
+  server_id: 1 + (Math.floor(at / 5) % 2),
+  user_id: 1 + (Math.floor(at / 10) % 10),
+});
+const step = (at: number) => Math.floor(at / 100);
+const bytes = { up: 123_456_789, down: 9_876_543_210 };
+
+const tables: Record<string, (at: number) => Row> = {
+  usage_hours: (at) => ({ ...place(at), hour: began + step(at) * 3600, ...bytes }),
+  usage_days: (at) => ({ ...place(at), day: began + step(at) * 86_400, ...bytes }),
+  usage_server_hours: (at) => ({
+    account_id: 1 + (at % 5),
+    server_id: 1 + (Math.floor(at / 5) % 2),
+    hour: began + Math.floor(at / 10) * 3600,
+    bytes: bytes.down,
+  }),
+  audit: (at) => ({
+    id: at + 1,
+    at: began + at,
+    actor_kind: 'user',
+    actor: 'initech/alice',
+    address: '203.0.113.77',
+    request_id: `req-${String(at).padStart(8, '0')}`,
+    account_id: 1 + (at % 5),
+    action: 'authlist.change',
+    target: `authlist/${at}`,
+    before: JSON.stringify({ ip: '203.0.113.77', user: 'alice', expiry: began + at }),
+    after: JSON.stringify({ ip: '203.0.113.78', user: 'alice', expiry: began + at + 86_400 }),
+  }),
+  changes: (at) => ({
+    revision: at + 1_000_000,
+    account_id: 1 + (at % 5),
+    server_id: null,
+    kind: 'authlist',
+    record_id: at,
+    at: began + at,
+  }),
+};
+
+async function sizeOf(table: string): Promise<number> {
+  if (db.engine === 'postgres') {
+    const row = await db.one<{ bytes: number }>(
+      `select pg_total_relation_size('${table}') as bytes`,
+    );
+    return Number(row?.bytes);
+  }
+  const [pages] = await db.all<{ bytes: number }>(
+    'select (select page_count from pragma_page_count) * (select page_size from pragma_page_size) as bytes',
+  );
+  return Number(pages?.bytes);
+}
+
+console.log(`${db.engine}, ${records} records of each\n\ntable                bytes a record`);
+for (const [table, row] of Object.entries(tables)) {
+  const before = await sizeOf(table);
+  for (let at = 0; at < records; at += 1000) {
+    const rows = Array.from({ length: Math.min(1000, records - at) }, (_, one) => row(at + one));
+    await db.write(actor, (tx) => tx.insertMany(table, rows));
+  }
+  const each = ((await sizeOf(table)) - before) / records;
+  console.log(`${table.padEnd(20)} ${each.toFixed(0).padStart(14)}`);
+}
+await db.close();
+rmSync(folder, { recursive: true, force: true });

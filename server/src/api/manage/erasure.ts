@@ -1,0 +1,59 @@
+// …/users/{user}/erase: a person is taken out of the records; the operator's alone.
+import { setImmediate as turn } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { pseudonymise } from '../../audit.ts';
+import { forgetEntriesOf } from '../../authlist/authlist.ts';
+import type { Transaction } from '../../db/database.ts';
+import { Strict } from '../../http/fields.ts';
+import { forgetSignIn, revokeSessions } from '../../sign_in/sign_in.ts';
+import { disableUser, pseudonymOf, renameErased } from '../../users/users.ts';
+import type { Mount } from './mount.ts';
+import { UserPath, userOf } from './users.ts';
+
+/** Looks at a slice behind an id; answers the last id of it, undefined at the end. */
+type Walk = (tx: Transaction, after: number) => Promise<number | undefined>;
+
+export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
+  if (!audience.is_operator) return;
+  routesOf('users')('POST /users/:user/erase', {
+    may: ['admin'],
+    find: (scope, names) => userOf(ctx.db, scope, names),
+    summary: 'Erase a person: a pseudonym takes the place of names and addresses; usage stays',
+    description:
+      'Ends all access first, then takes names and addresses out of the authlist, what an undo would bring back, and the audit log. It cannot be undone; when it was interrupted, repeat it.',
+    params: UserPath,
+    answer: Strict({
+      pseudonym: Type.String({ description: 'The name of the record from now on.' }),
+    }),
+    errors: [409],
+    handle: async (request) => {
+      const user = await write(request, async (tx, scope) => {
+        const found = await userOf(tx, scope, request.params);
+        await disableUser(tx, found, revokeSessions);
+        await forgetSignIn(tx, found);
+        return found;
+      });
+      const { account_id, account_name } = request.scope;
+      const pseudonym = pseudonymOf(user);
+      const erased = { ...user, user_id: user.id, account_name, pseudonym };
+      const entries: Walk = (tx, after) => forgetEntriesOf(tx, user, after);
+      const records: Walk = (tx, after) => pseudonymise(tx, account_id, after, erased);
+      const walk = async (step: Walk) => {
+        for (let at = 0; ; await turn()) {
+          const last = await write(request, (tx) => step(tx, at));
+          if (last === undefined) return at;
+          at = last;
+        }
+      };
+      const seen = await walk(entries);
+      const walked = await walk(records);
+      // The name goes last: until then the request can be repeated.
+      await write(request, async (tx) => {
+        for (let at: number | undefined = seen; at !== undefined; ) at = await entries(tx, at);
+        for (let at: number | undefined = walked; at !== undefined; ) at = await records(tx, at);
+        await renameErased(tx, user);
+      });
+      return { pseudonym };
+    },
+  });
+}

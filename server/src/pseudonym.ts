@@ -1,0 +1,64 @@
+// Audit records of an erased person: the pseudonym takes the place of names and addresses, all else stays as it was.
+import type { AuditRecord } from './audit.ts';
+
+/** A user whose names and addresses are taken out of records. */
+export interface Erased {
+  account_name: string;
+  user_id: number;
+  name: string;
+  /** The same in all records of the user, and not derived from the name. */
+  pseudonym: string;
+}
+
+type Told = Record<string, unknown>;
+
+/** Actions whose target is a user, by name. */
+const ofUser = /^(user|proxy_token|session|password|second_factor)\./;
+
+/**
+ * The members of the record that change; none for a record of others. An address goes where the person called
+ * from it, or where an authlist entry of the person named it.
+ */
+export function withoutPerson(record: AuditRecord, erased: Erased): Partial<AuditRecord> {
+  const { account_name, name, pseudonym } = erased;
+  const isActor = record.actor_kind === 'user' && record.actor === `${account_name}/${name}`;
+  const isTarget = ofUser.test(record.action) && record.target === name;
+  const changed: Partial<AuditRecord> = {};
+  if (isActor) changed.actor = `${account_name}/${pseudonym}`;
+  if (isTarget) changed.target = pseudonym;
+  // A sign-in that is tried is nobody's yet; an operator's address stays.
+  if ((isActor || (isTarget && record.actor_kind === 'system')) && record.address !== '')
+    changed.address = '';
+  for (const side of ['before', 'after'] as const) {
+    const text = record[side];
+    if (text === null) continue;
+    const replaced = JSON.stringify(
+      JSON.parse(text, (_, value) => replace(value, erased, isTarget)),
+    );
+    if (replaced !== text) changed[side] = replaced;
+  }
+  return changed;
+}
+
+function replace(value: unknown, { user_id, name, pseudonym }: Erased, isTarget: boolean): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const told = value as Told;
+  const isNamed = told.user === name;
+  const isOwn =
+    isNamed ||
+    told.user === user_id ||
+    told.user_id === user_id ||
+    (isTarget && told.name === name);
+  if (!isOwn) return value;
+  const personal = [
+    'name',
+    'display_name',
+    'ip',
+    'address',
+    'browser',
+    ...(isNamed ? ['user'] : []),
+  ];
+  return Object.fromEntries(
+    Object.entries(told).map(([key, one]) => [key, personal.includes(key) ? pseudonym : one]),
+  );
+}

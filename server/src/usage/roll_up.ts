@@ -1,0 +1,116 @@
+// Rolls hours of usage that are old up into days, and ends days that are older, a slice at a time beside the traffic.
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
+import { hourOf, periodAt } from './periods.ts';
+import * as store from './store.ts';
+
+const daySeconds = 86_400;
+/** As many rows as one transaction moves or removes. */
+const slice = 500;
+const system: Actor = { kind: 'system', name: 'usage', address: '', request_id: '' };
+
+type Usage = Reader & Pick<Database, 'write'>;
+
+interface Kept {
+  /** How long hours are kept, and then days, both since their traffic; 0: for ever. */
+  usage_hours_kept_seconds: number;
+  usage_days_kept_seconds: number;
+}
+
+/** The start of the day (UTC) that holds this moment; both in epoch seconds. */
+function dayOf(seconds: number): number {
+  return Math.floor(seconds / daySeconds) * daySeconds;
+}
+
+/**
+ * Where the day begins that a bucket is rolled up into: at midnight UTC, or with the billing period that begins within
+ * that day, so that days add up to periods as hours do. The first period takes the hour that it starts in.
+ */
+function dayOfBucket(contractStart: number, hour: number): number {
+  const { start } = periodAt(contractStart, hour);
+  const begins = [dayOf(hour), start, ...(start === contractStart ? [hourOf(start)] : [])];
+  return Math.max(...begins.filter((begin) => begin <= hour));
+}
+
+/**
+ * Each row leaves the hours and enters the days in one transaction, so the sums are the same at every moment. Rows that a
+ * late report adds to hours rolled up before follow at the next look. It can be ended anywhere, and of several
+ * processes that look each row is moved by one.
+ */
+export class UsageRollUp {
+  readonly #db: Usage;
+  readonly #kept: Kept;
+  readonly #startOf: (account_id: number) => Promise<number>;
+
+  /** `startOf` tells where the billing periods of an account begin, in epoch seconds. */
+  constructor(db: Usage, kept: Kept, startOf: (account_id: number) => Promise<number>) {
+    this.#db = db;
+    this.#kept = kept;
+    this.#startOf = startOf;
+  }
+
+  /** Rolls up and removes what is too old at `now`; returns how many rows that were. */
+  async look(now: number, stopped = () => false): Promise<number> {
+    const { usage_hours_kept_seconds: hours, usage_days_kept_seconds: days } = this.#kept;
+    let all = 0;
+    if (hours > 0) {
+      const before = dayOf(now - hours);
+      for await (const account_id of this.#withOlder('usage_hours', before, stopped)) {
+        const start = await this.#startOf(account_id);
+        all += await this.#inSlices(stopped, (tx) => rollUp(tx, account_id, start, before));
+        await this.#inSlices(stopped, (tx) =>
+          store.removeOldest(tx, 'usage_server_hours', account_id, before, slice),
+        );
+      }
+    }
+    if (days > 0) {
+      const before = dayOf(now - days);
+      for await (const account_id of this.#withOlder('usage_days', before, stopped)) {
+        all += await this.#inSlices(stopped, (tx) =>
+          store.removeOldest(tx, 'usage_days', account_id, before, slice),
+        );
+      }
+    }
+    return all;
+  }
+
+  /** The accounts that have rows of before a time, one after another. */
+  async *#withOlder(
+    table: 'usage_hours' | 'usage_days',
+    before: number,
+    stopped: () => boolean,
+  ): AsyncGenerator<number, void, void> {
+    for (let account_id = 0; !stopped(); ) {
+      const next = await store.oldestAfter(this.#db, table, account_id);
+      if (!next) return;
+      account_id = next.account_id;
+      if (next.oldest < before) yield account_id;
+      else await turn();
+    }
+  }
+
+  async #inSlices(stopped: () => boolean, work: (tx: Transaction) => Promise<number>) {
+    for (let all = 0; ; await turn()) {
+      const some = await this.#db.write(system, work);
+      all += some;
+      if (some < slice || stopped()) return all;
+    }
+  }
+}
+
+/** Moves a slice of an account's oldest hours; returns how many rows it took. */
+async function rollUp(tx: Transaction, account_id: number, start: number, before: number) {
+  const taken = await store.takeOldest(tx, account_id, before, slice);
+  const days = new Map<string, store.UsageBucket>();
+  for (const bucket of taken) {
+    const hour = dayOfBucket(start, bucket.hour);
+    const key = `${hour} ${bucket.server_id} ${bucket.user_id}`;
+    const sum = days.get(key);
+    if (sum) {
+      sum.up = store.safeBytes(sum.up + bucket.up);
+      sum.down = store.safeBytes(sum.down + bucket.down);
+    } else days.set(key, { ...bucket, hour });
+  }
+  if (days.size > 0) await store.addDays(tx, Array.from(days.values()));
+  return taken.length;
+}
