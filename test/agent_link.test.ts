@@ -1,5 +1,5 @@
 // The agent and the control plane, each the real one: a change is made through the API, and a node does what it says.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -246,4 +246,23 @@ describe('a node of a real control plane', () => {
     expect(one.status().state).toBe('revoked');
     await one.stop();
   });
+});
+
+test('an agent that was upgraded says so by itself: the operator sees its version', async () => {
+  const one = await scene();
+  try {
+    const shown = async () => (await t.operator.get(`/nodes/${one.node}`)).body;
+    await t.write((tx) =>
+      tx.run('update nodes set version = $1 where id = $2', ['0.0.1', one.node]),
+    );
+    expect(await shown()).toMatchObject({ version: '0.0.1', is_behind: true });
+    await one.follow();
+    const { version } = JSON.parse(
+      readFileSync(new URL('../agent/package.json', import.meta.url), 'utf8'),
+    );
+    await until(async () => (await shown()).version === version);
+    expect(await shown()).toMatchObject({ is_behind: false });
+  } finally {
+    await one.stop();
+  }
 });

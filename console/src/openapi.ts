@@ -894,8 +894,10 @@ export interface Node {
   server: string;
   /** What the machine calls itself. */
   name: string;
-  /** Version of its agent. */
+  /** Version of its agent, as it said last. */
   version: string;
+  /** Whether that is older than the version of this server. */
+  is_behind: boolean;
   /** Whether it acknowledged lately. */
   live: boolean;
   /** When it joined. */

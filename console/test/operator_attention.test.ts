@@ -63,6 +63,7 @@ const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   server: 'fra1',
   name: 'fra1-a',
   version: '0.1.0',
+  is_behind: false,
   live: true,
   joined_at: now - day,
   seen_at: now,

@@ -627,6 +627,33 @@ eachDatabase((database) => {
       expectRefusal(await t.operator.delete('/nodes/x'), 404, /no node x/);
     });
 
+    test('the version of a node is that which its agent says when it acknowledges, and is behind where it is older than the server’s', async () => {
+      const node = await t.node('lon1', 'upgraded');
+      await node.snapshot();
+      const { epoch, revision } = node;
+      const acknowledge = async (agent: string | undefined) => {
+        const headers: Record<string, string> = agent === undefined ? {} : { 'user-agent': agent };
+        const { status } = await node.send('POST', '/acks', { epoch, revision }, headers);
+        expect(status).toBe(204);
+        const { version, is_behind } = (await t.operator.get(`/nodes/${node.id}`)).body;
+        return [version, is_behind];
+      };
+      const { version } = (await t.operator.get('/status')).body;
+      expect(await acknowledge('exitward-agent/0.0.9')).toEqual(['0.0.9', true]);
+      expect(await acknowledge(`exitward-agent/${version}`)).toEqual([version, false]);
+      expect(await acknowledge('exitward-agent/99.0.0-rc.1')).toEqual(['99.0.0-rc.1', false]);
+      // Agents of before say nothing; what is no version is not taken for one.
+      for (const other of [
+        undefined,
+        'curl/8',
+        `exitward-agent/${'9'.repeat(65)}`,
+        'exitward-agent/1 2',
+      ]) {
+        expect(await acknowledge(other)).toEqual(['99.0.0-rc.1', false]);
+      }
+      await t.operator.delete(`/nodes/${node.id}`);
+    });
+
     test('an invitation for an unknown server, or for too long, is refused', async () => {
       expectRefusal(await t.operator.post('/invites', { server: 'none' }), 409, /server: .*"none"/);
       const long = { server: 'lon1', lifetime_seconds: 31 * day };

@@ -9,6 +9,7 @@ import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
+import { version } from '../version.ts';
 import { ControlError } from './control_error.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { FaultReports } from './fault_reporter.ts';
@@ -245,14 +246,15 @@ async function send(sending: Sending): Promise<IncomingMessage> {
         method,
         agent,
         ...(signal ? { signal } : {}),
-        headers:
-          body === undefined
-            ? headers
-            : {
-                ...headers,
-                'content-type': 'application/json',
-                'content-length': Buffer.byteLength(body),
-              },
+        headers: {
+          ...headers,
+          // The control plane shows the operator which nodes are behind.
+          'user-agent': `exitward-agent/${version}`,
+          ...(body !== undefined && {
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body),
+          }),
+        },
       });
       // Not the socket's own timeout: that begins when there is a socket, and names take their time.
       const late = new ControlError(`no answer within ${response_seconds} seconds`);

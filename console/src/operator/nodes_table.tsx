@@ -77,7 +77,14 @@ const columns: Column<Node>[] = [
   },
   { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
   { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
-  { heading: 'Version', cell: ({ version }) => version },
+  {
+    heading: 'Version',
+    cell: ({ version, is_behind }) => (
+      <>
+        {version} {is_behind && <Badge tone="warn">behind</Badge>}
+      </>
+    ),
+  },
 ];
 
 interface RevokeNodeProps {

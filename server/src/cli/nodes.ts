@@ -20,6 +20,7 @@ const known: Column[] = [
   ['revision', 'applied_revision'],
   ['seen', 'seen_at', 'time'],
   'version',
+  ['behind', 'is_behind'],
 ];
 const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], 'message'];
 

@@ -8,7 +8,7 @@ import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
 import type { Install } from '../install.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
 import { Secrets } from '../secrets.ts';
-import { version } from '../version.ts';
+import { compareVersions, version } from '../version.ts';
 import { type Check, fault, listed, type Outcome, ok, warning } from './check.ts';
 import { judge } from './database.ts';
 import { backupStates, certificateRenewal } from './upkeep.ts';
@@ -196,16 +196,4 @@ async function nodePackages(install: Install): Promise<Outcome> {
 
 function nameOf({ server, name }: SeenNode): string {
   return `${server}/${name}`;
-}
-
-/** By their numbers; what is behind them does not count. */
-function compareVersions(one: string, other: string): number {
-  const [ones, others] = [one, other].map((text) =>
-    text.split(/[.+-]/).map((part) => Number(part) || 0),
-  );
-  for (const at of [0, 1, 2]) {
-    const difference = (ones?.[at] ?? 0) - (others?.[at] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }

@@ -192,7 +192,8 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
 
 /**
  * Stores how far a node has applied the log: all changes of `epoch` up to `revision`; it is live by saying so. A node
- * that starts again from an older state says so here, and its entries are pending again: that is the truth.
+ * that starts again from an older state says so here, and its entries are pending again: that is the truth. `version`: that
+ * of its agent, where it says so.
  * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
  */
 export async function acknowledge(
@@ -200,12 +201,15 @@ export async function acknowledge(
   node_id: number,
   epoch: string,
   revision: number,
+  version?: string,
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
   await requireHistory(tx, epoch, revision);
   const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
+  if (version !== undefined) heard.version = version;
   await store.update(tx, heard);
-  if (node.live === 1 && node.applied_revision === revision) return;
+  const isKnown = node.version === heard.version;
+  if (isKnown && node.live === 1 && node.applied_revision === revision) return;
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
 }

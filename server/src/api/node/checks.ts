@@ -34,6 +34,11 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
   });
 }
 
+/** The version that an agent says it is; undefined for other programs, and agents that do not say it yet. */
+export function agentVersion({ headers }: FastifyRequest): string | undefined {
+  return /^exitward-agent\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '')?.[1];
+}
+
 /** The node behind a request; a machine that joins has no name yet. */
 export function actorOf(request: FastifyRequest): Actor {
   const name = request.node?.name ?? 'joining';

@@ -16,6 +16,7 @@ import {
   revokeNode,
 } from '../../nodes/nodes.ts';
 import { requireServerOfBody } from '../../servers/servers.ts';
+import { compareVersions, version } from '../../version.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -34,7 +35,10 @@ const NodeRecord = Strict({
   id: Integer('Names it in paths.', 1),
   server: Type.String({ description: 'The server that it serves.' }),
   name: Type.String({ description: 'What the machine calls itself.' }),
-  version: Type.String({ description: 'Version of its agent.' }),
+  version: Type.String({ description: 'Version of its agent, as it said last.' }),
+  is_behind: Type.Boolean({
+    description: 'Whether that is older than the version of this server.',
+  }),
   live: Type.Boolean({ description: 'Whether it acknowledged lately.' }),
   joined_at: Timestamp('When it joined.'),
   seen_at: Timestamp('When it last acknowledged.'),
@@ -170,6 +174,7 @@ async function presentNodes(
       async ({ server_id, hash: _, revoked_at: __, reported_until: ___, live, ...node }) => ({
         ...node,
         live: live === 1,
+        is_behind: compareVersions(node.version, version) < 0,
         lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
         faults: faults.get(node.id) ?? [],
       }),
