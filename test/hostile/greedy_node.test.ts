@@ -8,6 +8,7 @@ import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { unreadAnswer } from '../../server/test/unread_answer.ts';
 import { until } from '../../server/test/waiting.ts';
 import { fillAuthlist, holding } from './held_process.ts';
+import { mostPatient_milliseconds, servedBeside } from './victim.ts';
 
 /** Of a snapshot, more than the buffers of a socket hold. */
 const entries = 100_000;
@@ -92,7 +93,10 @@ eachDatabase((database) => {
       await body?.cancel();
       return status === 503;
     }, 30);
-    expect(await victim.snapshot()).toHaveLength(entries + 4);
+    const snapshot = victim.snapshot();
+    const { slowest_milliseconds } = await servedBeside(snapshot, () => t.operator.get('/status'));
+    expect(slowest_milliseconds).toBeLessThan(mostPatient_milliseconds);
+    expect(await snapshot).toHaveLength(entries + 4);
     await victim.follow();
     await t.operator.patch('/accounts/long', { suspended: true });
     await victim.until(() => victim.heard('contract').length > 0);
