@@ -1,38 +1,21 @@
 // The agent of before error codes, as git has it, as a node of this control plane: nodes are upgraded after their control plane.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../server/test/waiting.ts';
+import { unpackCommit } from './earlier.ts';
 import { nextClientIp, nextNodePlace } from './system/places.ts';
 import { openTunnel } from './system/traffic.ts';
 import { through, World } from './system/world.ts';
 
 /** The last commit before errors had codes. */
 const commit = 'ed43d72';
-const root = join(import.meta.dirname, '..');
 /** A node believes that it is revoked after half a minute. */
 const revoked_seconds = 90;
 
 let folder: string;
 let world: World;
-
-/** Lays that commit's agent into the folder. Errors: the history does not reach back to it. */
-function unpackAgent(): string {
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', root, ...args], { maxBuffer: 100_000_000, stdio: 'pipe' });
-  try {
-    git('cat-file', '-e', `${commit}^{commit}`);
-  } catch {
-    throw new Error(
-      `The repository's history does not hold commit ${commit}, whose agent this test runs; a shallow clone gets it by "git fetch --unshallow".`,
-    );
-  }
-  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', commit, 'agent') });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  return join(folder, 'agent/bin/exitward-agent.js');
-}
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'exitward-old-agent-'));
@@ -51,8 +34,10 @@ test('an agent of before this change keeps working with a new server', async () 
   const decisionFor = (ip: string) => world.decisionFor(through(place, ip));
   const first = await customer.list();
 
+  unpackCommit(commit, folder, 'agent');
+  const program = join(folder, 'agent/bin/exitward-agent.js');
   // It joins, takes a snapshot, and follows the changes.
-  const agent = await world.addAgent(server, { place, program: unpackAgent() });
+  const agent = await world.addAgent(server, { place, program });
   await agent.follow();
   expect(await decisionFor(first.ip)).toBe('200');
   const second = await customer.list();

@@ -9,7 +9,7 @@ import type { Environment } from '../src/config.ts';
 import { TestClient } from './harness.ts';
 import { until } from './waiting.ts';
 
-const program = fileURLToPath(new URL('serve.ts', import.meta.url));
+const thisProgram = fileURLToPath(new URL('serve.ts', import.meta.url));
 const start_milliseconds = 60_000;
 
 /** How a process ended, and what it said. */
@@ -20,10 +20,12 @@ export interface Ended {
   stderr: string;
 }
 
-/** What the system lets it have. */
+/** What the system lets it have, and which program it is. */
 export interface Bounds {
   /** How many files and connections may be open; as many as usual when nothing is said. */
   descriptors?: number;
+  /** The `serve.ts` of another version; this one's when nothing is said. */
+  program?: string | undefined;
 }
 
 /** A line of its log. */
@@ -40,7 +42,7 @@ export class ServerProcess {
   node_url = '';
   metrics_url = '';
 
-  private constructor(env: Environment, { descriptors }: Bounds = {}) {
+  private constructor(env: Environment, { descriptors, program = thisProgram }: Bounds = {}) {
     this.data_dir = env.EXITWARD_DATA_DIR as string;
     // The most generous umask: what is private is so by the server's own doing. And only the settings
     // that the test says, nothing of the machine's own.

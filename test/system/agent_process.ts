@@ -33,7 +33,8 @@ export class AgentProcess {
   readonly place: NodePlace;
   readonly state_dir = mkdtempSync(join(tmpdir(), 'exitward-agent-'));
   readonly #engine: EngineName;
-  readonly #command: string[];
+  readonly #enter: string[];
+  #program: string;
   readonly #settings: Record<string, string>;
   #child: ChildProcess | undefined;
   #said = '';
@@ -44,8 +45,13 @@ export class AgentProcess {
     this.place = place;
     this.#engine = engine;
     this.#settings = { ...settings };
-    const enter = namespace === undefined ? [] : ['ip', 'netns', 'exec', namespace];
-    this.#command = [...enter, process.execPath, program];
+    this.#enter = namespace === undefined ? [] : ['ip', 'netns', 'exec', namespace];
+    this.#program = program;
+  }
+
+  /** Is this version's program from its next start on. */
+  upgrade(): void {
+    this.#program = thisProgram;
   }
 
   /** Invites it as the operator does, and joins as its own operator does. */
@@ -135,7 +141,7 @@ export class AgentProcess {
 
   #spawn(args: string[]): ChildProcess {
     const { listen_host, port_shift } = this.place;
-    const [command = '', ...rest] = this.#command;
+    const [command = '', ...rest] = [...this.#enter, process.execPath, this.#program];
     const child = spawn(command, [...rest, ...args], {
       env: {
         PATH: process.env.PATH,

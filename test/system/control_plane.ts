@@ -1,4 +1,5 @@
 // The control plane as a process on a SQLite file: killed, started again where it was, and cut off by a relay.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../server/src/config.ts';
 import { bin, type Outcome, runNode } from '../../server/test/cli_process.ts';
 import { basic, TestClient } from '../../server/test/harness.ts';
@@ -35,7 +36,8 @@ export class ControlPlaneProcess {
     this.relay = relay;
   }
 
-  static async start(more: Environment = {}): Promise<ControlPlaneProcess> {
+  /** `program`: the `serve.ts` of another version. */
+  static async start(more: Environment = {}, program?: string): Promise<ControlPlaneProcess> {
     const { listen, admin_listen } = nextControlPlace();
     const env = ServerProcess.settings({
       EXITWARD_LISTEN: listen,
@@ -46,7 +48,7 @@ export class ControlPlaneProcess {
       EXITWARD_NODE_LOST_SECONDS: '30',
       ...more,
     });
-    const server = await ServerProcess.start(env);
+    const server = await ServerProcess.start(env, { program });
     return new ControlPlaneProcess(env, server, await Relay.to(server.node_url));
   }
 
@@ -86,9 +88,16 @@ export class ControlPlaneProcess {
     this.#server.child.kill(name);
   }
 
-  /** Starts it again, on the same data and ports. */
+  /** Starts it again, on the same data and ports; as this version, whatever it was before. */
   async startAgain(): Promise<void> {
     this.#server = await ServerProcess.start(this.#env);
+  }
+
+  /** Starts it as this version, and kills it so soon after. */
+  async startAndKill(milliseconds: number): Promise<void> {
+    const server = ServerProcess.spawn(this.#env);
+    await sleep(milliseconds);
+    await server.end('SIGKILL');
   }
 
   async remove(): Promise<void> {

@@ -30,11 +30,16 @@ export class World {
     this.#names = names;
   }
 
-  static async start(engine: EngineName, settings: Environment = {}): Promise<World> {
+  /** `program`: the server of another version, to begin with. */
+  static async start(
+    engine: EngineName,
+    settings: Environment = {},
+    program?: string,
+  ): Promise<World> {
     // Squid asks on this port alone; elsewhere not everybody may have it.
     const at = { ip: nameServerIp, port: engine === 'squid' ? 53 : 0 };
     const names = await startNameServer(new Map(), at);
-    const control = await ControlPlaneProcess.start(settings);
+    const control = await ControlPlaneProcess.start(settings, program);
     return new World(engine, control, await startOrigin(), names);
   }
 

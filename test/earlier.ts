@@ -1,0 +1,21 @@
+// Earlier versions of the programs, as git has them, to run beside this one.
+import { execFileSync } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+
+/** Lays these folders of a commit into another folder, with this tree's packages. Errors: the history does not reach back to it. */
+export function unpackCommit(commit: string, into: string, ...folders: string[]): void {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', root, ...args], { maxBuffer: 100_000_000, stdio: 'pipe' });
+  try {
+    git('cat-file', '-e', `${commit}^{commit}`);
+  } catch {
+    throw new Error(
+      `The repository's history does not hold commit ${commit}, whose programs this test runs; a shallow clone gets it by "git fetch --unshallow".`,
+    );
+  }
+  execFileSync('tar', ['-x', '-C', into], { input: git('archive', commit, ...folders) });
+  symlinkSync(join(root, 'node_modules'), join(into, 'node_modules'));
+}
