@@ -241,8 +241,8 @@ export class Journal {
     if (this.#state.boot === '') throw this.#damaged(0);
     const torn = bytes.length - good;
     if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
-    // What was read may be in the memory of the system alone, left there by an agent whose fsync failed. Where it
-    // cannot be written again now, that is a fault, and nothing is told of it before.
+    // An agent whose fsync failed leaves lines in the memory of the system alone. Where they cannot be written
+    // again now, that is a fault, and nothing is told of them before.
     await this.#writing(() => this.#rewrite()).catch(() => {});
   }
 

@@ -75,7 +75,7 @@ export class Limits {
       this.#follow(account, bytes);
     }
     const isUnknown = this.#isTold && rows.some(({ account }) => !this.#told.has(account));
-    // What is left to an account that is new here may be little: it is asked at once.
+    // An account that is new here may have little left: that is asked at once.
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#answered_at;
     if (due < report_seconds && waited >= due) this.#options.report();
