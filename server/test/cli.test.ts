@@ -357,8 +357,38 @@ describe('against a running server', () => {
     expect(await json('server', 'list')).toHaveLength(1);
   });
 
+  test('an account is exported whole, as one JSON document without secrets', async () => {
+    const { stdout, code } = await cli.run('account', 'export', 'acme');
+    expect(code).toBe(0);
+    const document = JSON.parse(stdout);
+    expect(document).toMatchObject({ format: 1, account: { name: 'acme' }, authlist: [] });
+    for (const list of ['users', 'tokens']) {
+      expect(document[list]).toEqual(
+        await json(list === 'users' ? 'user' : 'token', 'list', 'acme'),
+      );
+    }
+    const whole = await json('audit', '--account', 'acme', '--limit', '1000');
+    expect(document.audit).toEqual(whole);
+    expect(document.audit.length).toBeGreaterThan(5);
+    expect(stdout).not.toMatch(/ew[a-z]_\w{20}/);
+    expect((await cli.run('account', 'export', 'acme', '--json')).stdout.length).toBe(
+      stdout.length,
+    );
+    expectFailure(await cli.run('account', 'export', 'nobody'), /no account named "nobody"/);
+  });
+
   test('text that others stored cannot steer the terminal or break a line', async () => {
-    await cli.run('user', 'add', 'fresh', 'mallory', '--display-name', 'a\x1b[2Jb\tc\nd');
+    await cli.run(
+      'user',
+      'add',
+      'fresh',
+      'mallory',
+      '--display-name',
+      'a\x1b[2Jb\u009bt\u202ec\tc\nd',
+    );
+    const exported = (await cli.run('account', 'export', 'fresh')).stdout;
+    expect(exported).toContain('a\\u001b[2Jb\\u009bt\\u202ec\\tc\\nd');
+    await cli.run('user', 'change', 'fresh', 'mallory', '--display-name', 'a\x1b[2Jb\tc\nd');
     const { stdout } = await cli.run('user', 'list', 'fresh');
     expect(stdout).toContain('\ta\\x1b[2Jb\\x09c\\x0ad\t');
     expect(stdout.trim().split('\n')).toHaveLength(1);

@@ -1,22 +1,15 @@
 // exitward account …, exitward undo …
 import { changeAt, createAt, listAt, showAt } from './actions.ts';
+import type { AdminApi } from './api.ts';
 import type { Choice, Noun, Verb } from './command.ts';
-import { type Column, created, done, expiry, record } from './output.ts';
+import { type Column, created, done, expiry, jsonText, type Row, record } from './output.ts';
 import { lifetime, size, time, whole, yesNo } from './values.ts';
 
 const account = '/accounts/<account>';
 
 const usage: Column = ['usage', 'period.usage', 'bytes'];
 const limit: Column = ['limit', 'limit_bytes', 'bytes'];
-const listed: Column[] = [
-  'name',
-  'plan',
-  usage,
-  limit,
-  ['over', 'over_limit'],
-  'suspended',
-  expiry,
-];
+const shown: Column[] = ['name', 'plan', usage, limit, ['over', 'over_limit'], 'suspended', expiry];
 const wholeRecord: Column[] = [
   'name',
   'plan',
@@ -61,7 +54,7 @@ export const accountNoun: Noun = {
     {
       usage: 'list',
       summary: 'list all accounts',
-      run: listAt('/accounts?limit=1000', listed),
+      run: listAt('/accounts?limit=1000', shown),
     },
     {
       usage: 'show <account>',
@@ -89,6 +82,13 @@ export const accountNoun: Noun = {
       run: changeAt(account, wholeRecord, 'The contract was changed.'),
     },
     {
+      usage: 'export <account>',
+      summary: 'print all that is stored of an account as JSON, without secrets',
+      run: async (given, api) => ({
+        pieces: exported(given.path(account), given.word('account'), api),
+      }),
+    },
+    {
       usage: 'suspend <account>',
       summary: 'suspend the contract: nodes refuse its connections, the API takes no changes',
       run: async (given, api) => {
@@ -106,6 +106,33 @@ export const accountNoun: Noun = {
     },
   ],
 };
+
+/** The document, a record a line, read a page at a time: an account may have a million of them. */
+async function* exported(path: string, name: string, api: AdminApi): AsyncGenerator<string> {
+  const whole = await api.get<Row & { start: number }>(path);
+  yield `{\n"format": 1,\n"exported_at": ${Math.floor(Date.now() / 1000)},\n"account": ${jsonText(whole)}`;
+  for (const by of ['day', 'server', 'user']) {
+    const { rows } = await api.get<{ rows: Row[] }>(`${path}/usage?by=${by}&from=${whole.start}`);
+    yield `,\n"usage_by_${by}": ${jsonText(rows)}`;
+  }
+  const lists = ['users', 'servers', 'tokens', 'authlist', 'overrides', 'removals'];
+  for (const list of lists) yield* listed(list, api.pages(`${path}/${list}`));
+  const audit = `/audit?limit=1000&account=${encodeURIComponent(name)}`;
+  yield* listed('audit', api.pages(audit));
+  yield '\n}\n';
+}
+
+async function* listed(name: string, pages: AsyncIterable<Row[]>): AsyncGenerator<string> {
+  yield `,\n"${name}": [`;
+  let isFirst = true;
+  for await (const page of pages) {
+    for (const one of page) {
+      yield `${isFirst ? '' : ','}\n${jsonText(one)}`;
+      isFirst = false;
+    }
+  }
+  yield ']';
+}
 
 /** The two lists of which a "remove all" can be undone. */
 const undoable = (list: 'authlist' | 'overrides'): Verb => ({

@@ -49,14 +49,21 @@ export class AdminApi {
   /** A list with all its pages, or at most `most` entries of it. */
   async list<T = Row>(path: string, most = Number.POSITIVE_INFINITY): Promise<T[]> {
     const all: T[] = [];
+    for await (const page of this.pages<T>(path)) {
+      for (const one of page) all.push(one);
+      if (all.length >= most) break;
+    }
+    return all.slice(0, most);
+  }
+  /** A list, page by page. */
+  async *pages<T = Row>(path: string): AsyncGenerator<T[], void, void> {
     let next: string | undefined = path;
-    while (next !== undefined && all.length < most) {
+    while (next !== undefined) {
       const response: Response = await this.#request('GET', next);
-      all.push(...((await readBody(response)) as T[]));
+      yield (await readBody(response)) as T[];
       const link = /<\/admin([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '');
       next = link?.[1];
     }
-    return all.slice(0, most);
   }
 
   async #send(method: string, path: string, body?: unknown, type?: string): Promise<unknown> {

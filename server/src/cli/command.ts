@@ -1,7 +1,7 @@
 // The parts of a command: its words, its options, its question, its action and its output.
 import type { AdminApi } from './api.ts';
 import type { Given } from './given.ts';
-import type { Shown } from './output.ts';
+import type { Document, Shown } from './output.ts';
 
 /** A failure that its message explains: exit code 1. */
 export class Failure extends Error {}
@@ -25,7 +25,7 @@ export type Choice = readonly [
 ];
 
 /** The action of a command. Errors: a failure. */
-export type Run = (given: Given, api: AdminApi) => Promise<Shown>;
+export type Run = (given: Given, api: AdminApi) => Promise<Shown | Document>;
 
 export interface Verb {
   /** The verb with its arguments, as commander reads them: `create <name>`. */

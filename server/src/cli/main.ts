@@ -16,7 +16,7 @@ import { authlistNoun, overrideNoun } from './lists.ts';
 import { addLocalCommands } from './local.ts';
 import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
-import { notify, print } from './output.ts';
+import { notify, print, printDocument } from './output.ts';
 import { confirmed } from './question.ts';
 import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
@@ -119,6 +119,8 @@ function addVerb(group: Command, verb: Verb, env: Environment): void {
   command.action(async () => {
     const given = new Given(command, [...required, ...options]);
     if (question && isAsked(given) && !given.has('yes')) await confirmed(given.text(question));
-    print(await verb.run(given, new AdminApi(env)), given.has('json'));
+    const shown = await verb.run(given, new AdminApi(env));
+    if ('pieces' in shown) await printDocument(shown);
+    else print(shown, given.has('json'));
   });
 }

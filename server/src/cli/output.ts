@@ -1,4 +1,5 @@
 // How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
+import { once } from 'node:events';
 import { styleText } from 'node:util';
 
 export type Row = Record<string, unknown>;
@@ -19,6 +20,19 @@ export type Part =
   | { record: Row; columns: readonly Column[] }
   /** Printed as it is, to the last byte; on a terminal it does not steer that. */
   | { text: string };
+
+/** A document that is printed as it comes, with and without `--json`: for programs. Its values come from `jsonText`. */
+export interface Document {
+  pieces: AsyncIterable<string>;
+}
+
+/** Prints a document. Errors: those of its making, after what came before. */
+export async function printDocument({ pieces }: Document): Promise<void> {
+  const { stdout } = process;
+  for await (const piece of pieces) {
+    if (!stdout.write(piece)) await once(stdout, 'drain');
+  }
+}
 
 export interface Shown {
   /** For `--json`. */
@@ -54,7 +68,7 @@ export function notify(...sentences: string[]): void {
 export function print(shown: Shown, json = false): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
-  if (json) stdout.write(`${jsonOf(shown.value)}\n`);
+  if (json) stdout.write(`${jsonText(shown.value, 2)}\n`);
   else
     stdout.write(
       shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : ''),
@@ -139,9 +153,9 @@ function visible(text: string): string {
 }
 
 /** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
-function jsonOf(value: unknown): string {
+export function jsonText(value: unknown, indent = 0): string {
   // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
-  return JSON.stringify(value, null, 2).replace(steering, (character) =>
+  return JSON.stringify(value, null, indent).replace(steering, (character) =>
     character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
   );
 }
