@@ -753,12 +753,14 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'server and agent have the same ACME and owners of callbacks, byte by byte: docs/decisions/0051-certificates.md',
+    name: 'server and agent have the same ACME, log and owners of callbacks, byte by byte: docs/decisions/0051-certificates.md',
     check: (files) => {
       const folder = (program: string) =>
         new Map(
           files
-            .filter(({ path }) => new RegExp(`^${program}/src/(acme/|owner\\.ts$)`).test(path))
+            .filter(({ path }) =>
+              new RegExp(`^${program}/src/(acme/|(log|owner)\\.ts$)`).test(path),
+            )
             .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
         );
       const [server, agent] = [folder('server'), folder('agent')];

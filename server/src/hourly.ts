@@ -1,16 +1,21 @@
 // Hourly caps: how much of something an account may have done within a clock hour; each process counts its own.
-import { tooManyRequests } from './errors.ts';
+import { type ErrorDetails, tooManyRequests } from './errors.ts';
 
 const hour_seconds = 3600;
 const mostAccountsKept = 100_000;
 
 export class HourlyCap {
   readonly #most: number;
+  readonly #fault: string;
+  readonly #details: ErrorDetails;
   #hour = 0;
   #counts = new Map<number, number>();
 
-  constructor(most: number) {
+  /** `fault` is the sentence of a refusal, up to how many and when it is over. */
+  constructor(most: number, fault: string, details: ErrorDetails = { code: 'rate_limited' }) {
     this.#most = most;
+    this.#fault = fault;
+    this.#details = details;
   }
 
   count(account_id: number, now: number, amount = 1): void {
@@ -22,15 +27,19 @@ export class HourlyCap {
     this.#counts.set(account_id, (this.#counts.get(account_id) ?? 0) + amount);
   }
 
-  /** `what` names it in the plural. Errors: 429 from the cap on, until the hour is over. */
-  rejectTooMany(account_id: number, now: number, what: string): void {
+  /** Errors: 429 from the cap on, until the hour is over. */
+  rejectTooMany(account_id: number, now: number): void {
     const wait_seconds = this.#hour + hour_seconds - now;
     const count = this.#counts.get(account_id) ?? 0;
     if (wait_seconds <= 0 || count < this.#most) return;
     throw tooManyRequests(
-      `The account had too many ${what} within an hour (${this.#most}); go on in ${wait_seconds} seconds.`,
+      `${this.#fault} (${this.#most} within an hour); go on in ${wait_seconds} seconds.`,
       { 'retry-after': String(wait_seconds) },
-      { code: 'rate_limited' },
+      this.#details,
     );
   }
 }
+
+/** Of entries that were undone at once. */
+export const restoredCap = (most: number) =>
+  new HourlyCap(most, 'The account brought too many entries back');

@@ -33,7 +33,7 @@ export function isJournal(journal_stream: string | undefined, fd: number): boole
   return journal_stream === `${dev}:${ino}`;
 }
 
-/** No header, body, token or cookie ever reaches it. */
+/** No header, body, token, password or cookie ever reaches it. */
 export function openLog({ log_level: level, journal_stream }: Config): Logger {
   const redact = [
     '*.authorization',
@@ -43,6 +43,7 @@ export function openLog({ log_level: level, journal_stream }: Config): Logger {
     '*.password',
     'authorization',
     'token',
+    'password',
   ];
   if (!isJournal(journal_stream, 1)) return pino({ level, redact });
   const output = destination({ dest: 1, sync: true });

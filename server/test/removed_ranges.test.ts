@@ -1,10 +1,11 @@
 // "Remove all" leaves the rows where they are until it is final: beside them, everything is as if they were gone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEntry, restoreEntries } from '../src/authlist/authlist.ts';
-import { ConflictCap } from '../src/authlist/conflicts.ts';
+import { conflictCap } from '../src/authlist/conflicts.ts';
 import { countHeld, lastId, nextId } from '../src/changes.ts';
 import type { Database, Row } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
+import type { HourlyCap } from '../src/hourly.ts';
 import { batch, jobs } from '../src/jobs.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -212,15 +213,15 @@ eachDatabase((database) => {
       }
     });
     await other.clear();
-    const undo = (conflicts: ConflictCap) =>
+    const undo = (conflicts: HourlyCap) =>
       t.write((tx) =>
         restoreEntries(tx, one.account.account, removal_id, { ...t.running.ctx.config, conflicts }),
       );
-    const used = new ConflictCap(1);
+    const used = conflictCap(1);
     used.count(account_id, t.now());
     await expect(undo(used)).rejects.toThrow(/too many addresses/);
     // More than an hour's: they do not keep the others from coming back, in this hour or any.
-    const fresh = new ConflictCap(2);
+    const fresh = conflictCap(2);
     expect(await undo(fresh)).toEqual({ restored: 200, left_out: 3 });
     expect(() => fresh.rejectTooMany(account_id, t.now())).toThrow(/too many addresses/);
   });

@@ -58,11 +58,7 @@ export interface AuthlistRules {
   /** Whether the client's word is proof enough: an operator's. */
   vouches?: boolean;
   /** How often an account may be told that an address is claimed already. */
-  conflicts?: {
-    count(account_id: number, now: number): void;
-    /** Errors: 429 when it was told too often; then a free address gets the same answer as a claimed one. */
-    rejectTooMany(account_id: number, now: number): void;
-  };
+  conflicts?: HourlyCap;
   /** How many entries an account may bring back. */
   restored?: HourlyCap;
 }

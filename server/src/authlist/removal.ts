@@ -50,7 +50,7 @@ export async function restoreEntries(
   rules: Pick<AuthlistRules, 'max_authlist_entries' | 'conflicts' | 'restored'>,
 ): Promise<Restored> {
   const { id: account_id, port_scheme_id } = account;
-  rules.restored?.rejectTooMany(account_id, tx.now, 'entries brought back');
+  rules.restored?.rejectTooMany(account_id, tx.now);
   const which = { list: 'authlist', removal_id } as const;
   const removal = await requireRemoval(tx, account_id, which, tx.now);
   const ranges = await rangesOf(tx, account_id, 'authlist');

@@ -110,7 +110,8 @@ export const accountNoun: Noun = {
 /** The document, a record a line, read a page at a time: an account may have a million of them. */
 async function* exported(path: string, name: string, api: AdminApi): AsyncGenerator<string> {
   const whole = await api.get<Row & { start: number }>(path);
-  yield `{\n"format": 1,\n"exported_at": ${Math.floor(Date.now() / 1000)},\n"account": ${jsonText(whole)}`;
+  const { now } = await api.get<{ now: number }>('/status');
+  yield `{\n"format": 1,\n"exported_at": ${now},\n"account": ${jsonText(whole)}`;
   for (const by of ['day', 'server', 'user']) {
     const { rows } = await api.get<{ rows: Row[] }>(`${path}/usage?by=${by}&from=${whole.start}`);
     yield `,\n"usage_by_${by}": ${jsonText(rows)}`;

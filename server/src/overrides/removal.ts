@@ -43,7 +43,7 @@ export async function restoreOverrides(
   rules: Pick<OverrideRules, 'max_overrides' | 'restored'>,
 ): Promise<Restored> {
   const { id: account_id } = account;
-  rules.restored?.rejectTooMany(account_id, tx.now, 'entries brought back');
+  rules.restored?.rejectTooMany(account_id, tx.now);
   const which = { list: 'overrides', removal_id } as const;
   const removal = await requireRemoval(tx, account_id, which, tx.now);
   const ranges = await rangesOf(tx, account_id, 'overrides');

@@ -14,9 +14,9 @@ import {
   requireEntry,
   userIsActive,
 } from '../../authlist/authlist.ts';
-import { ConflictCap } from '../../authlist/conflicts.ts';
+import { conflictCap } from '../../authlist/conflicts.ts';
 import type { Reader } from '../../db/database.ts';
-import { HourlyCap } from '../../hourly.ts';
+import { restoredCap } from '../../hourly.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';
@@ -75,8 +75,8 @@ async function* presented(slices: AsyncIterable<EntrySlice>): AsyncGenerator<Par
 export function authlistRules({ config }: Pick<AccountContext, 'config'>): AuthlistRules {
   return {
     ...config,
-    conflicts: new ConflictCap(config.conflicts_per_hour),
-    restored: new HourlyCap(config.restored_entries_per_hour),
+    conflicts: conflictCap(config.conflicts_per_hour),
+    restored: restoredCap(config.restored_entries_per_hour),
   };
 }
 

@@ -165,11 +165,14 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
     throw forbidden('Which servers are on the contract is set by your provider; ask there.');
   }
 
-  const additions = new HourlyCap(ctx.config.server_additions_per_hour);
+  const additions = new HourlyCap(
+    ctx.config.server_additions_per_hour,
+    'The account added too many servers to the contract',
+  );
   /** Errors: 429 for people who have added too many servers; each takes all entries to its nodes. */
   function countAddition(account_id: number, now: number): void {
     if (audience.is_operator) return;
-    additions.rejectTooMany(account_id, now, 'servers added to the contract');
+    additions.rejectTooMany(account_id, now);
     additions.count(account_id, now);
   }
 
