@@ -266,3 +266,39 @@ test('an agent that was upgraded says so by itself: the operator sees its versio
     await one.stop();
   }
 });
+
+test('a node is drained while it is away, tells how many connections are open, and takes new ones when that ends', async () => {
+  const one = await scene();
+  const drain = (drained: boolean) => t.operator.patch(`/nodes/${one.node}`, { drained });
+  const shown = async () => (await t.operator.get(`/nodes/${one.node}`)).body;
+  const [source] = one.own;
+  try {
+    await one.list(source);
+    await one.follow();
+    expect(one.isLetIn(source)).toBe(true);
+    await one.stopAgent();
+    expect((await drain(true)).status).toBe(200);
+    await one.follow();
+    await until(() => one.status().drained);
+    expect(one.engine.connect({ source })).toEqual({ verdict: 'deny', reason: 'drained' });
+    // Nobody can tell from it who is known here.
+    expect(one.engine.connect()).toEqual({ verdict: 'deny', reason: 'drained' });
+    one.engine.open = [{ connection: 'c', account: 1, user: 1, up: 0, down: 0 }];
+    await until(async () => (await shown()).connections === 1);
+    one.engine.open = [];
+    await until(async () => (await shown()).connections === 0);
+
+    // By what is on its disk alone.
+    await one.stopAgent();
+    await one.relay.cut();
+    await one.start();
+    await until(() => one.status().drained);
+    expect(one.isLetIn(source)).toBe(false);
+    await one.relay.heal();
+    expect((await drain(false)).status).toBe(200);
+    await until(() => one.isLetIn(source));
+    expect(one.status().drained).toBe(false);
+  } finally {
+    await one.stop();
+  }
+});

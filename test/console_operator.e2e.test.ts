@@ -163,6 +163,29 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await expect.poll(async () => (await page()).status, patience).toBe(200);
   });
 
+  test('a node is drained and told so, and takes connections again', async () => {
+    const user = await t.api.post('/users/token', { user: 'proxy' });
+    const page = () =>
+      throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, `proxy:${user.body.token}`);
+    await visit.go('/operator/nodes');
+    const row = visit.row('demo');
+    await row.getByText('live', { exact: true }).waitFor();
+    await visit.button('Drain demo').click();
+    await visit.dialog('Drain demo of here?').getByText('no other node').waitFor();
+    await visit.dialog('Drain demo of here?').getByRole('button', { name: 'Drain demo' }).click();
+    await row.getByText(/^drained/).waitFor(patience);
+    await expect.poll(async () => (await page()).status, patience).toBe(503);
+    expect((await page()).reason).toBe('drained');
+    await expectAccessible(visit, 'a drained node');
+    await visit.go('/operator');
+    await visit.sees('1 node is drained and takes no new connections: demo on here');
+    await visit.go('/operator/nodes');
+    await visit.button('Undrain demo').click();
+    await visit.dialog('Undrain demo of here?').getByRole('button', { name: 'Undrain' }).click();
+    await row.getByText('live', { exact: true }).waitFor(patience);
+    await expect.poll(async () => (await page()).status, patience).toBe(200);
+  });
+
   test('a node is invited by a line to run on its machine, and the invitation can be taken back', async () => {
     await visit.go('/operator/nodes');
     await visit.row('demo').getByText('live', { exact: true }).waitFor();

@@ -165,6 +165,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     ['heard', forPeople && ago !== null ? `${heard}, ${ago} s ago` : heard],
     ['ports', status.ports.join(',')],
     ['connections', String(status.connections)],
+    ['drained', status.drained ? 'yes' : 'no'],
     ['usage waiting', String(status.usage_waiting)],
     ...status.exits.map(
       (exit): Line => ['exit', exit.ip, exit.status, exit.checked_at ? time(exit.checked_at) : ''],

@@ -78,6 +78,8 @@ export interface Engine {
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
+  /** Whether new connections are refused, as the operator wants it. */
+  isDrained(): boolean;
   counts(): EngineCounts;
   /** The faults now: a port that is taken, a configuration that was rejected, a certificate that ends. */
   faults(): Fault[];

@@ -32,6 +32,8 @@ export interface Status {
   heard_seconds_ago: number | null;
   ports: number[];
   connections: number;
+  /** Whether it takes no new connections, as the operator wants it. */
+  drained: boolean;
   /** Rows of usage that the control plane has not taken yet. */
   usage_waiting: number;
   exits: ExitHealth[];

@@ -103,7 +103,8 @@ class Agent implements Running {
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   readonly #following = Promise.withResolvers<void>();
   readonly following = this.#following.promise;
-  #connections = 0;
+  /** Requests and tunnels that are under way, by the last count. */
+  #connections: number | undefined;
   metrics_url: string | undefined;
   #firewall_exits = '';
   #stopped: Promise<void> | undefined;
@@ -116,7 +117,8 @@ class Agent implements Running {
     const { url, token } = this.#identity;
     this.#time = new ControlTime(this.#clock);
     const { signal } = this.#over;
-    this.#control = doubles.control ?? new HttpControl({ url, token, signal, time: this.#time });
+    const [time, connections] = [this.#time, () => this.#connections];
+    this.#control = doubles.control ?? new HttpControl({ url, token, signal, time, connections });
     this.#startEngine = doubles.startEngine ?? startEngine;
     this.#echo_url = config.echo_url ?? `${url}/node/echo`;
   }
@@ -136,10 +138,10 @@ class Agent implements Running {
     });
     const [clock, log, config] = [this.#clock, this.#log, this.#config];
     const destination = destinationOf(new URL(this.#echo_url));
-    const rules = rulesOf(config, { password: this.#probe_password, ...destination });
+    const { server, node, url } = this.#identity;
+    const rules = rulesOf(config, { password: this.#probe_password, ...destination }, node);
     const { unstored } = this.#store;
     this.#engine = await this.#startEngine({ config, rules, dir, unstored, clock, log });
-    const { server, node, url } = this.#identity;
     log.info({ version, url, server, node, engine: this.#engine.name }, 'the agent has started');
     this.#startParts(this.#store, this.#engine);
     if (this.#config.metrics_listen) this.#serveMetrics(this.#config.metrics_listen);
@@ -292,7 +294,8 @@ class Agent implements Running {
       heard_at: heard_at ?? null,
       heard_seconds_ago: heard_at === undefined ? null : this.#clock.now() - heard_at,
       ports: [...(this.#engine?.listeners().keys() ?? [])].map((port) => this.#shifted(port)),
-      connections: this.#connections,
+      connections: this.#connections ?? 0,
+      drained: this.#engine?.isDrained() ?? false,
       usage_waiting: this.#usage?.journal.pending().length ?? 0,
       exits: this.#health?.exits() ?? [],
       faults: this.#faultsNow(),

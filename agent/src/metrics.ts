@@ -78,6 +78,7 @@ export class Metrics {
     'lag_revisions',
     'Revisions from the policy in force to the newest that was heard.',
   );
+  readonly #drained = this.#gauge('drained', 'Whether it takes no new connections.');
   readonly #behind = this.#gauge('lag_seconds', 'How long there have been such revisions.');
   readonly #entries = this.#gauge('policy_entries', 'Records of the policy.', 'kind');
   readonly #rows = this.#gauge(
@@ -138,6 +139,7 @@ export class Metrics {
       this.#exit_checked.set({ exit_ip }, checked_at);
     }
     this.#following.set(state === 'following' ? 1 : 0);
+    this.#drained.set(status.drained ? 1 : 0);
     if (heard_at !== null) this.#heard.set(heard_at);
     for (const [at, position] of Object.entries({ heard: held, stored, applied })) {
       if (position) this.#revision.set({ at }, position.revision);

@@ -17,10 +17,10 @@ export interface EngineOptions {
   log: Logger;
 }
 
-/** `probe`: the node's own checks, and where they go. */
-export function rulesOf(config: Config, probe: Rules['probe']): Rules {
+/** `probe`: the node's own checks, and where they go. `node`: the id of this node. */
+export function rulesOf(config: Config, probe: Rules['probe'], node: number): Rules {
   const { connect_ports, http_ports, allowed, staleness_seconds } = config;
-  return { connect_ports, http_ports, allowed, staleness_seconds, probe };
+  return { connect_ports, http_ports, allowed, staleness_seconds, probe, node };
 }
 
 /** Only the engine that is used is loaded. */

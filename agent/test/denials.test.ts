@@ -7,7 +7,7 @@ test('credentials are asked for where others may help, and nowhere else', () => 
   const helps = ['unknown_address', 'bad_token', 'expired_token', 'old_token_version', 'stale'];
   expect(of(407)).toEqual(helps);
   expect(of(429)).toEqual(['too_many_connections']);
-  expect(of(503)).toEqual(['not_ready']);
+  expect(of(503)).toEqual(['drained', 'not_ready']);
   expect(of(403)).toEqual([
     ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port'],
     ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],

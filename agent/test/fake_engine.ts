@@ -2,7 +2,13 @@
 
 import type { Engine, EngineCounts, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
-import { type Decision, decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
+import {
+  type Decision,
+  decide,
+  isDrained,
+  type ProxyRequest,
+  type Rules,
+} from '../src/policy/decide.ts';
 import { DecisionTally } from '../src/policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../src/policy/last_used.ts';
 import type { Listener } from '../src/policy/policy.ts';
@@ -72,6 +78,10 @@ export class FakeEngine implements Engine {
 
   listeners(): ReadonlyMap<number, Listener> {
     return this.replica.policy.listeners;
+  }
+
+  isDrained(): boolean {
+    return isDrained(this.replica.policy, this.#rules);
   }
 
   counts(): EngineCounts {

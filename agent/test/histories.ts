@@ -80,6 +80,7 @@ const forged = [
 // ---- The operator's rules, addresses and destinations --------------------------------------
 
 export const rules: Rules = {
+  node: 7,
   connect_ports: [
     { first: 443, last: 443 },
     { first: 8000, last: 8999 },
@@ -175,7 +176,8 @@ const rarePorts = [12_001, 12_501, 20_001, 20_503, 10_002, 0];
 const servers: Array<ServerValue | null> = [
   ...[server, server, server, server, server],
   { ...server, services: ['proxy'] },
-  { ...server, port_schemes: server.port_schemes.slice(0, 1) },
+  { ...server, port_schemes: server.port_schemes.slice(0, 1), drained_nodes: [6, 8] },
+  { ...server, drained_nodes: [6, 7] },
   null,
 ];
 const keys = [first.public, second.public];

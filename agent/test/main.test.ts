@@ -98,6 +98,7 @@ describe('a running agent', () => {
       heard_seconds_ago: expect.any(Number),
       ports: [10_008, 10_508],
       connections: 0,
+      drained: false,
       usage_waiting: 0,
       exits: expect.any(Array),
       faults: [],

@@ -88,6 +88,8 @@ export class Oracle {
       return { ...nobody, by: 'probe', exit_ip, dial: undefined, override: undefined };
     }
 
+    // So much for those who open a connection; nothing is said of it where open ones are looked at.
+    if (server.drained_nodes?.includes(this.#rules.node ?? 0)) return { reason: 'drained' };
     const person = this.#identify(request, port.scheme, now);
     if (typeof person === 'string') return { reason: person };
     const reason = this.#objectionTo(person, port.scheme, now);

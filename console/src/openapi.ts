@@ -910,13 +910,19 @@ export interface Node {
   lag: number;
   /** The most that its machine carries, both ways; null: as the setting says. */
   max_bytes_per_second: number | null;
+  /** Since when it takes no new connections; null: it takes them. */
+  drained_at: number | null;
+  /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
+  connections: number | null;
   /** What it last said is wrong with it. */
   faults: NodeFault[];
 }
 
 export interface NodeChanges {
   /** The most that its machine carries, both ways; null: as the setting says. */
-  max_bytes_per_second: number | null;
+  max_bytes_per_second?: number | null;
+  /** Whether it takes no new connections. Those that are open go on. */
+  drained?: boolean;
 }
 
 export interface NodeFault {

@@ -5,6 +5,7 @@ import {
   accountStates,
   exitsState,
   lagText,
+  nodeState,
   serverState,
   together,
 } from '../src/operator/states.ts';
@@ -64,6 +65,8 @@ const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   name: 'fra1-a',
   version: '0.1.0',
   is_behind: false,
+  drained_at: null,
+  connections: 0,
   live: true,
   joined_at: now - day,
   seen_at: now,
@@ -95,6 +98,22 @@ test('a live node that lags is told, a lost one only as lost', () => {
   expect(keysOf({ nodes: [node({ lag: 7 })] })).toEqual(['lagging']);
   expect(keysOf({ nodes: [node({ lag: 7, live: false })] })).not.toContain('lagging');
   expect(serverState([node({ lag: 7 })])).toEqual({ tone: 'warn', text: '7 changes behind' });
+});
+
+test('a drained node is named until it takes connections again, and a server says whether others do', () => {
+  const drained = node({ drained_at: now - 7200, connections: 3 });
+  const [item, ...others] = attention(network({ nodes: [drained] }));
+  expect(others).toEqual([]);
+  expect(item).toMatchObject({
+    key: 'drained',
+    sentence: '1 node is drained and takes no new connections: fra1-a on fra1 (since 2 hours ago).',
+  });
+  expect(nodeState(drained)).toEqual({ tone: 'warn', text: 'drained, 3 open' });
+  expect(nodeState({ ...drained, connections: 0 }).text).toBe('drained');
+  expect(serverState([drained])).toEqual({ tone: 'bad', text: 'drained' });
+  const nodes = [drained, node({ id: 2, name: 'fra1-b' })];
+  expect(serverState(nodes)).toEqual({ tone: 'warn', text: '1 of 2 nodes drained' });
+  expect(keysOf({ nodes: [{ ...drained, live: false }] })).not.toContain('drained');
 });
 
 test('a live node that tells of faults is named, with their kinds and since when', () => {

@@ -9,7 +9,7 @@ import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { ownedByConnection } from '../owner.ts';
-import { decideWithin, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { decideWithin, isDrained, type ProxyRequest, type Rules } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
@@ -154,6 +154,10 @@ class EmbeddedEngine implements Engine {
 
   listeners(): ReadonlyMap<number, Listener> {
     return this.#ctx.replica.policy.listeners;
+  }
+
+  isDrained(): boolean {
+    return isDrained(this.#ctx.replica.policy, this.#ctx.rules);
   }
 
   counts(): EngineCounts {

@@ -43,6 +43,8 @@ export interface HttpControlOptions {
   signal: AbortSignal;
   /** Hears the time of the control plane, by its good responses. */
   time?: ControlTime;
+  /** Open requests and tunnels of clients, which acknowledgements tell; undefined while it is not known. */
+  connections?: () => number | undefined;
   /** How long a response may take to begin; a short one may take three times as long in all. */
   response_seconds?: number;
   /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
@@ -59,8 +61,9 @@ const eventPieceBytes = 64 * 1024;
 const most_retry_seconds = 30;
 
 export class HttpControl implements ControlPlane, LastUsedReports, FaultReports {
-  readonly #options: Required<Omit<HttpControlOptions, 'time'>>;
+  readonly #options: Required<Omit<HttpControlOptions, 'time' | 'connections'>>;
   readonly #time: ControlTime | undefined;
+  readonly #connections: HttpControlOptions['connections'];
   readonly #agent: HttpAgent;
 
   constructor(options: HttpControlOptions) {
@@ -71,17 +74,14 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
       ...options,
     };
     this.#time = options.time;
+    this.#connections = options.connections;
     this.#agent = newAgent(options.url);
     options.signal.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
 
   async *snapshot(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const response = await this.#open('GET', '/snapshot', {}, signal);
-    const silence = new IdleTimeout(
-      response,
-      this.#options.silence_seconds,
-      'nothing was heard for',
-    );
+    const silence = this.#silence(response);
     for await (const piece of piecesOf(response, silence)) {
       silence.renew();
       yield piece;
@@ -95,15 +95,11 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
   ): AsyncGenerator<StreamEvent> {
     const headers = {
       'last-event-id': `${after.epoch}:${after.revision}`,
-      ...(acknowledges ? {} : { 'exitward-acknowledges': 'false' }),
+      ...(acknowledges ? this.#told() : { 'exitward-acknowledges': 'false' }),
     };
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
-    const silence = new IdleTimeout(
-      response,
-      this.#options.silence_seconds,
-      'nothing was heard for',
-    );
+    const silence = this.#silence(response);
     // Neither comments nor a drip of bytes are a sign of life.
     let nextBytes = eventPieceBytes;
     for await (const piece of piecesOf(response, silence)) {
@@ -120,8 +116,18 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
     }
   }
 
+  #silence(response: IncomingMessage): IdleTimeout {
+    return new IdleTimeout(response, this.#options.silence_seconds, 'nothing was heard for');
+  }
+
   async acknowledge(position: Position): Promise<void> {
-    await this.#post('/acks', { ...position });
+    await this.#post('/acks', position, this.#told());
+  }
+
+  /** In a header, since a control plane of before would reject a member that it does not know. */
+  #told(): Record<string, string> {
+    const connections = this.#connections?.();
+    return connections === undefined ? {} : { 'exitward-connections': String(connections) };
   }
 
   async reportUsage(batch: Batch): Promise<UsageAnswer> {
@@ -153,8 +159,8 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
     await this.#post('/answers', { id, answer });
   }
 
-  async #post(path: string, value: object): Promise<unknown> {
-    const response = await this.#open('POST', path, {}, undefined, JSON.stringify(value));
+  async #post(path: string, value: object, headers = {}): Promise<unknown> {
+    const response = await this.#open('POST', path, headers, undefined, JSON.stringify(value));
     return readJson(response, this.#options.response_seconds);
   }
 

@@ -33,6 +33,8 @@ export interface PortRange {
 
 /** The settings of the node's operator. */
 export interface Rules {
+  /** The id of this node. */
+  node?: number;
   /** Destination ports that may be reached by CONNECT, and by plain requests. */
   connect_ports: readonly PortRange[];
   http_ports: readonly PortRange[];
@@ -90,6 +92,7 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   if (!listener) return deny('wrong_port');
   const { credentials } = request;
   if (credentials && isProbe(rules, credentials)) return decideProbe(rules, request, listener);
+  if (isDrained(policy, rules)) return deny('drained');
 
   const principal =
     credentials === undefined
@@ -139,6 +142,11 @@ export function decideWithin(
   const { authority, contract, user } = decision;
   const principal = { authority, contract, user };
   return { verdict: 'deny', reason: 'too_many_connections', principal };
+}
+
+/** Whether this node takes no new connections. Those that are open go on. */
+export function isDrained({ server }: Policy, { node }: Rules): boolean {
+  return server?.drained_nodes?.some((id) => id === node) ?? false;
 }
 
 /** Whether a connection can go from one of these addresses to the other. */

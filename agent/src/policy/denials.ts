@@ -29,6 +29,10 @@ const reasons = {
     429,
     'too many connections are open, of this address, user or account or on this node; close some or wait',
   ],
+  drained: [
+    503,
+    'this node takes no new connections, since it is about to be worked on; use another server, or try again later',
+  ],
   not_ready: [503, 'this node has no policy yet; try again in a moment'],
 } as const satisfies Record<string, readonly [407 | 403 | 429 | 503, string]>;
 

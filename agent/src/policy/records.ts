@@ -15,6 +15,8 @@ export interface ServerValue {
   services: string[];
   port_schemes: PortScheme[];
   exit_ips: Array<{ ip: string; port_base: number }>;
+  /** Ids of the nodes that take no new connections; a control plane of before tells none. */
+  drained_nodes?: number[];
 }
 
 export interface PublicKey {
@@ -168,6 +170,7 @@ const checks = new Map<unknown, Check>([
         services: listOf(text),
         port_schemes: listOf(scheme),
         exit_ips: listOf(object({ ip: address, port_base: whole })),
+        drained_nodes: optional(listOf(whole), undefined),
       }),
     }),
   ],

@@ -28,6 +28,8 @@ export interface CaughtUp {
   revoked: Revoked[];
   /** When they are others than it last told. */
   listeners?: Listener[];
+  /** Whether new connections are refused, as the operator wants it; a decider of before does not say. */
+  drained?: boolean;
 }
 
 /** The questions of the agent, by name, each with its response. */

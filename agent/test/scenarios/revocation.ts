@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeRecord } from '../../src/policy/records.ts';
 import * as t from '../proxy_world.ts';
-import { authlistOf } from './family.ts';
+import { authlistOf, serverOf } from './family.ts';
 import type { Scene } from './scene.ts';
 
 export function revocation(s: Scene): void {
@@ -32,6 +32,30 @@ export function revocation(s: Scene): void {
         expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
       });
       stays.socket.destroy();
+    });
+
+    test('a node that is drained takes no new connections, and lets open ones go on', async () => {
+      const stays = await t.openTunnel(s.normal, s.to);
+      const kept = await t.Client.open(s.normal);
+      expect((await kept.ask(t.requestText('GET', s.url))).status).toBe(200);
+      await s.having([serverOf(s.families, { drained_nodes: [t.node_id + 1] })], async () => {
+        expect(s.node.engine.isDrained()).toBe(false);
+        for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
+      });
+      await s.having([serverOf(s.families, { drained_nodes: [t.node_id] })], async () => {
+        expect(s.node.engine.isDrained()).toBe(true);
+        // Before anything else is asked of them, and also of those that nobody knows.
+        await s.expectRefusal(s.normal, 'drained');
+        await s.expectRefusal({ ...s.normal, from: f.sources[2] }, 'drained');
+        await s.expectRefusal(s.tokened(1), 'drained');
+        expect((await kept.ask(t.requestText('GET', s.url))).status).toBe(503);
+        expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
+        // It goes on to follow the changes.
+        await s.node.apply(t.userRecord(1, { active: false }));
+        await stays.ended();
+      });
+      for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
+      kept.socket.destroy();
     });
 
     test('a tunnel ends by itself when what it rests on expires', async () => {

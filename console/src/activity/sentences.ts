@@ -165,6 +165,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
     typeof is.max_bytes_per_second === 'number'
       ? `let the node ${idIn(target)} report up to ${bytes(is.max_bytes_per_second)} a second`
       : `let the node ${idIn(target)} report as much as other nodes`,
+  'node.drain': ({ is }) => `drained the node ${text(is.name)}: it takes no new connections`,
+  'node.undrain': ({ is }) => `let the node ${text(is.name)} take connections again`,
   'node.revoke': ({ was }) => `revoked the node ${text(was.name)}`,
   'operator_token.create': ({ target }) => `created the operator token ${target}`,
   'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,

@@ -46,6 +46,23 @@ function ofNodes({ nodes, now }: Network): Item[] {
       link: nodesPage,
     });
   }
+  const drained = nodes.flatMap(({ live, drained_at, ...node }) =>
+    live && drained_at !== null ? [{ ...node, drained_at }] : [],
+  );
+  if (drained.length > 0) {
+    const names = named(
+      drained.map(
+        ({ name, server, drained_at }) =>
+          `${name} on ${server} (since ${fromNow(Math.min(drained_at, now), now)})`,
+      ),
+    );
+    items.push({
+      key: 'drained',
+      tone: 'warn',
+      sentence: `${count(drained.length, 'node is drained and takes', 'nodes are drained and take')} no new connections: ${names}.`,
+      link: nodesPage,
+    });
+  }
   const faulty = nodes.filter(({ live, faults }) => live && faults.length > 0);
   if (faulty.length > 0) {
     const names = named(

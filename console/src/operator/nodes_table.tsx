@@ -21,21 +21,25 @@ export function NodesTable({ of, open, ofServer = false }: NodesTableProps) {
       columns={ofServer ? columns.filter(({ heading }) => heading !== 'Server') : columns}
       rows={of}
       keyOf={({ id }) => id}
-      actions={(node) => (
-        <IconButton
-          icon="remove"
-          label={`Revoke ${node.name}`}
-          onClick={() =>
-            open((close) => (
-              <RevokeNode
-                node={node}
-                others={of.filter(({ id, server }) => id !== node.id && server === node.server)}
-                onClose={close}
-              />
-            ))
-          }
-        />
-      )}
+      actions={(node) => {
+        const others = of.filter(({ id, server }) => id !== node.id && server === node.server);
+        const isDrained = node.drained_at !== null;
+        const Drain = isDrained ? UndrainNode : DrainNode;
+        return (
+          <>
+            <IconButton
+              icon={isDrained ? 'resume' : 'pause'}
+              label={`${isDrained ? 'Undrain' : 'Drain'} ${node.name}`}
+              onClick={() => open((close) => <Drain {...{ node, others }} onClose={close} />)}
+            />
+            <IconButton
+              icon="remove"
+              label={`Revoke ${node.name}`}
+              onClick={() => open((close) => <RevokeNode {...{ node, others }} onClose={close} />)}
+            />
+          </>
+        );
+      }}
     />
   );
 }
@@ -87,14 +91,57 @@ const columns: Column<Node>[] = [
   },
 ];
 
-interface RevokeNodeProps {
+interface NodeDialogProps {
   node: Node;
   /** Further nodes of its server. */
   others: readonly Node[];
   onClose: () => void;
 }
 
-function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeProps) {
+const further = (nodes: number) => `${nodes} further ${nodes === 1 ? 'node' : 'nodes'}`;
+
+function DrainNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
+  const open = others.filter((one) => one.live && one.drained_at === null).length;
+  return (
+    <FormDialog
+      title={`Drain ${name} of ${server}?`}
+      verb={`Drain ${name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_change_node', { path: { id }, body: { drained: true } });
+        return `${name} takes no new connections.`;
+      }}
+    >
+      <p>
+        <strong>
+          New connections to it are refused, before work on its machine. Those that are open go on,
+          and the table counts them.
+        </strong>{' '}
+        {open === 0
+          ? `${server} has no other node that takes connections: clients are told to use another server, and the status of its exit IPs is crit.`
+          : `${server} has ${further(open)} that ${open === 1 ? 'takes' : 'take'} connections.`}
+      </p>
+    </FormDialog>
+  );
+}
+
+function UndrainNode({ node: { id, name, server }, onClose }: NodeDialogProps) {
+  return (
+    <FormDialog
+      title={`Undrain ${name} of ${server}?`}
+      verb={`Undrain ${name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_change_node', { path: { id }, body: { drained: false } });
+        return `${name} takes connections.`;
+      }}
+    >
+      <p>It takes new connections again.</p>
+    </FormDialog>
+  );
+}
+
+function RevokeNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
   const live = others.filter((one) => one.live).length;
   return (
     <FormDialog
@@ -113,7 +160,7 @@ function RevokeNode({ node: { id, name, server }, others, onClose }: RevokeNodeP
         </strong>{' '}
         {live === 0
           ? `${server} is left without a live node: it serves nobody until another one joins.`
-          : `${server} has ${live} further live ${live === 1 ? 'node' : 'nodes'}.`}
+          : `${server} has ${further(live)} that ${live === 1 ? 'is' : 'are'} live.`}
       </p>
       <p class="note">
         It cannot be brought back; the machine can join again with a new code. What the machine

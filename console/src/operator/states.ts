@@ -21,18 +21,30 @@ export function lagText(lag: number): string {
   return `${changes} ${lag === 1 ? 'change' : 'changes'} behind`;
 }
 
-export function nodeState({ live, lag }: Pick<Node, 'live' | 'lag'>): State {
+export function nodeState(node: Pick<Node, 'live' | 'lag' | 'drained_at' | 'connections'>): State {
+  const { live, lag, drained_at, connections } = node;
   if (!live) return { tone: 'bad', text: 'lost' };
+  if (drained_at !== null) {
+    const open = connections ? `, ${connections} open` : '';
+    return { tone: 'warn', text: `drained${open}` };
+  }
   return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'live' };
 }
 
 /** A server, by its nodes. */
-export function serverState(nodes: ReadonlyArray<Pick<Node, 'live' | 'lag'>>): State {
+export function serverState(
+  nodes: ReadonlyArray<Pick<Node, 'live' | 'lag' | 'drained_at'>>,
+): State {
   if (nodes.length === 0) return { tone: 'neutral', text: 'no node yet' };
   const live = nodes.filter((node) => node.live);
   if (live.length === 0) return { tone: 'bad', text: 'no live node' };
   if (live.length < nodes.length) {
     return { tone: 'warn', text: `${live.length} of ${nodes.length} nodes live` };
+  }
+  const drained = live.filter(({ drained_at }) => drained_at !== null);
+  if (drained.length === live.length) return { tone: 'bad', text: 'drained' };
+  if (drained.length > 0) {
+    return { tone: 'warn', text: `${drained.length} of ${live.length} nodes drained` };
   }
   const lag = Math.max(...live.map((node) => node.lag));
   return lag > 0 ? { tone: 'warn', text: lagText(lag) } : { tone: 'good', text: 'live' };

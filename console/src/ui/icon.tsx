@@ -26,6 +26,8 @@ const shapes = {
   remove: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13M10 11v6M14 11v6',
   theme: 'M12 3a9 9 0 1 0 9 9 7 7 0 0 1-9-9z',
   leave: 'M10 4H5v16h5M14 8l4 4-4 4M18 12H9',
+  pause: 'M8 5v14M16 5v14',
+  resume: 'M7 5l12 7-12 7z',
   download: 'M12 4v11M7 11l5 5 5-5M4 20h16',
 } as const;
 

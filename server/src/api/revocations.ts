@@ -6,7 +6,7 @@ const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
 
 /**
  * True for a removal, a raised token_version, a suspension, an undone proof, a changed password, what makes a user
- * inactive or takes a flag, and a change by which an entry, a contract or a limit may let through less than before.
+ * inactive or takes a flag, the draining of a node, and a change by which an entry, a contract or a limit may let through less than before.
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
@@ -16,7 +16,11 @@ export function isRevocation({ method, routeOptions, body }: FastifyRequest): bo
   const fields = (body ?? {}) as Record<string, unknown>;
   const takesFlag = Object.values((fields.flags as object | undefined) ?? {}).includes(false);
   const isTakenAway =
-    fields.active === false || fields.proven === false || fields.suspended === true || takesFlag;
+    fields.active === false ||
+    fields.proven === false ||
+    fields.suspended === true ||
+    fields.drained === true ||
+    takesFlag;
   return (
     isTakenAway || replacing.some((name) => fields[name] !== undefined && fields[name] !== null)
   );

@@ -1,7 +1,8 @@
 // exitward node …: the machines that serve.
 import { listAt, removeAt } from './actions.ts';
 import type { Choice, Noun } from './command.ts';
-import { type Column, expiry, type Row, record, type Shown } from './output.ts';
+import { drain } from './drain.ts';
+import { type Column, done, expiry, type Row, record, type Shown } from './output.ts';
 import { lifetime, sizeOrNone } from './values.ts';
 
 const codeLifetime: Choice = [
@@ -22,12 +23,14 @@ const known: Column[] = [
   'version',
   ['behind', 'is_behind'],
 ];
+const openNow: Column[] = [['drained', 'drained_at', 'time'], 'connections'];
 const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], 'message'];
 
 function showNode(value: Row): Shown {
   const shown = record(value, [
     ...known,
     ['joined', 'joined_at', 'time'],
+    ...openNow,
     ['most a second', 'max_bytes_per_second', 'bytes'],
   ]);
   const faults = { rows: value.faults as Row[], columns: faultColumns };
@@ -51,7 +54,7 @@ export const nodeNoun: Noun = {
     {
       usage: 'list',
       summary: 'list nodes with how far behind they are',
-      run: listAt('/nodes', [...known, ['faults', 'faults', 'kinds']]),
+      run: listAt('/nodes', [...known, ...openNow, ['faults', 'faults', 'kinds']]),
     },
     {
       usage: 'show <id>',
@@ -65,6 +68,33 @@ export const nodeNoun: Noun = {
       run: async (given, api) => {
         const body = { max_bytes_per_second: given.parsed('size', sizeOrNone) };
         return showNode(await api.patch(given.path('/nodes/<id>'), body));
+      },
+    },
+    {
+      usage: 'drain <id>',
+      summary: 'let a node take no new connections, as before work on its machine; open ones go on',
+      options: [
+        ['--wait', 'until nothing is open there; Ctrl-C ends the waiting alone'],
+        [
+          '--timeout <lifetime>',
+          'with --wait: how long; an hour when omitted',
+          undefined,
+          lifetime,
+        ],
+      ],
+      question:
+        'This drains node <id>: new connections to it are refused until "node undrain <id>".',
+      run: async (given, api) => {
+        const node = await drain(given, api);
+        return done(`Node ${node.id} (${node.name}) takes no new connections.`, node);
+      },
+    },
+    {
+      usage: 'undrain <id>',
+      summary: 'let a drained node take connections again',
+      run: async (given, api) => {
+        const node = await api.patch(given.path('/nodes/<id>'), { drained: false });
+        return done(given.text('Node <id> takes connections.'), node);
       },
     },
     {

@@ -15,6 +15,7 @@ import { heldUsage } from './migrations/0013_held_usage.ts';
 import { removalsByRange } from './migrations/0014_removals_by_range.ts';
 import { signingKeys } from './migrations/0016_signing_keys.ts';
 import { usageDays } from './migrations/0018_usage_days.ts';
+import { drainedNodes } from './migrations/0019_drained_nodes.ts';
 
 interface Migration {
   id: number;
@@ -38,6 +39,7 @@ const migrations: Migration[] = [
   { id: 14, name: 'removals_by_range', statements: removalsByRange },
   { id: 16, name: 'signing_keys', statements: signingKeys },
   { id: 18, name: 'usage_days', statements: usageDays },
+  { id: 19, name: 'drained_nodes', statements: drainedNodes },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -1,16 +1,14 @@
 // Health of exit IPs that several nodes may serve: the worst that any of them reports.
 import type { Transaction } from '../db/database.ts';
-import { type HealthStatus, recordHealth } from '../servers/servers.ts';
+import { exitIpsOfServer, type HealthStatus, recordHealth } from '../servers/servers.ts';
 import * as store from './store.ts';
 
 /** From the status that tells nothing to the worst. */
 const severity: readonly HealthStatus[] = ['unknown', 'ok', 'warn', 'crit'];
 
 /**
- * Stores a node's reports on exit IPs. The status that shows is the worst among the last reports of
- * the server's live nodes that are not older than `stale_seconds`: a customer may come out at any of
- * them. Returns how many reports were taken: of the server's own exit IPs, and not older than the
- * node's last.
+ * Stores a node's reports on exit IPs, and shows what follows. Returns how many reports were taken: of the server's own
+ * exit IPs, and not older than the node's last.
  */
 export async function reportHealth(
   tx: Transaction,
@@ -22,13 +20,55 @@ export async function reportHealth(
   for (const report of reports) {
     if (await store.putHealth(tx, node, report)) taken.add(report.ip);
   }
-  const all = await store.healthReports(tx, node, tx.now - stale_seconds);
-  const byAddress = Map.groupBy(all, ({ ip }) => ip);
-  const shown = Array.from(taken, (ip) => byAddress.get(ip) ?? []).filter(
-    ({ length }) => length > 0,
-  );
-  await recordHealth(tx, node.server_id, shown.map(worst));
+  await showHealth(tx, node.server_id, taken, stale_seconds, node.id);
   return taken.size;
+}
+
+/** Shows the health of all exit IPs of a server, as it is told by the nodes that take connections now. */
+export async function refreshHealth(
+  tx: Transaction,
+  server_id: number,
+  stale_seconds: number,
+): Promise<void> {
+  const exits = await exitIpsOfServer(tx, server_id);
+  await showHealth(
+    tx,
+    server_id,
+    exits.map(({ ip }) => ip),
+    stale_seconds,
+  );
+}
+
+/**
+ * The status that shows is the worst among the last reports of the server's live nodes that are not older than
+ * `stale_seconds`: a customer may come out at any of them, but for those that are drained. Where all are drained, new
+ * connections are refused: it is `crit`. `reporting`: a node that is live by its report; without one, an exit IP of
+ * which nothing is known shows so.
+ */
+async function showHealth(
+  tx: Transaction,
+  server_id: number,
+  ips: Iterable<string>,
+  stale_seconds: number,
+  reporting?: number,
+): Promise<void> {
+  const all = await store.nodesOfServer(tx, server_id);
+  const live = all.filter(({ id, live }) => live === 1 || id === reporting);
+  const open = live.filter(({ drained_at }) => drained_at === null);
+  const reports = await store.healthReports(tx, open, tx.now - stale_seconds);
+  const byAddress = Map.groupBy(reports, ({ ip }) => ip);
+  const isClosed = live.length > 0 && open.length === 0;
+  const shown = Array.from(ips, (ip): store.HealthReport | undefined => {
+    if (isClosed) return { ip, status: 'crit', status_time: tx.now };
+    const told = byAddress.get(ip);
+    if (told) return worst(told);
+    return reporting === undefined ? { ip, status: 'unknown', status_time: tx.now } : undefined;
+  });
+  await recordHealth(
+    tx,
+    server_id,
+    shown.filter((one) => one !== undefined),
+  );
 }
 
 function worst(reports: store.HealthReport[]): store.HealthReport {

@@ -7,6 +7,7 @@ import { conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
 import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
+import { setDrained } from './drain.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
 import { acceptHeld, discardHeld } from './held_usage.ts';
 import * as log from './log_store.ts';
@@ -130,6 +131,8 @@ export async function joinNode(
     revoked_at: null,
     reported_until: tx.now,
     max_bytes_per_second: null,
+    drained_at: null,
+    connections: null,
   };
   await store.insert(tx, node);
   await nodesChanged(tx);
@@ -192,8 +195,8 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
 
 /**
  * Stores how far a node has applied the log: all changes of `epoch` up to `revision`; it is live by saying so. A node
- * that starts again from an older state says so here, and its entries are pending again: that is the truth. `version`: that
- * of its agent, where it says so.
+ * that starts again from an older state says so here, and its entries are pending again: that is the truth. `told`: of its
+ * agent, as far as it says so.
  * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
  */
 export async function acknowledge(
@@ -201,14 +204,16 @@ export async function acknowledge(
   node_id: number,
   epoch: string,
   revision: number,
-  version?: string,
+  told: { version?: string; connections?: number } = {},
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
   await requireHistory(tx, epoch, revision);
-  const heard = { ...node, live: 1, seen_at: tx.now, applied_revision: revision };
-  if (version !== undefined) heard.version = version;
-  await store.update(tx, heard);
-  const isKnown = node.version === heard.version;
+  const { version = node.version, connections = null } = told;
+  const heard = { live: 1, seen_at: tx.now, applied_revision: revision };
+  await store.update(tx, { ...node, ...heard, version, connections });
+  // Of a node that is being drained people wait for the last one; of the others it is no news.
+  const isDraining = node.drained_at !== null && node.connections !== connections;
+  const isKnown = node.version === version && !isDraining;
   if (isKnown && node.live === 1 && node.applied_revision === revision) return;
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
@@ -301,23 +306,36 @@ export async function discardHeldUsage(tx: Transaction, id: number): Promise<voi
   return discardHeld(tx, id);
 }
 
-/** Changes how many bytes a second a node may report; null: as the setting says. Errors: 404. */
+export interface NodeChanges {
+  /** How many bytes a second it may report; null: as the setting says. */
+  max_bytes_per_second?: number | null;
+  /** Whether it takes no new connections; those that are open go on. */
+  drained?: boolean;
+}
+
+/** Changes a node. `stale_seconds`: so old a report on an exit IP may be. Errors: 404. */
 export async function changeNode(
   tx: Transaction,
   id: number,
-  { max_bytes_per_second }: { max_bytes_per_second: number | null },
+  { max_bytes_per_second, drained }: NodeChanges,
+  stale_seconds: number,
 ): Promise<void> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
-  if (node.max_bytes_per_second === max_bytes_per_second) return;
-  await store.setRate(tx, id, max_bytes_per_second);
+  if (drained !== undefined) await setDrained(tx, node, drained, stale_seconds);
+  if (max_bytes_per_second !== undefined) await setRate(tx, node, max_bytes_per_second);
   await nodesChanged(tx);
+}
+
+async function setRate(tx: Transaction, node: Node, rate: number | null): Promise<void> {
+  if (node.max_bytes_per_second === rate) return;
+  await store.setRate(tx, node.id, rate);
   await audit(tx, {
     account_id: null,
     action: 'node.change',
-    target: `node/${id}`,
+    target: `node/${node.id}`,
     before: { max_bytes_per_second: node.max_bytes_per_second },
-    after: { max_bytes_per_second },
+    after: { max_bytes_per_second: rate },
   });
 }
 

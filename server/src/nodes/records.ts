@@ -12,6 +12,7 @@ import { publicKeys } from '../signing_keys.ts';
 import { type User, userSlices } from '../users/users.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion } from './questions.ts';
+import { nodesOfServer } from './store.ts';
 
 export interface NodeRecord {
   kind: ChangeKind | 'explain_token';
@@ -29,6 +30,7 @@ export async function serverRecord(db: Reader, server_id: number): Promise<NodeR
   if (!server) return { kind: 'server', value: null };
   const exits = await exitIpsOfServer(db, server_id);
   const schemes = await portSchemesOfServer(db, server_id);
+  const drained = (await nodesOfServer(db, server_id)).filter((node) => node.drained_at !== null);
   return {
     kind: 'server',
     value: {
@@ -37,6 +39,7 @@ export async function serverRecord(db: Reader, server_id: number): Promise<NodeR
       services: JSON.parse(server.services) as string[],
       port_schemes: schemes.map(({ name, bases }) => ({ name, bases })),
       exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),
+      drained_nodes: drained.map(({ id }) => id),
     },
   };
 }
@@ -224,6 +227,6 @@ export async function* piecesOfChange(
 /** Whether records may take something away from those who use the network: such go ahead of a stream's long changes. */
 export function mayRevoke(records: readonly NodeRecord[]): boolean {
   return records.some(
-    ({ kind, value }) => value === null || kind === 'user' || kind === 'contract',
+    ({ kind, value }) => value === null || ['user', 'contract', 'server'].includes(kind),
   );
 }

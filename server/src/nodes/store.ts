@@ -20,6 +20,10 @@ export interface NodeRow {
   reported_until: number;
   /** The most that its machine carries, both ways; null: as the setting says. */
   max_bytes_per_second: number | null;
+  /** Since when it takes no new connections; null: it takes them. */
+  drained_at: number | null;
+  /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
+  connections: number | null;
 }
 
 // ---- Invitations --------------------------------------------------------------------------
@@ -110,9 +114,17 @@ export async function currentNodes(db: Reader): Promise<Map<number, boolean>> {
   return new Map(rows.map(({ id, live }) => [id, live === 1]));
 }
 
+const changing = [
+  'version',
+  'connections',
+  'applied_revision',
+  'live',
+  'seen_at',
+  'revoked_at',
+] as const;
+
 export function update(tx: Transaction, row: NodeRow): Promise<number> {
-  const columns = ['version', 'applied_revision', 'live', 'seen_at', 'revoked_at'] as const;
-  return updateRow(tx, 'nodes', ['id'], columns, row);
+  return updateRow(tx, 'nodes', ['id'], changing, row);
 }
 
 export function setReportedUntil(tx: Transaction, id: number, until: number): Promise<number> {
@@ -121,6 +133,10 @@ export function setReportedUntil(tx: Transaction, id: number, until: number): Pr
 
 export function setRate(tx: Transaction, id: number, rate: number | null): Promise<number> {
   return tx.run('update nodes set max_bytes_per_second = $2 where id = $1', [id, rate]);
+}
+
+export function setDrained(tx: Transaction, id: number, at: number | null): Promise<number> {
+  return tx.run('update nodes set drained_at = $2 where id = $1', [id, at]);
 }
 
 /** Live nodes that were last heard of before `not_since`. */
@@ -270,13 +286,19 @@ export async function putHealth(
   return rows.length > 0;
 }
 
-/** The last reports of a server's live nodes, and of this one, as far as they came after `since`. */
-export function healthReports(db: Reader, node: NodeRow, since: number): Promise<HealthReport[]> {
-  return db.all(
-    `select h.ip, h.status, h.status_time from node_health h join nodes n on n.id = h.node_id
-     where n.server_id = $1 and (n.live = 1 or n.id = $2) and h.status_time > $3`,
-    [node.server_id, node.id, since],
+/** The last reports of these nodes, as far as they came after `since`. */
+export async function healthReports(
+  db: Reader,
+  nodes: readonly NodeRow[],
+  since: number,
+): Promise<HealthReport[]> {
+  const all = nodes.map(({ id }) =>
+    db.all<HealthReport>(
+      'select ip, status, status_time from node_health where node_id = $1 and status_time > $2',
+      [id, since],
+    ),
   );
+  return (await Promise.all(all)).flat();
 }
 
 // ---- Faults -------------------------------------------------------------------------------

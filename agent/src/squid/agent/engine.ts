@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
-import { decide, type ProxyRequest } from '../../policy/decide.ts';
+import { decide, isDrained, type ProxyRequest } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
 import type { Position } from '../../policy/records.ts';
@@ -61,6 +61,7 @@ class SquidEngine implements Engine {
   #listeners: ReadonlyMap<number, Listener> = new Map();
   /** The policy in this process: only while there is no decider that holds it. */
   #replica: Replica | undefined;
+  #isDrained = false;
   /** Nothing was ever listened on, nor taken over: how a node gets to work fast. */
   #isNew = true;
   #closing_fault: string | undefined;
@@ -131,6 +132,8 @@ class SquidEngine implements Engine {
     return this.#listeners;
   }
 
+  isDrained = (): boolean => this.#isDrained;
+
   counts(): EngineCounts {
     const { port_shift } = this.#options.config;
     return countsOf(this.#fleet.workers, this.#sockets, this.#starts, port_shift);
@@ -170,12 +173,15 @@ class SquidEngine implements Engine {
         return position;
       }
     }
-    return (await this.#holdPolicy()).position;
+    const { policy, position } = await this.#holdPolicy();
+    this.#isDrained = isDrained(policy, this.#options.rules);
+    return position;
   }
 
   async #catchUpDeciders(): Promise<Position | undefined> {
     const caughtUp = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
     this.#close(caughtUp.flatMap(({ revoked }) => revoked));
+    this.#isDrained = caughtUp.some(({ drained }) => drained);
     const told = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
     if (told) await this.#listen(new Map(told.map((one) => [one.port, soundListener(one)])));
     return lowest(caughtUp.map(({ position }) => position));

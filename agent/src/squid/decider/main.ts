@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ownAddresses, parseNetworks } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
 import { ownedBy } from '../../owner.ts';
-import { decideWithin, type Rules } from '../../policy/decide.ts';
+import { decideWithin, isDrained, type Rules } from '../../policy/decide.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';
 import type { Listener } from '../../policy/policy.ts';
@@ -240,7 +240,8 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
   const touched = await replica.catchUp();
   const { position, policy, read } = replica;
   if (read) unstored.dropUntil(read);
-  const caughtUp: Questions['catch_up']['response'] = { revoked: revoke(touched) };
+  const drained = isDrained(policy, evaluator.rules);
+  const caughtUp: Questions['catch_up']['response'] = { revoked: revoke(touched), drained };
   if (position) caughtUp.position = position;
   if (policy.listeners !== toldListeners) {
     toldListeners = policy.listeners;

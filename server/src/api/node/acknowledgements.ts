@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { errors, Integer, NoContent, Strict, Text } from '../../http/fields.ts';
 import { sendNothing } from '../../http/responses.ts';
 import { acknowledge } from '../../nodes/nodes.ts';
-import { actorOf, agentVersion, tags } from './checks.ts';
+import { actorOf, tags, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';
 
 const Ack = Strict({
@@ -28,7 +28,7 @@ export function acknowledgementRoutes(app: FastifyInstance, ctx: Context, pace: 
       const { epoch, revision } = request.body;
       if (revision < request.node.applied_revision) pace.take(request.node.id, 'back');
       await ctx.db.write(actorOf(request), (tx) =>
-        acknowledge(tx, request.node.id, epoch, revision, agentVersion(request)),
+        acknowledge(tx, request.node.id, epoch, revision, toldByAgent(request)),
       );
       return sendNothing(reply);
     },

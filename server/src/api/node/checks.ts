@@ -34,9 +34,16 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
   });
 }
 
-/** The version that an agent says it is; undefined for other programs, and agents that do not say it yet. */
-export function agentVersion({ headers }: FastifyRequest): string | undefined {
-  return /^exitward-agent\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '')?.[1];
+/**
+ * Its version, and its open requests and tunnels of clients, as an agent says in headers: other programs leave them out,
+ * and a server of before does not mind them.
+ */
+export function toldByAgent({ headers }: FastifyRequest) {
+  const connections = /^\d{1,9}$/.exec(String(headers['exitward-connections']))?.[0];
+  return {
+    version: /^exitward-agent\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '')?.[1],
+    connections: connections === undefined ? undefined : Number(connections),
+  };
 }
 
 /** The node behind a request; a machine that joins has no name yet. */

@@ -6,7 +6,7 @@ import { badRequest, conflict } from '../../errors.ts';
 import { errors, Strict, Text } from '../../http/fields.ts';
 import { Feed } from '../../nodes/feed.ts';
 import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
-import { actorOf, agentVersion, tags } from './checks.ts';
+import { actorOf, tags, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';
 
 const FromQuery = Strict({
@@ -50,7 +50,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
       } else {
         if (revision < request.node.applied_revision) pace.take(request.node.id, 'back');
         await ctx.db.write(actorOf(request), (tx) =>
-          acknowledge(tx, request.node.id, epoch, revision, agentVersion(request)),
+          acknowledge(tx, request.node.id, epoch, revision, toldByAgent(request)),
         );
       }
       reply.raw.setTimeout(0);

@@ -49,14 +49,28 @@ const NodeRecord = Strict({
   max_bytes_per_second: Type.Union([Integer('Bytes.'), Type.Null()], {
     description: 'The most that its machine carries, both ways; null: as the setting says.',
   }),
+  drained_at: Type.Union([Timestamp('Since when.'), Type.Null()], {
+    description: 'Since when it takes no new connections; null: it takes them.',
+  }),
+  connections: Type.Union([Integer('How many.'), Type.Null()], {
+    description:
+      'Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say.',
+  }),
   faults: Type.Array(FaultRecord, { description: 'What it last said is wrong with it.' }),
 });
 
 const most_bytes_per_second = 1e13;
 const NodeChanges = Strict({
-  max_bytes_per_second: Type.Union([Integer('Bytes.', 1, most_bytes_per_second), Type.Null()], {
-    description: 'The most that its machine carries, both ways; null: as the setting says.',
-  }),
+  max_bytes_per_second: Type.Optional(
+    Type.Union([Integer('Bytes.', 1, most_bytes_per_second), Type.Null()], {
+      description: 'The most that its machine carries, both ways; null: as the setting says.',
+    }),
+  ),
+  drained: Type.Optional(
+    Type.Boolean({
+      description: 'Whether it takes no new connections. Those that are open go on.',
+    }),
+  ),
 });
 
 const invite_days = 30;
@@ -108,13 +122,16 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('PATCH /admin/nodes/:id', {
-    summary: 'Change how much a node may report',
+    summary: 'Drain a node, or change how much it may report',
     params: NodePath,
     body: NodeChanges,
     answer: NodeRecord,
     handle: async (request) => {
       const id = idOf(request.params.id) ?? 0;
-      await operatorWrite(ctx, request, (tx) => changeNode(tx, id, request.body));
+      const { health_stale_seconds } = ctx.config;
+      await operatorWrite(ctx, request, (tx) =>
+        changeNode(tx, id, request.body, health_stale_seconds),
+      );
       return (await presentNodes(ctx, id))[0];
     },
   });

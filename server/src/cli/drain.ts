@@ -1,0 +1,79 @@
+// exitward node drain: a node takes no new connections, and the command can wait until none is open.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../clock.ts';
+import type { AdminApi } from './api.ts';
+import { Failure } from './command.ts';
+import type { Given } from './given.ts';
+import { notify } from './output.ts';
+
+export interface DrainedNode {
+  id: number;
+  server: string;
+  name: string;
+  live: boolean;
+  lag: number;
+  seen_at: number;
+  drained_at: number | null;
+  connections: number | null;
+}
+
+const patience_seconds = 3600;
+const pause_milliseconds = 2000;
+
+/** Drains it; with `--wait` until nothing is open there. Errors: a failure when it is not empty in time. */
+export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
+  const path = given.path('/nodes/<id>');
+  const node: DrainedNode = await api.patch(path, { drained: true });
+  const nodes: DrainedNode[] = await api.list('/nodes');
+  const others = nodes.filter(
+    ({ id, server, live, drained_at }) =>
+      id !== node.id && server === node.server && live && drained_at === null,
+  );
+  notify(
+    others.length > 0
+      ? `${node.server} has ${others.length} further ${others.length === 1 ? 'node that takes' : 'nodes that take'} connections.`
+      : `${node.server} has no other node that takes connections: its clients are told to use another server.`,
+  );
+  if (!given.option('wait')) return node;
+  const patience = Number(given.option('timeout') ?? patience_seconds);
+  return waitUntilEmpty(node, () => api.get(path), patience);
+}
+
+/**
+ * Waits until the node, which has heard of it, says a second time that nothing is open there: what it counted first may
+ * be from before.
+ */
+async function waitUntilEmpty(
+  drained: DrainedNode,
+  read: () => Promise<DrainedNode>,
+  patience: number,
+): Promise<DrainedNode> {
+  const until = systemClock.steady() + patience;
+  let first_at: number | undefined;
+  for (let told: string | undefined; ; ) {
+    const node = await read();
+    if (node.drained_at !== drained.drained_at) {
+      throw new Failure(`Meanwhile somebody ended the draining of node ${node.id}.`);
+    }
+    const isEmpty = node.live && node.lag === 0 && node.connections === 0;
+    first_at = isEmpty ? (first_at ?? node.seen_at) : undefined;
+    if (first_at !== undefined && node.seen_at > first_at) return node;
+    const stands = howItStands(node);
+    if (systemClock.steady() >= until) {
+      throw new Failure(`Node ${node.id} is drained, but not empty after the wait: ${stands}.`);
+    }
+    if (stands !== told) notify(`Waiting: ${stands}.`);
+    told = stands;
+    await sleep(pause_milliseconds);
+  }
+}
+
+function howItStands({ live, lag, connections }: DrainedNode): string {
+  if (!live) return 'the node is lost, and tells nothing';
+  if (lag > 0) return 'the node has not heard of it yet';
+  if (connections === null)
+    return 'its agent does not say how many connections are open; update it';
+  return connections === 0
+    ? 'no connection is open, as it seems'
+    : `${connections} ${connections === 1 ? 'connection is' : 'connections are'} open`;
+}

@@ -1,0 +1,28 @@
+// Draining: before work on its machine a node takes no new connections, and those that are open go on.
+import { audit } from '../audit.ts';
+import { recordChange } from '../changes.ts';
+import type { Transaction } from '../db/database.ts';
+import { refreshHealth } from './health.ts';
+import * as store from './store.ts';
+
+/**
+ * Drains a node, or ends that. Its server's nodes are told by the record of the server, which names those that are
+ * drained. `stale_seconds`: so old a report on an exit IP may be.
+ */
+export async function setDrained(
+  tx: Transaction,
+  node: store.NodeRow,
+  drained: boolean,
+  stale_seconds: number,
+): Promise<void> {
+  if ((node.drained_at !== null) === drained) return;
+  await store.setDrained(tx, node.id, drained ? tx.now : null);
+  await recordChange(tx, { kind: 'server', account_id: null, server_id: node.server_id });
+  await refreshHealth(tx, node.server_id, stale_seconds);
+  await audit(tx, {
+    account_id: null,
+    action: drained ? 'node.drain' : 'node.undrain',
+    target: `node/${node.id}`,
+    after: { name: node.name },
+  });
+}

@@ -1,0 +1,209 @@
+// Draining a node: its server's nodes are told, its health counts no more, and the command line waits until it is empty.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mayRevoke } from '../src/nodes/records.ts';
+import { CommandLine } from './cli_process.ts';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+import { TestNode } from './node.ts';
+import { until } from './waiting.ts';
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t.stop());
+
+  /** A server with two live nodes, and an account on it. */
+  async function scene() {
+    const server = `srv${++names}`;
+    const ips = [1, 2].map((last) => `198.18.${names}.${last}`);
+    await t.server(server, { exit_ips: ips });
+    const account = await t.account(`account${names}`, { servers: [server] });
+    const nodes = [await t.node(server), await t.node(server, `${server}-twin`)] as const;
+    for (const node of nodes) {
+      await node.snapshot();
+      await node.ack();
+    }
+    const drain = (node: TestNode, drained = true) =>
+      t.operator.patch(`/nodes/${node.id}`, { drained });
+    const statuses = async () =>
+      (await t.as(account).get('/contract/servers')).body[0].ips.map(
+        ({ status }: { status: string }) => status,
+      );
+    return { server, ips, account, node: nodes[0], twin: nodes[1], drain, statuses };
+  }
+  /** The ids of drained nodes, as a node is told. */
+  const told = async (node: TestNode) => {
+    const record = (await node.snapshot()).find(({ kind }) => kind === 'server');
+    return (record as { value: { drained_nodes: number[] } }).value.drained_nodes;
+  };
+  const audited = async () =>
+    (await t.operator.get('/audit?limit=5')).body
+      .map(({ action, target }: Record<string, string>) => `${action} ${target}`)
+      .filter((one: string) => /drain/.test(one));
+
+  describe('draining a node', () => {
+    test('is told to all nodes of its server at once, and by each later snapshot, until it ends', async () => {
+      const { node, twin, drain } = await scene();
+      expect(await told(node)).toEqual([]);
+      await twin.follow();
+      const { status, body } = await drain(node);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ id: node.id, drained_at: t.now(), live: true, lag: 1 });
+      await twin.until((one) => one.heard('server').length > 0);
+      expect(twin.heard('server')).toMatchObject([{ value: { drained_nodes: [node.id] } }]);
+      twin.stop();
+      expect(await told(node)).toEqual([node.id]);
+      // Once more changes nothing.
+      t.clock.advance(5);
+      expect((await drain(node)).body.drained_at).toBe(t.now() - 5);
+      expect((await drain(twin)).status).toBe(200);
+      expect(await told(node)).toEqual([node.id, twin.id]);
+      expect((await drain(node, false)).body).toMatchObject({ drained_at: null });
+      expect(await told(twin)).toEqual([twin.id]);
+      expect(await audited()).toEqual([
+        `node.undrain node/${node.id}`,
+        `node.drain node/${twin.id}`,
+        `node.drain node/${node.id}`,
+      ]);
+      await t.operator.delete(`/nodes/${twin.id}`);
+      expect(await told(node)).toEqual([]);
+    });
+
+    test('goes ahead of long changes, as all does that takes something away', () => {
+      expect(mayRevoke([{ kind: 'server', value: { drained_nodes: [1] } }])).toBe(true);
+    });
+
+    test('leaves out what the node reports on exit IPs; where all are drained these are crit', async () => {
+      const { ips, node, twin, drain, statuses } = await scene();
+      const say = (by: TestNode, status: string) =>
+        by.send('POST', '/health', {
+          exit_ips: ips.map((ip) => ({ ip, status, checked_at: t.now() })),
+        });
+      await say(node, 'warn');
+      await say(twin, 'ok');
+      expect(await statuses()).toEqual(['warn', 'warn']);
+      await drain(node);
+      expect(await statuses()).toEqual(['ok', 'ok']);
+      await say(node, 'crit');
+      expect(await statuses()).toEqual(['ok', 'ok']);
+      await drain(twin);
+      expect(await statuses()).toEqual(['crit', 'crit']);
+      t.clock.advance(1);
+      await say(twin, 'ok');
+      expect(await statuses()).toEqual(['crit', 'crit']);
+      await drain(twin, false);
+      expect(await statuses()).toEqual(['ok', 'ok']);
+      await say(node, 'warn');
+      await drain(node, false);
+      expect(await statuses()).toEqual(['warn', 'warn']);
+    });
+
+    test('of a server of which nothing is known, and back, leaves nothing known', async () => {
+      const { node, twin, drain, statuses } = await scene();
+      await drain(node);
+      expect(await statuses()).toEqual(['unknown', 'unknown']);
+      await drain(twin);
+      expect(await statuses()).toEqual(['crit', 'crit']);
+      await drain(node, false);
+      expect(await statuses()).toEqual(['unknown', 'unknown']);
+    });
+
+    test('shows how many connections are open, as its agent says when it acknowledges', async () => {
+      const { node } = await scene();
+      const acknowledge = async (connections?: string) => {
+        const headers: Record<string, string> =
+          connections === undefined ? {} : { 'exitward-connections': connections };
+        const { epoch, revision } = node;
+        await node.send('POST', '/acks', { epoch, revision }, headers);
+        return (await t.operator.get(`/nodes/${node.id}`)).body.connections;
+      };
+      expect(await acknowledge('12')).toBe(12);
+      expect(await acknowledge('0')).toBe(0);
+      // An agent of before says nothing, and what is no number is not taken for one.
+      expect(await acknowledge()).toBeNull();
+      for (const other of ['-1', '1e3', '1234567890', 'many', '1, 2', '']) {
+        expect(await acknowledge(other)).toBeNull();
+      }
+    });
+
+    test('refuses what is no answer to the question, by the field’s name, and a node that is not there', async () => {
+      const { node } = await scene();
+      const refusal = async (id: number, body: object) => {
+        const answer = await t.operator.patch(`/nodes/${id}`, body);
+        return `${answer.status} ${answer.body.message}`;
+      };
+      expect(await refusal(node.id, { drained: 'yes' })).toMatch(/^400 drained/);
+      expect(await refusal(node.id, { drain: true })).toMatch(/^400 drain\b/);
+      expect(await refusal(99_999, { drained: true })).toMatch(/^404 There is no node/);
+    });
+  });
+});
+
+test('the command line drains a node and waits until nothing is open there, and says what it waits for', async () => {
+  const cli = new CommandLine();
+  try {
+    await cli.serve();
+    const run = (...words: string[]) => cli.run('node', ...words);
+    const server =
+      '--hostname fra1.example --title F --city F --country DE --latitude 1 --longitude 1 --services proxy';
+    await cli.run('server', 'add', 'fra1', ...server.split(' '));
+    const { code } = JSON.parse((await run('invite', 'fra1', '--json')).stdout);
+    const joined = await fetch(`${cli.base_url}/node/join`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code, name: 'fra1-a', version: '1' }),
+    });
+    const { node: id, token } = (await joined.json()) as { node: number; token: string };
+    const node = new TestNode(cli.base_url, id, token);
+    await node.snapshot();
+    const acknowledge = async (connections: number) => {
+      const { epoch, revision } = node;
+      const told = { 'exitward-connections': String(connections) };
+      const response = await node.send('POST', '/acks', { epoch, revision }, told);
+      expect(response.status).toBe(204);
+    };
+    await acknowledge(2);
+
+    const unasked = await run('drain', String(id));
+    expect(unasked).toMatchObject({ code: 2, stdout: '' });
+    expect(unasked.stderr).toMatch(/This drains node 1: .*Add --yes/s);
+
+    const impatient = await run('drain', String(id), '--yes', '--wait', '--timeout', '0');
+    expect(impatient).toMatchObject({ code: 1, stdout: '' });
+    expect(impatient.stderr).toContain('fra1 has no other node that takes connections');
+    expect(impatient.stderr).toContain(
+      'not empty after the wait: the node has not heard of it yet',
+    );
+    expect((await run('list')).stdout).toMatch(/\t\d{10}\t2\t\n$/);
+
+    await node.snapshot();
+    await acknowledge(1);
+    let ended = false;
+    const waiting = run('drain', String(id), '--yes', '--wait', '--json').finally(() => {
+      ended = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    // The first that counts nothing may have been from before.
+    await acknowledge(0);
+    await new Promise((resolve) => setTimeout(resolve, 4500));
+    expect(ended).toBe(false);
+    await acknowledge(0);
+    const outcome = await waiting;
+    expect(outcome.code).toBe(0);
+    expect(outcome.stderr).toContain('Waiting: 1 connection is open.');
+    expect(outcome.stderr).toContain('Node 1 (fra1-a) takes no new connections.');
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ id, connections: 0 });
+
+    const waitingAgain = run('drain', String(id), '--yes', '--wait');
+    await until(async () => (await run('undrain', String(id))).code === 0);
+    const undone = await waitingAgain;
+    expect(undone.code).toBe(1);
+    expect(undone.stderr).toContain('Meanwhile somebody ended the draining of node 1.');
+    expect((await run('list')).stdout).toMatch(/\t\t0\t\n$/);
+  } finally {
+    await cli.clean();
+  }
+});
