@@ -48,4 +48,17 @@ test('no token is refused across a rotation, and a node that does not know the k
   expect(kidOf(last)).toBe(kid);
   expect(await decision(last)).toBe('200');
   expect(await decision(`${last.slice(0, -6)}AAAAAA`)).not.toBe('200');
+
+  // One that was stolen does not hold until its last token ends: a forged token would come again and again.
+  const stolen = kidOf(before);
+  await expect(control.command('keys', 'revoke', kid, '--yes')).rejects.toThrow(
+    /the one that signs/,
+  );
+  await expect(control.command('keys', 'revoke', stolen)).rejects.toThrow(/--yes/);
+  await control.command('keys', 'revoke', stolen, '--yes');
+  await until(async () => (await decision(before)) !== '200', 10);
+  expect(await decision(last)).toBe('200');
+  await expect(control.command('keys', 'revoke', stolen, '--yes')).rejects.toThrow(
+    /There is no signing key/,
+  );
 }, 120_000);

@@ -50,6 +50,7 @@ const tables: Record<string, string[]> = {
   'changes.ts': ['network', 'changes', 'versions', 'counters'],
   'audit.ts': ['audit'],
   'signing_keys.ts': ['signing_keys', 'key_holders'],
+  'hash_keys.ts': ['hash_keys'],
   'removals.ts': ['removals', 'removed_entries'],
   'removed_ranges.ts': ['removed_ranges'],
   'stored_responses.ts': ['idempotency_keys'],

@@ -8,6 +8,7 @@ import type { Context } from './context.ts';
 import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { GeoWatch } from './geo/geo.ts';
+import { listHashKeys, renewHashes } from './hash_keys.ts';
 import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { ignore, type Own, ownedByLog } from './owner.ts';
@@ -62,7 +63,13 @@ export const jobs: readonly Job[] = [
     name: 'report keys',
     every_seconds: 15,
     purges: false,
-    run: (tx, _most, { secrets }) => reportHeldKeys(tx, secrets),
+    run: async (tx, _most, { secrets }) => reportHeldKeys(tx, secrets, await listHashKeys(tx)),
+  },
+  {
+    name: 'renew hashes',
+    every_seconds: 15,
+    purges: false,
+    run: (tx, most, { secrets, config }) => renewHashes(tx, most, secrets, config.keys_file),
   },
   { name: 'end removals', every_seconds: 600, purges: true, run: purgeRemoved },
   { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemovedEntries },

@@ -3,6 +3,7 @@
 import { recordChange } from './changes.ts';
 import type { Context } from './context.ts';
 import type { Actor, Reader } from './db/database.ts';
+import { useHashKeys } from './hash_keys.ts';
 import { createPortScheme, defaultBases, listPortSchemes } from './port_schemes/port_schemes.ts';
 import { ensureSigningKeys, listSigningKeys } from './signing_keys.ts';
 
@@ -34,6 +35,7 @@ export async function ensureNetwork(ctx: Context): Promise<void> {
   }
   await ctx.db.write(system, (tx) => ensureSigningKeys(tx, ctx.secrets, known?.key_id != null));
   await requireActiveKey(ctx);
+  await useHashKeys(ctx.db, ctx.secrets, ctx.config.keys_file);
   if (known?.key_id) return;
   await ctx.db.write(system, async (tx) => {
     const row = await tx.one<{ key_id: string | null }>('select key_id from network');

@@ -19,6 +19,8 @@ import { OpenToOthers, readPrivate } from './private_files.ts';
 interface KeysFile {
   seal: string;
   hash: string;
+  /** Further hashing keys, each laid over the hashes of those before. */
+  hash_next?: string[];
   signing: Array<{ kid: string; private_key: string }>;
 }
 
@@ -36,9 +38,14 @@ export interface PublicKey {
   public_key: string;
 }
 
+/** The keyed hash of a text as it may be stored: of the newest key of the file, and of the one before it. */
+export type Hashes = readonly [newest: string, before: string];
+
 export class Secrets {
   readonly #seal: Buffer;
-  readonly #hash: Buffer;
+  /** The hashing keys, each laid over the hash of those before. */
+  #hash: Buffer[];
+  #hash_keys_in_use = 1;
   #signing: Array<{ kid: string; key: KeyObject }>;
   readonly #reread: () => KeysFile;
   /** Names these keys without telling anything of them; the database remembers it. */
@@ -48,21 +55,55 @@ export class Secrets {
   constructor(file: KeysFile, reread = () => file) {
     this.#reread = reread;
     this.#seal = Buffer.from(file.seal, 'base64url');
-    this.#hash = Buffer.from(file.hash, 'base64url');
+    this.#hash = hashKeysOf(file);
     this.#signing = signingKeysOf(file);
-    if (this.#seal.length !== 32 || this.#hash.length !== 32 || this.#signing.length === 0) {
+    const symmetric = [this.#seal, ...this.#hash];
+    if (symmetric.some(({ length }) => length !== 32) || this.#signing.length === 0) {
       throw new Error('a key is missing or has the wrong length');
     }
     this.key_id = createHash('sha256')
       .update(this.#seal)
-      .update(this.#hash)
+      .update(this.#hash[0] ?? '')
       .digest('hex')
       .slice(0, 16);
   }
 
-  /** The keyed hash under which a token is stored and looked up. */
+  /** The keyed hash under which a token is stored. */
   hashToken(token: string): string {
-    return createHmac('sha256', this.#hash).update(token).digest('base64url');
+    return layered(token, this.#hash.slice(0, this.#hash_keys_in_use));
+  }
+
+  /** The keyed hashes under which a token is looked up: a rotation may be under way. */
+  hashesOf(token: string): Hashes {
+    const before = layered(token, this.#hash.slice(0, -1));
+    return this.#hash.length === 1
+      ? [this.hashToken(token), this.hashToken(token)]
+      : [layered(before, this.#hash.slice(-1), this.#hash.length - 1), before];
+  }
+
+  /** A stored hash with all keys that are in use. */
+  renewedHash(stored: string): string {
+    const layers = Number(/^(\d+)\./.exec(stored)?.[1] ?? 1);
+    return layered(stored, this.#hash.slice(layers, this.#hash_keys_in_use), layers);
+  }
+
+  /** How many hashing keys new hashes are made with. */
+  get hash_keys_in_use(): number {
+    return this.#hash_keys_in_use;
+  }
+
+  /** The ids of the hashing keys behind the first. An id names the key and tells nothing of it. */
+  hashKeyIds(): string[] {
+    return this.#hash.slice(1).map(idOfKey);
+  }
+
+  /** Makes new hashes with these keys behind the first. False when the file does not have them in this order. */
+  useHashKeys(ids: readonly string[]): boolean {
+    const has = () => ids.every((id, at) => this.hashKeyIds()[at] === id);
+    if (!has()) this.#readAnew();
+    if (!has()) return false;
+    this.#hash_keys_in_use = ids.length + 1;
+    return true;
   }
 
   /** AES-256-GCM, bound to `context` so that a sealed value cannot be moved to another record. */
@@ -124,12 +165,25 @@ export class Secrets {
     }));
   }
 
-  /** Reads the signing keys anew when one of these is not among them: it may have been added to the file. */
-  rereadFor(kids: readonly string[]): void {
-    if (kids.every((kid) => this.#signing.some((one) => one.kid === kid))) return;
+  /** The names of all keys that are rotated: those that sign, and those that hash behind the first. */
+  heldKeys(): string[] {
+    return [...this.#signing.map(({ kid }) => kid), ...this.hashKeyIds()];
+  }
+
+  /** Reads the keys anew when one of these is not among them: it may have been added to the file. */
+  rereadFor(names: readonly string[]): void {
+    const held = this.heldKeys();
+    if (!names.every((name) => held.includes(name))) this.#readAnew();
+  }
+
+  #readAnew(): void {
     try {
       const file = this.#reread();
-      if (new Secrets(file).key_id === this.key_id) this.#signing = signingKeysOf(file);
+      if (new Secrets(file).key_id !== this.key_id) return;
+      this.#signing = signingKeysOf(file);
+      const hash = hashKeysOf(file);
+      // Never fewer than before: they are in stored hashes.
+      if (hash.length >= this.#hash.length) this.#hash = hash;
     } catch {
       // The file is being replaced, or gone: those that were read are good still.
     }
@@ -140,6 +194,24 @@ export class Secrets {
     if (found) return found;
     throw unavailable(`The keys file of this process lacks the signing key ${kid}; copy it here.`);
   }
+}
+
+function hashKeysOf({ hash, hash_next = [] }: KeysFile): Buffer[] {
+  return [hash, ...hash_next].map((key) => Buffer.from(key, 'base64url'));
+}
+
+const idOfKey = (key: Buffer) =>
+  `hash-${createHash('sha256').update('hashing key').update(key).digest('hex').slice(0, 8)}`;
+
+/**
+ * A hash with these keys laid over it one by one, `layers` of them are on it already; none is over a text. One of several
+ * layers says how many: `2.` and the hash.
+ */
+function layered(stored: string, keys: readonly Buffer[], layers = 0): string {
+  let hash = layers > 1 ? stored.slice(stored.indexOf('.') + 1) : stored;
+  for (const key of keys) hash = createHmac('sha256', key).update(hash).digest('base64url');
+  const all = layers + keys.length;
+  return all > 1 ? `${all}.${hash}` : hash;
 }
 
 function signingKeysOf(file: KeysFile) {
@@ -156,11 +228,13 @@ function signingKeysOf(file: KeysFile) {
 /** Fresh random keys. */
 export function newKeys(): KeysFile {
   return {
-    seal: randomBytes(32).toString('base64url'),
-    hash: randomBytes(32).toString('base64url'),
+    seal: newKey(),
+    hash: newKey(),
     signing: [newSigningKey()],
   };
 }
+
+const newKey = () => randomBytes(32).toString('base64url');
 
 function newSigningKey(): KeysFile['signing'][number] {
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -186,7 +260,29 @@ export function addSigningKey(
   const added = kept.find(({ kid }) => !known.includes(kid));
   const next = added ?? newSigningKey();
   const signing = added ? kept : [next, ...kept];
-  const text = `${JSON.stringify({ ...file, signing }, null, 2)}\n`;
+  return { secrets: replaceKeys(path, { ...file, signing }), kid: next.kid };
+}
+
+/**
+ * Adds a hashing key to the file, behind those that are `known` to the database; one that an interrupted call has added is
+ * taken. Returns it with its number. Errors: as `addSigningKey`.
+ */
+export function addHashKey(
+  path: string,
+  known: number,
+  mounted?: string,
+): { number: number; id: string } {
+  const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
+  const all = file.hash_next ?? [];
+  const hash_next = all.length > known ? all : [...all, newKey()];
+  const id = replaceKeys(path, { ...file, hash_next }).hashKeyIds()[known];
+  if (id === undefined)
+    throw new Error(`The keys file ${path} lacks a hashing key that is in use.`);
+  return { number: known + 2, id };
+}
+
+function replaceKeys(path: string, file: KeysFile): Secrets {
+  const text = `${JSON.stringify(file, null, 2)}\n`;
   try {
     replaceDurably(path, text);
   } catch (error) {
@@ -195,7 +291,7 @@ export function addSigningKey(
       { cause: error },
     );
   }
-  return { secrets: readSecrets(text, path), kid: next.kid };
+  return readSecrets(text, path);
 }
 
 /**

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { audit } from './audit.ts';
 import { recordChange } from './changes.ts';
 import type { Reader, Transaction } from './db/database.ts';
-import { conflict } from './errors.ts';
+import { conflict, notFound } from './errors.ts';
 import type { PublicKey, Secrets } from './secrets.ts';
 
 /** A signing key; times in epoch seconds. The private half is in the keys file of each process. */
@@ -111,14 +111,7 @@ export async function prepareKey(tx: Transaction, key: PublicKey): Promise<void>
 export async function activateKey(tx: Transaction): Promise<SigningKey> {
   const key = await findPrepared(tx);
   if (!key) throw conflict('no signing key is prepared; run "exitward keys rotate" first.');
-  const lacking = (await holders(tx))
-    .filter(({ kids, seen_at }) => seen_at > tx.now - running_seconds && !kids.includes(key.kid))
-    .map(({ process }) => process);
-  if (lacking.length > 0) {
-    throw conflict(
-      `the signing key ${key.kid} is not in the keys file of ${lacking.join(', ')}; copy the keys file there, and try again after ${report_again_seconds} seconds.`,
-    );
-  }
+  await requireHolders(tx, key.kid, `the signing key ${key.kid}`);
   await tx.run(
     'update signing_keys set superseded_at = $1 where activated_at is not null and superseded_at is null',
     [tx.now],
@@ -128,17 +121,46 @@ export async function activateKey(tx: Transaction): Promise<SigningKey> {
   return key;
 }
 
+/** Errors: 409 while a process that runs has not reported that it holds this key. */
+export async function requireHolders(tx: Transaction, kid: string, name: string): Promise<void> {
+  const lacking = (await holders(tx))
+    .filter(({ kids, seen_at }) => seen_at > tx.now - running_seconds && !kids.includes(kid))
+    .map(({ process }) => process);
+  if (lacking.length === 0) return;
+  throw conflict(
+    `${name} is not in the keys file of ${lacking.join(', ')}; copy the keys file there, and try again after ${report_again_seconds} seconds.`,
+  );
+}
+
+/**
+ * Ends a key at once, with all tokens that it signed: for one that was stolen. Errors: 404; 409 for the one that signs,
+ * since another has to sign first.
+ */
+export async function revokeKey(tx: Transaction, kid: string): Promise<void> {
+  const key = (await listSigningKeys(tx)).find((one) => one.kid === kid);
+  if (!key || key.gone_at !== null)
+    throw notFound(`There is no signing key ${JSON.stringify(kid)}.`);
+  if (key.activated_at !== null && key.superseded_at === null) {
+    throw conflict(
+      `the signing key ${kid} is the one that signs; prepare and activate another first ("exitward keys rotate").`,
+    );
+  }
+  await end(tx, kid, 'signing_key.revoke');
+}
+
+async function end(tx: Transaction, kid: string, action: string): Promise<void> {
+  await tx.run('update signing_keys set gone_at = $1 where kid = $2', [tx.now, kid]);
+  await recordChange(tx, { kind: 'keys', account_id: null });
+  await auditKey(tx, action, kid);
+}
+
 /** Ends superseded keys whose last token has expired. A job; returns how many it took. */
 export async function sweepSigningKeys(tx: Transaction): Promise<number> {
   const ended = (await listSigningKeys(tx)).filter(
     ({ superseded_at, last_expiry, gone_at }) =>
       superseded_at !== null && gone_at === null && last_expiry <= tx.now,
   );
-  for (const { kid } of ended) {
-    await tx.run('update signing_keys set gone_at = $1 where kid = $2', [tx.now, kid]);
-    await recordChange(tx, { kind: 'keys', account_id: null });
-    await auditKey(tx, 'signing_key.end', kid);
-  }
+  for (const { kid } of ended) await end(tx, kid, 'signing_key.end');
   return ended.length;
 }
 
@@ -161,11 +183,18 @@ async function holders(db: Reader): Promise<Holder[]> {
 
 const ours = `${hostname()}:${process.pid}`;
 
-/** Reports which signing keys this process holds, read anew where the database knows one that it lacks. A job. */
-export async function reportHeldKeys(tx: Transaction, secrets: Secrets): Promise<number> {
+/**
+ * Reports which keys this process holds, read anew where the database knows one that it lacks, `hash_keys` among them.
+ * A job.
+ */
+export async function reportHeldKeys(
+  tx: Transaction,
+  secrets: Secrets,
+  hash_keys: ReadonlyArray<{ id: string }> = [],
+): Promise<number> {
   const wanted = await publicKeys(tx);
-  secrets.rereadFor(wanted.map(({ kid }) => kid));
-  const kids = secrets.publicKeys().map(({ kid }) => kid);
+  secrets.rereadFor([...wanted.map(({ kid }) => kid), ...hash_keys.map(({ id }) => id)]);
+  const kids = secrets.heldKeys();
   const all = await holders(tx);
   const known = all.find((holder) => holder.process === ours);
   const isSaid = known?.kids.join() === kids.join();

@@ -74,6 +74,7 @@ eachDatabase((database) => {
 
     test('goes ahead of long changes, as all does that takes something away', () => {
       expect(mayRevoke([{ kind: 'server', value: { drained_nodes: [1] } }])).toBe(true);
+      expect(mayRevoke([{ kind: 'keys', value: [] }])).toBe(true);
     });
 
     test('leaves out what the node reports on exit IPs; where all are drained these are crit', async () => {

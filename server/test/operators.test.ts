@@ -40,7 +40,7 @@ eachDatabase((database) => {
   };
   const file = (name: string) => join(folder, database.name, name);
   const opens = async (db: Database, text: string) =>
-    (await findOperator(db, secrets.hashToken(text.trim()))) !== undefined;
+    (await findOperator(db, secrets.hashesOf(text.trim()))) !== undefined;
 
   test('a new network gets one token, in a file that only its owner reads; a second start keeps it', async () => {
     const [db, path] = [await fresh(), file('new')];

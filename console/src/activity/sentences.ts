@@ -176,6 +176,9 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'signing_key.activate': ({ target }) =>
     `let proxy access tokens be signed with the key ${target}`,
   'signing_key.end': ({ target }) => `ended the signing key ${target}, whose last token had ended`,
+  'signing_key.revoke': ({ target }) => `revoked the signing key ${target}, and all its tokens`,
+  'hash_key.prepare': ({ target }) => `prepared the hashing key ${target}`,
+  'hash_key.activate': ({ target }) => `let tokens be hashed with the key ${target}`,
   'database.restore': () => 'restored the database from a backup',
   'database.failover': () =>
     'began a new history: the database went on at another PostgreSQL server',

@@ -1,6 +1,7 @@
 // The SQL of API tokens.
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Use } from '../last_used.ts';
+import type { Hashes } from '../secrets.ts';
 
 export interface ApiTokenRow {
   account_id: number;
@@ -35,7 +36,7 @@ export interface PrincipalRow {
   epoch: string;
 }
 
-export function principalByHash(db: Reader, hash: string): Promise<PrincipalRow | undefined> {
+export function principalByHash(db: Reader, hashes: Hashes): Promise<PrincipalRow | undefined> {
   return db.one(
     `select a.id as account_id, a.name as account_name, t.id as token_id, t.name as token_name,
        t.read_only, t.expiry as token_expiry, a.expiry as contract_expiry, a.suspended,
@@ -44,8 +45,8 @@ export function principalByHash(db: Reader, hash: string): Promise<PrincipalRow 
        coalesce((select revision from versions where account_id = 0), 0) as network_version,
        n.maintenance, n.epoch
      from api_tokens t join accounts a on a.id = t.account_id join network n on n.id = 1
-     left join versions v on v.account_id = a.id where t.hash = $1`,
-    [hash],
+     left join versions v on v.account_id = a.id where t.hash in ($1, $2)`,
+    [...hashes],
   );
 }
 

@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openSealedTokens } from '../api_tokens/api_tokens.ts';
 import { systemClock } from '../clock.ts';
+import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open.ts';
 import { restoreSqlite } from '../db/restore.ts';
+import { useHashKeys } from '../hash_keys.ts';
 import type { Secrets } from '../secrets.ts';
 import { openSealedSecrets } from '../sign_in/sign_in.ts';
 import { readManifest, scratchStart, sha256Of } from './folder.ts';
@@ -127,10 +129,17 @@ function summaryOf(db: DatabaseSync, table: string): { rows: number; sha256: str
 async function openAll(restored: string, secrets: Secrets, file: string): Promise<number> {
   const db = await openDatabase(`sqlite:${restored}`, { clock: systemClock });
   try {
+    await useHashKeys(db, secrets, 'of this machine');
+    return await openSealed(db, secrets, file);
+  } finally {
+    await db.close();
+  }
+}
+
+async function openSealed(db: Database, secrets: Secrets, file: string): Promise<number> {
+  try {
     return (await openSealedTokens(db, secrets)) + (await openSealedSecrets(db, secrets));
   } catch (error) {
     throw new Error(`The keys file does not open a sealed value of ${file}.`, { cause: error });
-  } finally {
-    await db.close();
   }
 }

@@ -1,4 +1,4 @@
-// exitward keys: the keys file of this machine backed up and restored, and the signing keys rotated.
+// exitward keys: the keys file of this machine backed up and restored, and the keys that sign and hash rotated.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -8,25 +8,29 @@ import type { Actor, Database } from '../db/database.ts';
 import { schemaIsCurrent } from '../db/migrate.ts';
 import { createDurably } from '../durable.ts';
 import { conflict } from '../errors.ts';
+import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../hash_keys.ts';
 import { openKeys, sealKeys } from '../keys_backup.ts';
 import { keyIdOf } from '../network.ts';
 import { listNodes } from '../nodes/nodes.ts';
 import { readPrivate } from '../private_files.ts';
-import { addSigningKey, loadSecrets, readSecrets } from '../secrets.ts';
+import { addHashKey, addSigningKey, loadSecrets, readSecrets, type Secrets } from '../secrets.ts';
 import {
   activateKey,
   findPrepared,
   listSigningKeys,
   prepareKey,
+  revokeKey,
   type SigningKey,
 } from '../signing_keys.ts';
 import { Failure } from './command.ts';
 import { type Column, done, print, type Row, table } from './output.ts';
 import { readPassphrase } from './passphrase.ts';
+import { confirmed } from './question.ts';
 import { withDatabase } from './storage.ts';
 
 interface Options {
   json?: boolean;
+  yes?: boolean;
   passphraseFile?: string;
 }
 
@@ -60,43 +64,96 @@ export function addKeysCommands(program: Command, env: Environment): void {
   keys
     .command('rotate')
     .description('prepare a new key to sign proxy access tokens; with --activate, sign by it')
-    .option('--activate', 'sign by the prepared key, once processes and nodes know it')
+    .option('--hash', 'a key for the hashes of tokens instead; no token is renewed')
+    .option('--activate', 'sign, or hash, by the prepared key, once processes and nodes know it')
     .option('--force', 'with --activate: also while a node does not know it')
     .option(...json)
     .action((options: Rotation) => rotateKeys(env, options));
+  keys
+    .command('revoke <key>')
+    .description(
+      'end a signing key at once, with all tokens that it signed: for one that was stolen',
+    )
+    .option('--yes', 'do not ask')
+    .option(...json)
+    .action((kid: string, options: Options) => endKey(env, kid, options));
 }
 
 interface Rotation extends Options {
+  hash?: boolean;
   activate?: boolean;
   force?: boolean;
 }
 
 const operator: Actor = { kind: 'system', name: 'exitward keys', address: '', request_id: '' };
 
-/** Adds a key that signs later, or makes it the one that signs. */
+/** Runs on a database of this version. Errors: a failure for another. */
+function withCurrentDatabase<T>(config: Config, run: (db: Database) => Promise<T>): Promise<T> {
+  return withDatabase(config, async (db) => {
+    if (await schemaIsCurrent(db)) return run(db);
+    throw new Failure('The database has the schema of another version; start this server first.');
+  });
+}
+
+/** Adds a key that signs or hashes later, or makes it the one that does. */
 async function rotateKeys(env: Environment, options: Rotation): Promise<void> {
   const config = readConfig(env);
-  const value = await withDatabase(config, async (db) => {
-    if (!(await schemaIsCurrent(db))) {
-      throw new Failure('The database has the schema of another version; start this server first.');
-    }
+  const { keys_file } = config;
+  const value = await withCurrentDatabase(config, (db) => {
+    if (options.hash) return options.activate ? activateHash(db) : prepareHash(db, config);
     return options.activate ? activate(db, options.force === true) : prepare(db, config);
   });
+  const [does, prepared, then] = options.hash
+    ? ['Hashes are made by', 'hashing', 'exitward keys rotate --hash --activate']
+    : ['Proxy access tokens are signed by', 'signing', 'exitward keys rotate --activate'];
+  const before = options.hash
+    ? 'A running server renews those of before within minutes, and every token holds.'
+    : 'Those of before hold until they expire.';
+  const when = options.hash ? '' : ', and when the nodes have applied the change';
   const sentence = options.activate
-    ? `Proxy access tokens are signed by ${value.kid} from now on. Those of before hold until they expire.`
-    : `Prepared the signing key ${value.kid} in ${config.keys_file}; it signs nothing yet. Copy the file to each process of this network, back it up anew, and when the nodes have applied the change: exitward keys rotate --activate`;
+    ? `${does} ${value.kid} from now on. ${before}`
+    : `Prepared the ${prepared} key ${value.kid} in ${keys_file}; it is not used yet. Copy the file to each process of this network, back it up anew${when}: ${then}`;
   print(done(sentence, value), options.json);
+}
+
+async function prepareHash(db: Database, config: Config): Promise<{ kid: string }> {
+  await requireKeysOf(db, config);
+  const inUse = (await listHashKeys(db)).filter(({ activated_at }) => activated_at !== null);
+  // As for signing keys: the file is ahead of the database, and a process that ends here leaves a key to be taken.
+  const key = addHashKey(config.keys_file, inUse.length, config.mounted_secrets);
+  await db.write(operator, (tx) => prepareHashKey(tx, key));
+  return { kid: key.id };
+}
+
+async function activateHash(db: Database): Promise<{ kid: string }> {
+  return { kid: (await db.write(operator, (tx) => activateHashKey(tx))).id };
+}
+
+/** Ends a signing key, whatever tokens it signed. */
+async function endKey(env: Environment, kid: string, { yes, json }: Options): Promise<void> {
+  const config = readConfig(env);
+  const question = `This ends every proxy access token that was signed by ${kid}, and the connections by them.`;
+  if (!yes) await confirmed(question);
+  await withCurrentDatabase(config, (db) => db.write(operator, (tx) => revokeKey(tx, kid)));
+  const sentence = `The signing key ${kid} is revoked: nodes refuse its tokens as soon as they hear of it, and end the connections by them.`;
+  print(done(sentence, { revoked: kid }), json);
+}
+
+/** The keys of this machine's file. Errors: a failure when they are not those of the database. */
+async function requireKeysOf(db: Database, config: Config): Promise<Secrets> {
+  const { keys_file, mounted_secrets } = config;
+  if ((await listSigningKeys(db)).length === 0) {
+    throw new Failure('This network is new; start its server first.');
+  }
+  const held = loadSecrets(keys_file, true, mounted_secrets);
+  if (held.key_id === (await keyIdOf(db))) return held;
+  throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
 }
 
 async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
   const { keys_file, mounted_secrets } = config;
+  await requireKeysOf(db, config);
   const known = await listSigningKeys(db);
-  if (known.length === 0) throw new Failure('This network is new; start its server first.');
-  const held = loadSecrets(keys_file, true, mounted_secrets);
-  const key_id = await keyIdOf(db);
-  if (held.key_id !== key_id) {
-    throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
-  }
   const prepared = await findPrepared(db);
   if (prepared) {
     throw new Failure(
@@ -134,21 +191,27 @@ async function listKeys(env: Environment, options: Options): Promise<void> {
   const config = readConfig(env);
   const { keys_file, mounted_secrets } = config;
   const secrets = loadSecrets(keys_file, true, mounted_secrets);
-  const held = new Set(secrets.publicKeys().map(({ kid }) => kid));
+  const held = new Set(secrets.heldKeys());
   const now = systemClock.now();
-  const keys = await withDatabase(config, async (db) => {
-    const all = await listSigningKeys(db);
-    return all.map((key) => ({ ...key, state: stateOf(key), in_file: held.has(key.kid) }));
+  const [keys, hashing] = await withCurrentDatabase(config, async (db) => {
+    const signing = (await listSigningKeys(db)).map((key) => ({ ...key, state: stateOf(key) }));
+    return [signing, await hashingRows(db)];
   });
   const rows: Row[] = [
     { kid: secrets.key_id, use: 'seal, hash', state: 'in use', in_file: true },
+    ...hashing.map((key) => ({ ...key, use: 'hash' })),
     ...keys.map((key) => ({
       ...key,
       use: 'sign',
-      age_days: Math.floor((now - key.prepared_at) / 86_400),
       ends_at: key.state === 'verifies' ? key.last_expiry : null,
     })),
-  ];
+  ].map((key) => ({
+    in_file: held.has(key.kid),
+    ...('prepared_at' in key
+      ? { age_days: Math.floor((now - key.prepared_at) / 86_400) }
+      : undefined),
+    ...key,
+  }));
   const columns: Column[] = [
     ['key', 'kid'],
     'use',
@@ -161,6 +224,17 @@ async function listKeys(env: Environment, options: Options): Promise<void> {
     ['can go', 'ends_at', 'time'],
   ];
   print(table(rows, columns), options.json);
+}
+
+/** The hashing keys behind the first, and how many stored hashes wait for the newest one. */
+async function hashingRows(db: Database) {
+  const keys = await listHashKeys(db);
+  const newest = keys.findLast(({ activated_at }) => activated_at !== null);
+  const waiting = newest ? await hashesToRenew(db, newest.number) : 0;
+  return keys.map((key) => {
+    const waits = key === newest && waiting > 0 ? `, ${waiting} hashes to renew` : '';
+    return { ...key, kid: key.id, state: key.activated_at ? `in use${waits}` : 'prepared' };
+  });
 }
 
 function stateOf(key: SigningKey): string {

@@ -16,6 +16,7 @@ import { removalsByRange } from './migrations/0014_removals_by_range.ts';
 import { signingKeys } from './migrations/0016_signing_keys.ts';
 import { usageDays } from './migrations/0018_usage_days.ts';
 import { drainedNodes } from './migrations/0019_drained_nodes.ts';
+import { hashKeys } from './migrations/0020_hash_keys.ts';
 
 interface Migration {
   id: number;
@@ -40,6 +41,7 @@ const migrations: Migration[] = [
   { id: 16, name: 'signing_keys', statements: signingKeys },
   { id: 18, name: 'usage_days', statements: usageDays },
   { id: 19, name: 'drained_nodes', statements: drainedNodes },
+  { id: 20, name: 'hash_keys', statements: hashKeys },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -58,8 +58,9 @@ function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Ou
   try {
     const text = readPrivate(keys_file, { mounted: mounted_secrets });
     found = 'is damaged';
-    const { key_id } = new Secrets(JSON.parse(text));
-    if (key_id === secrets.key_id) {
+    const file = new Secrets(JSON.parse(text));
+    const held = file.heldKeys();
+    if (file.key_id === secrets.key_id && secrets.hashKeyIds().every((id) => held.includes(id))) {
       return ok('The keys file has the keys that the server works with.');
     }
     found = 'has other keys than the server works with';

@@ -107,7 +107,7 @@ export async function joinNode(
   body: { code: string; name: string; version: string },
 ): Promise<{ node: Node; server: Server; token: string }> {
   const server_id = tokenTextIsPlausible(body.code)
-    ? await store.useInvite(tx, secrets.hashToken(body.code))
+    ? await store.useInvite(tx, secrets.hashesOf(body.code))
     : undefined;
   const server = server_id === undefined ? undefined : await findServer(tx, server_id);
   if (!server) {
@@ -153,7 +153,7 @@ export async function authenticateNode(
 ): Promise<Node> {
   const node =
     token && tokenTextIsPlausible(token)
-      ? await store.findByHash(db, secrets.hashToken(token))
+      ? await store.findByHash(db, secrets.hashesOf(token))
       : undefined;
   if (!node)
     throw unauthorized(

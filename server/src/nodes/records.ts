@@ -227,6 +227,6 @@ export async function* piecesOfChange(
 /** Whether records may take something away from those who use the network: such go ahead of a stream's long changes. */
 export function mayRevoke(records: readonly NodeRecord[]): boolean {
   return records.some(
-    ({ kind, value }) => value === null || ['user', 'contract', 'server'].includes(kind),
+    ({ kind, value }) => value === null || ['user', 'contract', 'server', 'keys'].includes(kind),
   );
 }

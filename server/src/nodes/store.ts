@@ -1,6 +1,7 @@
 // The SQL of nodes: their invitations, themselves, the questions to them, and the health and faults that each reports.
 import type { Reader, Transaction } from '../db/database.ts';
 import { updateRow } from '../db/rows.ts';
+import type { Hashes } from '../secrets.ts';
 import type { NodeFault } from './faults.ts';
 
 export interface NodeRow {
@@ -36,11 +37,11 @@ export function insertInvite(
 }
 
 /** Uses an invitation up; returns its server, or undefined when it is unknown, used or over. */
-export async function useInvite(tx: Transaction, hash: string): Promise<number | undefined> {
+export async function useInvite(tx: Transaction, hashes: Hashes): Promise<number | undefined> {
   const rows = await tx.put<{ server_id: number }>(
-    `update node_invites set used_at = $2 where hash = $1 and used_at is null and expiry > $2
+    `update node_invites set used_at = $3 where hash in ($1, $2) and used_at is null and expiry > $3
      returning server_id`,
-    [hash, tx.now],
+    [...hashes, tx.now],
   );
   return rows[0]?.server_id;
 }
@@ -85,8 +86,8 @@ export function insert(tx: Transaction, row: NodeRow): Promise<void> {
   return tx.insertMany('nodes', [{ ...row }]);
 }
 
-export function findByHash(db: Reader, hash: string): Promise<NodeRow | undefined> {
-  return db.one('select * from nodes where hash = $1 and revoked_at is null', [hash]);
+export function findByHash(db: Reader, hashes: Hashes): Promise<NodeRow | undefined> {
+  return db.one('select * from nodes where hash in ($1, $2) and revoked_at is null', [...hashes]);
 }
 
 export function findById(db: Reader, id: number): Promise<NodeRow | undefined> {

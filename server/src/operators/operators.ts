@@ -16,6 +16,7 @@ export type Operator = store.OperatorTokenRow;
 export type { NamedAuditRecord } from './store.ts';
 export {
   findOperator,
+  findToken,
   listAuditLog,
   listOperatorTokens,
   markOperatorTokensUsed,

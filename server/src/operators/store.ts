@@ -3,6 +3,7 @@ import type { AuditRecord } from '../audit.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';
 import type { Use } from '../last_used.ts';
+import type { Hashes } from '../secrets.ts';
 
 export interface OperatorTokenRow {
   id: number;
@@ -12,8 +13,8 @@ export interface OperatorTokenRow {
   last_used_at: number | null;
 }
 
-export function findOperator(db: Reader, hash: string): Promise<OperatorTokenRow | undefined> {
-  return db.one('select * from admin_tokens where hash = $1', [hash]);
+export function findOperator(db: Reader, hashes: Hashes): Promise<OperatorTokenRow | undefined> {
+  return db.one('select * from admin_tokens where hash in ($1, $2)', [...hashes]);
 }
 
 export function findToken(db: Reader, id: number): Promise<OperatorTokenRow | undefined> {

@@ -72,7 +72,7 @@ export async function requireCode(
   now: number,
 ): Promise<store.SignInRow & { expiry: number }> {
   const row = tokenTextIsPlausible(code)
-    ? await store.codeByHash(db, secrets.hashToken(code), purpose, now)
+    ? await store.codeByHash(db, secrets.hashesOf(code), purpose, now)
     : undefined;
   if (row) return row;
   const noun = purpose === 'invite' ? 'invitation' : 'link';
@@ -84,7 +84,7 @@ export async function requireCode(
 
 /** Uses a code up. To be called in the transaction that begins the session. */
 export async function useCode(tx: Transaction, secrets: Secrets, code: string): Promise<void> {
-  await store.removeCode(tx, secrets.hashToken(code));
+  await store.removeCode(tx, secrets.hashesOf(code));
 }
 
 /** Removes codes that are over. */

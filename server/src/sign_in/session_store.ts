@@ -1,6 +1,7 @@
 // The SQL of sessions.
 import type { Reader, Row, Transaction } from '../db/database.ts';
 import type { Use } from '../last_used.ts';
+import type { Hashes } from '../secrets.ts';
 
 export interface SessionRow {
   account_id: number;
@@ -35,8 +36,8 @@ const person = `select s.account_id, a.name as account_name, s.user_id, u.name a
   where u.active = 1 and s.expiry > $1 and s.seen_at > $2`;
 
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
-export function sessionByHash(db: Reader, hash: string, now: number, used_after: number) {
-  return db.one<PersonRow>(`${person} and s.hash = $3`, [now, used_after, hash]);
+export function sessionByHash(db: Reader, hashes: Hashes, now: number, used_after: number) {
+  return db.one<PersonRow>(`${person} and s.hash in ($3, $4)`, [now, used_after, ...hashes]);
 }
 
 /** The same by ids. */
@@ -116,11 +117,11 @@ export function removeSession(tx: Transaction, account_id: number, id: number): 
 /** Returns the account whose it was. */
 export async function removeSessionByHash(
   tx: Transaction,
-  hash: string,
+  hashes: Hashes,
 ): Promise<number | undefined> {
   const [row] = await tx.put<{ account_id: number }>(
-    'delete from sessions where hash = $1 returning account_id',
-    [hash],
+    'delete from sessions where hash in ($1, $2) returning account_id',
+    [...hashes],
   );
   return row?.account_id;
 }

@@ -46,7 +46,7 @@ export async function findPerson(
   now: number,
 ): Promise<Person | undefined> {
   if (!token_format.test(token)) return undefined;
-  const row = await store.sessionByHash(db, secrets.hashToken(token), now, now - idle_seconds);
+  const row = await store.sessionByHash(db, secrets.hashesOf(token), now, now - idle_seconds);
   return row && toPerson(row);
 }
 
@@ -101,7 +101,7 @@ export async function createSession(
 ): Promise<NewSession> {
   const { address, browser, earlier } = visitor;
   if (earlier !== undefined) {
-    const whose = await store.removeSessionByHash(tx, secrets.hashToken(earlier));
+    const whose = await store.removeSessionByHash(tx, secrets.hashesOf(earlier));
     if (whose !== undefined) await bumpVersion(tx, whose);
   }
   const id = await nextId(tx, account_id, 'sessions');

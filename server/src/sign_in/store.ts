@@ -2,6 +2,7 @@
 
 import type { Reader, Row, Transaction } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
+import type { Hashes } from '../secrets.ts';
 
 /** The password and second factor of an active user; nulls where there is none. */
 export interface SignInRow {
@@ -131,11 +132,11 @@ export async function replaceRecoveryCodes(
 export async function removeRecoveryCode(
   tx: Transaction,
   { account_id, user_id }: UserIds,
-  hash: string,
+  hashes: Hashes,
 ): Promise<boolean> {
   const rows = await tx.put(
-    'delete from recovery_codes where account_id = $1 and user_id = $2 and hash = $3 returning hash',
-    [account_id, user_id, hash],
+    'delete from recovery_codes where account_id = $1 and user_id = $2 and hash in ($3, $4) returning hash',
+    [account_id, user_id, ...hashes],
   );
   return rows.length > 0;
 }
@@ -173,17 +174,17 @@ export function putCode(tx: Transaction, row: CodeRow): Promise<void> {
 }
 
 /** The active user whom a code that holds is for. */
-export function codeByHash(db: Reader, hash: string, purpose: Purpose, now: number) {
+export function codeByHash(db: Reader, hashes: Hashes, purpose: Purpose, now: number) {
   return db.one<SignInRow & { expiry: number }>(
     `select ${columns}, c.expiry ${people}
      join sign_in_codes c on c.account_id = u.account_id and c.user_id = u.id
-     where c.hash = $1 and c.purpose = $2 and c.expiry > $3 and u.active = 1`,
-    [hash, purpose, now],
+     where c.hash in ($1, $2) and c.purpose = $3 and c.expiry > $4 and u.active = 1`,
+    [...hashes, purpose, now],
   );
 }
 
-export function removeCode(tx: Transaction, hash: string): Promise<number> {
-  return tx.run('delete from sign_in_codes where hash = $1', [hash]);
+export function removeCode(tx: Transaction, hashes: Hashes): Promise<number> {
+  return tx.run('delete from sign_in_codes where hash in ($1, $2)', [...hashes]);
 }
 
 export function removeCodesOf(tx: Transaction, { account_id, user_id }: UserIds): Promise<number> {

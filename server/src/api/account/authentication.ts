@@ -26,8 +26,6 @@ export interface Principal {
 export interface Session {
   principal: Principal;
   versions: Versions;
-  /** The keyed hash that the token is looked up by. */
-  token_hash: string;
   /** The one spelling of its Authorization header that it is remembered under. */
   authorization: string;
 }
@@ -93,14 +91,17 @@ export async function authenticate(
       return { ...known, versions };
     }
   }
-  const token_hash = known?.token_hash ?? hashOf(ctx, pair.user || pair.password);
-  const row = token_hash ? await principalByHash(ctx.db, token_hash) : undefined;
-  if (!row || !token_hash) {
+  const token = pair.user || pair.password;
+  // A text that cannot be one of our tokens costs no look-up.
+  const row = tokenTextIsPlausible(token)
+    ? await principalByHash(ctx.db, ctx.secrets.hashesOf(token))
+    : undefined;
+  if (!row) {
     ctx.cache.forget(authorization);
     throw unknownToken();
   }
   if (!tokenHolds(row, ctx.clock.now())) throw expiredToken();
-  const session = toSession(row, variant, token_hash, authorization);
+  const session = toSession(row, variant, authorization);
   ctx.cache.remember(session);
   return session;
 }
@@ -136,17 +137,7 @@ export async function requireTokenNow(tx: Transaction, principal: Principal): Pr
   rejectReadOnly(principal, token.read_only === 1);
 }
 
-/** The hash to look a token up by; a text that cannot be one of our tokens costs no look-up. */
-function hashOf(ctx: AccountContext, token: string): string | undefined {
-  return tokenTextIsPlausible(token) ? ctx.secrets.hashToken(token) : undefined;
-}
-
-function toSession(
-  row: PrincipalRow,
-  variant: Variant,
-  token_hash: string,
-  authorization: string,
-): Session {
+function toSession(row: PrincipalRow, variant: Variant, authorization: string): Session {
   const {
     account_version,
     contract_version,
@@ -168,7 +159,6 @@ function toSession(
       network: network_version,
       maintenance: maintenance === 1,
     },
-    token_hash,
     authorization,
   };
 }

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
-import { findOperator, type Operator } from '../../operators/operators.ts';
+import { findOperator, findToken, type Operator } from '../../operators/operators.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
 import { isRevocation } from '../revocations.ts';
 
@@ -31,7 +31,7 @@ export async function authenticateOperator(
   const token = header && /^bearer +([^\s]+) *$/i.exec(header)?.[1];
   if (!token) throw unauthorized(`This request carries no operator token. ${advice}`, 'Bearer');
   const plausible = token.startsWith('ewo_') && tokenTextIsPlausible(token);
-  const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashToken(token)) : undefined;
+  const operator = plausible ? await findOperator(ctx.db, ctx.secrets.hashesOf(token)) : undefined;
   if (!operator) throw tokenUnknown();
   ctx.lastUsed.operator_tokens.note(networkVersion, operator.id, ctx.clock.now());
   return operator;
@@ -79,7 +79,7 @@ export function operatorWrite<T>(
   return ctx.db.write(
     actor,
     async (tx) => {
-      if (!(await findOperator(tx, request.operator.hash))) throw tokenUnknown();
+      if (!(await findToken(tx, request.operator.id))) throw tokenUnknown();
       return action(tx);
     },
     { isUrgent: isRevocation(request) },

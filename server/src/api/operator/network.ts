@@ -8,7 +8,7 @@ import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import {
-  findOperator,
+  findToken,
   isInMaintenance,
   networkStatus,
   setMaintenance,
@@ -163,7 +163,7 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const { hash } = request.operator;
+      const { id } = request.operator;
       return sendEvents(streams, request, reply, {
         topic: 'network',
         read: async () => {
@@ -171,8 +171,8 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
           return { network, ...(await networkMarks(ctx.db)) };
         },
         pause_milliseconds: 500,
-        owners: [{ name: `operator ${hash}`, most: most_per_owner }],
-        holds: async () => (await findOperator(ctx.db, hash)) !== undefined,
+        owners: [{ name: `operator ${id}`, most: most_per_owner }],
+        holds: async () => (await findToken(ctx.db, id)) !== undefined,
       });
     },
   );
