@@ -198,8 +198,10 @@ test('the command line drains a node and waits until nothing is open there, and 
     expect(outcome.stderr).toContain('Node 1 (fra1-a) takes no new connections.');
     expect(JSON.parse(outcome.stdout)).toMatchObject({ id, connections: 0 });
 
+    expect((await run('undrain', String(id))).code).toBe(0);
     const waitingAgain = run('drain', String(id), '--yes', '--wait');
-    await until(async () => (await run('undrain', String(id))).code === 0);
+    await until(async () => /\t\d{10}\t0\t\n$/.test((await run('list')).stdout));
+    expect((await run('undrain', String(id))).code).toBe(0);
     const undone = await waitingAgain;
     expect(undone.code).toBe(1);
     expect(undone.stderr).toContain('Meanwhile somebody ended the draining of node 1.');
