@@ -63,7 +63,8 @@ const tables: Record<string, (at: number) => Row> = {
 async function sizeOf(table: string): Promise<number> {
   if (db.engine === 'postgres') {
     const row = await db.one<{ bytes: number }>(
-      `select pg_total_relation_size('${table}') as bytes`,
+      `select pg_total_relation_size('${table}') + coalesce(sum(pg_total_relation_size(relid)), 0) as bytes
+       from pg_partition_tree('${table}') where isleaf and relid <> '${table}'::regclass`,
     );
     return Number(row?.bytes);
   }

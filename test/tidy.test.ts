@@ -48,7 +48,7 @@ const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 /** The tables of each module, and of the files that have tables without being a module. */
 const tables: Record<string, string[]> = {
   'changes.ts': ['network', 'changes', 'versions', 'counters'],
-  'audit.ts': ['audit'],
+  'audit.ts': ['audit', 'audit_before', 'audit_rest'],
   'signing_keys.ts': ['signing_keys', 'key_holders'],
   'hash_keys.ts': ['hash_keys'],
   'removals.ts': ['removals', 'removed_entries'],
@@ -72,6 +72,7 @@ const tables: Record<string, string[]> = {
 /** Tables that a file reads or writes though they are not its own, each with the reason. */
 const joins: Record<string, Record<string, string>> = {
   'jobs.ts': { network: 'the newest write tells whether the clock can be trusted' },
+  'audit_months.ts': { audit_rest: 'records that came before their month move into it' },
   'network.ts': { network: 'the keys of the network are named in its row' },
   'versions.ts': {
     versions: 'versions are read here, for every request, in one statement',

@@ -1,7 +1,7 @@
 // The audit log: each change with its actor, time and address, and the record before and after.
 import { setImmediate as turn } from 'node:timers/promises';
 import { lastId, nextId } from './changes.ts';
-import type { Actor, Database, Reader, Row, Transaction } from './db/database.ts';
+import type { Actor, Database, Engine, Reader, Row, Transaction } from './db/database.ts';
 import { updateRow } from './db/rows.ts';
 import { type Erased, withoutPerson } from './pseudonym.ts';
 
@@ -42,12 +42,25 @@ export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
   });
 }
 
-/** Removes records older than the operator's setting, a batch at a time. */
-export function removeOldAudit(tx: Transaction, older_than: number, most: number): Promise<number> {
-  return tx.run(
-    'delete from audit where id in (select id from (select id, at from audit order by id limit $2) a where at < $1)',
-    [older_than, most],
-  );
+/**
+ * Removes records older than the operator's setting from the old end of the log, a batch at a time. On PostgreSQL those that
+ * are of no month: months go as a whole (`audit_months.ts`).
+ */
+export async function removeOldAudit(
+  tx: Transaction,
+  engine: Engine,
+  older_than: number,
+  most: number,
+): Promise<number> {
+  const tables = engine === 'sqlite' ? ['audit'] : ['audit_before', 'audit_rest'];
+  let all = 0;
+  for (const table of tables) {
+    all += await tx.run(
+      `delete from ${table} where id in (select id from (select id, at from ${table} order by id limit $2) a where at < $1)`,
+      [older_than, most - all],
+    );
+  }
+  return all;
 }
 
 /** As many records as are walked over in one turn of the event loop, and as many as one transaction removes. */

@@ -2,6 +2,7 @@
 
 import { requireAccount, sweepLimits } from './accounts/accounts.ts';
 import { AuditBound, removeOldAudit } from './audit.ts';
+import { dropAuditMonths, makeAuditMonths } from './audit_months.ts';
 import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
@@ -91,7 +92,8 @@ export const jobs: readonly Job[] = [
     name: 'purge audit',
     every_seconds: 3600,
     purges: true,
-    run: (tx, most, { config }) => removeOldAudit(tx, tx.now - config.audit_kept_seconds, most),
+    run: (tx, most, { config, db }) =>
+      removeOldAudit(tx, db.engine, tx.now - config.audit_kept_seconds, most),
   },
 ];
 
@@ -174,6 +176,8 @@ export async function runAllJobs(ctx: Context): Promise<void> {
   await ctx.lastUsed.write(ctx);
   await ctx.callers.look(ctx);
   for (const job of jobs) await runJob(ctx, job);
+  await makeAuditMonths(ctx.db, ctx.clock.now());
+  await dropOldMonths(ctx);
   await new AuditBound(ctx.config.audit_records_per_account).look(ctx.db);
   await rollUpOf(ctx).look(ctx.clock.now());
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
@@ -185,6 +189,11 @@ const callers_seconds = 5;
 const geo_seconds = 5;
 const audit_bound_seconds = 600;
 const roll_up_seconds = 3600;
+const audit_months_seconds = 3600;
+
+function dropOldMonths({ db, clock, config }: Context): Promise<number> {
+  return dropAuditMonths(db, clock.now() - config.audit_kept_seconds);
+}
 
 function rollUpOf({ db, config }: Context): UsageRollUp {
   const startOf = async (account_id: number) => (await requireAccount(db, account_id)).start;
@@ -236,6 +245,15 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   const lookAtAudit = () =>
     due({ name: 'bound audit', purges: false }, () => audits.look(ctx.db, () => stopped));
   timers.push(looks.every(audit_bound_seconds, lookAtAudit));
+  const makeMonths = () =>
+    due({ name: 'make audit months', purges: false }, () =>
+      makeAuditMonths(ctx.db, ctx.clock.now()),
+    );
+  looks.add(makeMonths);
+  timers.push(looks.every(audit_months_seconds, makeMonths));
+  const dropMonths = () =>
+    due({ name: 'drop audit months', purges: true }, () => dropOldMonths(ctx));
+  timers.push(looks.every(audit_months_seconds, dropMonths));
   const rollUp = rollUpOf(ctx);
   const rollUpUsage = () =>
     due({ name: 'roll up usage', purges: true }, () => rollUp.look(ctx.clock.now(), () => stopped));

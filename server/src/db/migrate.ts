@@ -17,6 +17,7 @@ import { signingKeys } from './migrations/0016_signing_keys.ts';
 import { usageDays } from './migrations/0018_usage_days.ts';
 import { drainedNodes } from './migrations/0019_drained_nodes.ts';
 import { hashKeys } from './migrations/0020_hash_keys.ts';
+import { auditByMonth } from './migrations/0021_audit_by_month.ts';
 
 interface Migration {
   id: number;
@@ -42,6 +43,7 @@ const migrations: Migration[] = [
   { id: 18, name: 'usage_days', statements: usageDays },
   { id: 19, name: 'drained_nodes', statements: drainedNodes },
   { id: 20, name: 'hash_keys', statements: hashKeys },
+  { id: 21, name: 'audit_by_month', statements: auditByMonth },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

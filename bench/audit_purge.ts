@@ -1,0 +1,80 @@
+// Changes beside a purge of the audit log: how much longer they take, and how long old records need to go.
+//   node bench/audit_purge.ts [--records 1000000]
+//   node bench/postgres.ts audit_purge.ts [--records 1000000]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { removeOldAudit } from '../server/src/audit.ts';
+import { dropAuditMonths, makeAuditMonths } from '../server/src/audit_months.ts';
+import { systemClock } from '../server/src/clock.ts';
+import type { Actor } from '../server/src/db/database.ts';
+import { migrate } from '../server/src/db/migrate.ts';
+import { openDatabase } from '../server/src/db/open.ts';
+
+const { values } = parseArgs({ options: { records: { type: 'string', default: '1000000' } } });
+const records = Number(values.records);
+const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
+const url = process.env.EXITWARD_DATABASE_URL ?? `sqlite:${join(folder, 'exitward.db')}`;
+const db = await openDatabase(url, { clock: systemClock });
+await migrate(db);
+const actor: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
+const now = systemClock.now();
+const old = now - 500 * 86_400;
+await makeAuditMonths(db, old);
+await makeAuditMonths(db, now);
+
+let id = 0;
+const record = (at: number) => ({
+  ...{ id: ++id, at, actor_kind: 'user', actor: 'initech/alice', address: '203.0.113.77' },
+  ...{ request_id: `req-${id}`, account_id: 1 + (id % 5), action: 'authlist.change' },
+  ...{ target: `authlist/${id}`, before: '{"ip":"203.0.113.77"}', after: '{"ip":"203.0.113.78"}' },
+});
+for (let at = 0; at < records; at += 1000) {
+  const rows = Array.from({ length: 1000 }, () => record(old));
+  await db.write(actor, (tx) => tx.insertMany('audit', rows));
+}
+
+/** Seconds of each change, until `during` is over. */
+async function changes(during: Promise<unknown>): Promise<number[]> {
+  let isOver = false;
+  void during.finally(() => {
+    isOver = true;
+  });
+  const took: number[] = [];
+  while (!isOver) {
+    const began = systemClock.steady();
+    await db.write(actor, (tx) => tx.insertMany('audit', [record(now)]));
+    took.push(systemClock.steady() - began);
+  }
+  return took.sort((a, b) => a - b);
+}
+
+async function purge(): Promise<number> {
+  const began = systemClock.steady();
+  await dropAuditMonths(db, now - 400 * 86_400);
+  for (;;) {
+    const gone = await db.write(actor, (tx) =>
+      removeOldAudit(tx, db.engine, now - 400 * 86_400, 500),
+    );
+    if (gone < 500) return systemClock.steady() - began;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const alone = await changes(new Promise((resolve) => setTimeout(resolve, 5000)));
+const purging = purge();
+const beside = await changes(purging);
+const at = (list: number[], part: number) => list[Math.floor((list.length - 1) * part)] ?? 0;
+console.log(`${db.engine}: ${records} old records went in ${(await purging).toFixed(2)} s`);
+for (const [name, part] of [
+  ['p50', 0.5],
+  ['p99', 0.99],
+] as const) {
+  const [a, b] = [at(alone, part) * 1000, at(beside, part) * 1000];
+  console.log(
+    `a change, ${name}: alone ${a.toFixed(2)} ms, beside the purge ${b.toFixed(2)} ms, ${(b / a).toFixed(2)}x`,
+  );
+}
+await db.close();
+rmSync(folder, { recursive: true, force: true });
