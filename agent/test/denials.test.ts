@@ -13,7 +13,7 @@ test('credentials are asked for where others may help, and nowhere else', () => 
     ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],
     'other_family',
   ]);
-  expect(allReasons).toHaveLength(16);
+  expect(allReasons).toHaveLength(17);
 });
 
 test.each(allReasons)('%s is a word for a header, and a sentence of its own', (reason) => {

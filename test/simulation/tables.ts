@@ -12,6 +12,7 @@ interface Rows {
   servers: Array<{ id: number; name: string; hostname: string; services: string }>;
   schemes: Array<{ server_id: number; id: number; name: string; bases: string }>;
   exits: Array<{ server_id: number; ip: string; port_base: number }>;
+  drained: Array<Numbers<'server_id' | 'id'>>;
   on: Array<Numbers<'account_id' | 'server_id' | 'over_limit'>>;
   accounts: Array<
     Numbers<'id' | 'expiry' | 'suspended' | 'over_limit' | 'detailed_billing'> & {
@@ -39,6 +40,7 @@ const queries: Record<keyof Rows, string> = {
   schemes: `select s.server_id, p.* from server_port_schemes s
     join port_schemes p on p.id = s.port_scheme_id order by p.id`,
   exits: 'select * from exit_ips order by port_base',
+  drained: 'select * from nodes where drained_at is not null and revoked_at is null order by id',
   on: 'select * from contract_servers',
   accounts: `select a.*, p.name as port_scheme from accounts a
     join port_schemes p on p.id = a.port_scheme_id`,
@@ -121,6 +123,7 @@ function serverOf(
     exit_ips: rows.exits
       .filter(({ server_id }) => server_id === id)
       .map(({ ip, port_base }) => ({ ip, port_base })),
+    drained_nodes: rows.drained.filter(({ server_id }) => server_id === id).map((node) => node.id),
   };
 }
 
