@@ -5,6 +5,7 @@ import { limitTests } from './system/limits.ts';
 import { revocationTests } from './system/revocation.ts';
 import { servingTests } from './system/serving.ts';
 import { sistersTests } from './system/sisters.ts';
+import { switchingTests } from './system/switching.ts';
 import { World } from './system/world.ts';
 
 describe('a network of Squids', () => {
@@ -19,5 +20,6 @@ describe('a network of Squids', () => {
   servingTests(() => world);
   revocationTests(() => world);
   limitTests(() => world);
+  switchingTests(() => world);
   killingTests(() => world, 'squid');
 });

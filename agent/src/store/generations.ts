@@ -8,6 +8,7 @@ import {
   chownSync,
   fchmodSync,
   fchownSync,
+  lchownSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -21,11 +22,16 @@ export const snapshotPath = (dir: string, generation: number) =>
 export const changesPath = (dir: string, generation: number) => join(dir, `${generation}.changes`);
 export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
 
-/** Makes the folder: its owner writes, its group reads, no other user sees it. */
+/**
+ * Makes the folder: its owner writes, its group reads, no other user sees it. The group is that of the files, too: an
+ * agent that ran before may have been without one.
+ */
 export function createFolder(dir: string, group: number | undefined): void {
   mkdirSync(dir, { recursive: true, mode: 0o750 });
   chmodSync(dir, 0o750);
-  if (group !== undefined) chownSync(dir, -1, group);
+  if (group === undefined) return;
+  for (const name of readdirSync(dir)) lchownSync(join(dir, name), -1, group);
+  chownSync(dir, -1, group);
 }
 
 /** Creates an empty file that the group may read, whatever the umask; it replaces an existing one. */

@@ -15,7 +15,7 @@ import {
   sum,
   type TrackedSquid,
 } from './connection.ts';
-import { basesOf, type Cursor, isSame, leave, restore } from './cursor.ts';
+import { basesOf, type Cursor, cursorOfSquids, isSame, leave, restore } from './cursor.ts';
 import type { MeterLine } from './meter_log.ts';
 
 /** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
@@ -166,24 +166,24 @@ export class Connections {
 
   /** The traffic since the cursor. One call at a time; extra ones count for no waiting. Errors: the next one tells it. */
   async poll(
-    from: unknown,
+    stored: unknown,
     squids: readonly TrackedSquid[],
     now: number,
     kept: Pick<Kept, 'counted'> = { counted: new Map() },
     isExtra = false,
   ): Promise<Poll> {
+    const from = cursorOfSquids(stored);
     const isNext = this.#told !== undefined && isSame(from, this.#told);
-    const logs = (from as Cursor | undefined)?.logs ?? this.#begun.logs;
+    const logs = from?.logs ?? this.#begun.logs;
     const starts = squids.map(({ start }) => start);
     // The log first: a request that ends after it was read is still listed, or read at the next poll.
     const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path], now)));
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     if (!isNext) {
-      this.#restore(from as Cursor | undefined, squids, kept);
+      this.#restore(from, squids, kept);
       const newest = Math.max(0, ...Object.values(logs).map((log) => log.newest ?? 0));
-      const last = (from ?? { boot }) as Cursor;
       // A new journal begins with this agent.
-      this.#claims.begin(now - newest, last.boot === boot, last.carried);
+      this.#claims.begin(now - newest, !from || from.boot === boot, from?.carried);
     }
     this.#claims.look(now);
     const finished: Finished[] = [];

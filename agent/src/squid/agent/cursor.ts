@@ -17,6 +17,12 @@ export interface Cursor {
   carried?: number | undefined;
 }
 
+/** A stored cursor, where it is one of Squids: that of another engine tells nothing of them. */
+export function cursorOfSquids(stored: unknown): Cursor | undefined {
+  const { logs, bases } = (stored ?? {}) as Partial<Cursor>;
+  return logs && bases ? (stored as Cursor) : undefined;
+}
+
 type Numbered = ReadonlyArray<{ number: number; ports: readonly number[] | undefined }>;
 
 /** The connections that have a base. */

@@ -17,10 +17,10 @@ import { carriedBytes, forgedFault } from './claims.ts';
 import type { TrackedSquid } from './connection.ts';
 import { Connections } from './connections.ts';
 import { countsOf } from './counts.ts';
+import { cursorOfSquids } from './cursor.ts';
 import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
 import { DestroyedSockets } from './destroyed_sockets.ts';
 import { Fleet, type FleetOptions, loading_seconds } from './fleet.ts';
-import type { LogPosition } from './meter_log.ts';
 import { findSquidUser } from './unix_user.ts';
 import type { Worker } from './worker.ts';
 
@@ -372,7 +372,7 @@ class SquidEngine implements Engine {
 
   /** Begins logs anew that are read and stored: the cursor that comes back says what is stored. */
   #rotate(cursor: unknown): void {
-    const { logs } = (cursor ?? { logs: {} }) as { logs: Record<string, LogPosition> };
+    const logs = cursorOfSquids(cursor)?.logs ?? {};
     for (const { meter, squid } of this.#fleet.active) {
       if (!meter.mayRotate(most_meter_bytes, logs[meter.path])) continue;
       meter.rotate();
