@@ -179,6 +179,7 @@ eachDatabase((database) => {
               { ip: `198.18.${names - 1}.1`, port_base: 1 },
               { ip: `198.18.${names - 1}.2`, port_base: 2 },
             ],
+            drained_nodes: [],
           },
         },
         { kind: 'keys', value: [{ kid: expect.any(String), public_key: expect.any(String) }] },
