@@ -12,6 +12,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { encodeNext } from '../src/store/changes_file.ts';
+import { encodeLine } from '../src/store/checked_line.ts';
 import { changesPath, snapshotPath } from '../src/store/generations.ts';
 import { Replica } from '../src/store/replica.ts';
 import { SnapshotWriter } from '../src/store/snapshot_file.ts';
@@ -308,6 +309,29 @@ test('nothing behind a damaged line is trusted, until the store has put it away'
   expectAll();
   expect(await started.catchUp()).toBe('all');
   expectAll(started);
+});
+
+test('a snapshot of a newer agent is no policy of this one, is told as that, and is replaced by the next', async () => {
+  await replace();
+  await store.close();
+  const path = fileOf('snapshot');
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const last = JSON.parse((lines.at(-2) as string).slice(9));
+  lines[lines.length - 2] = encodeLine(JSON.stringify({ ...last, format: 2 }))
+    .toString()
+    .trimEnd();
+  writeFileSync(path, lines.join('\n'));
+  const faults: string[] = [];
+  store = await Store.open(dir, { onFault: ({ message }) => void faults.push(message) });
+  onTestFinished(() => store.close());
+  expect(faults).toEqual([
+    'the snapshot on disk has format 2, of a newer agent; this one takes it from the control plane again',
+  ]);
+  expect(store.position).toBeUndefined();
+  await replace();
+  const started = createReplica();
+  await started.load();
+  expect(started.position).toBeDefined();
 });
 
 test('a damaged snapshot is no policy, is told, and is replaced by the next', async () => {

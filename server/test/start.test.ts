@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
 import type { Environment } from '../src/config.ts';
+import { openDatabase } from '../src/db/open.ts';
 import { newKeys } from '../src/secrets.ts';
+import { eachDatabase } from './databases.ts';
 import { prepareSubject } from './durability.ts';
 import { basic, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
@@ -111,16 +113,22 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     await (await start(settings)).end();
   });
 
-  test('a schema of a newer program', async () => {
-    const settings = ServerProcess.settings();
-    const server = await start(settings);
-    await server.end();
-    const db = new DatabaseSync(join(server.data_dir, 'exitward.db'));
-    db.exec("insert into migrations (id, name) values (999, 'of the future')");
-    db.close();
-    expect(await refusal(settings)).toMatch(
-      /The database has schema 999.*Start the newer Exitward\./,
-    );
+  eachDatabase((database) => {
+    test('a schema of a newer program', async () => {
+      const settings = ServerProcess.settings({ EXITWARD_DATABASE_URL: await database.emptyUrl() });
+      const server = await start(settings);
+      await server.end();
+      const db = await openDatabase(settings.EXITWARD_DATABASE_URL as string, {
+        clock: systemClock,
+      });
+      await db.script(["insert into migrations (id, name) values (999, 'of the future')"]);
+      const before = await db.all('select * from network');
+      expect(await refusal(settings)).toMatch(
+        /The database has schema 999.*Start the newer Exitward\./,
+      );
+      expect(await db.all('select * from network')).toEqual(before);
+      await db.close();
+    });
   });
 
   test('a certificate that cannot be read, or is none', async () => {

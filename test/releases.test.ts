@@ -1,0 +1,129 @@
+// What each release left on disk, kept in this repository: this version finds all of it, and bills what was not sent, once.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../agent/src/clock.ts';
+import { readConfig } from '../agent/src/config.ts';
+import { type EngineOptions, runAgent } from '../agent/src/main.ts';
+import { FakeEngine } from '../agent/test/fake_engine.ts';
+import { eachDatabase } from '../server/test/databases.ts';
+import { passwordOf, startTestApp } from '../server/test/harness.ts';
+import { until } from '../server/test/waiting.ts';
+
+const releases = join(import.meta.dirname, 'releases');
+const { version } = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../server/package.json'), 'utf8'),
+);
+const folder = mkdtempSync(join(tmpdir(), 'exitward-releases-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Puts the rows of a release into an empty database. */
+async function fill(url: string, file: string): Promise<void> {
+  const { schema, tables } = JSON.parse(readFileSync(file, 'utf8'));
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin');
+  for (const statement of schema) await client.query(statement);
+  // In whatever order the tables come, as a dump is restored.
+  await client.query('set local session_replication_role = replica');
+  for (const [table, rows] of Object.entries(tables)) {
+    await client.query(
+      `insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1)`,
+      [JSON.stringify(rows)],
+    );
+  }
+  // As on the server that it was filled on: another one would begin a new history.
+  await client.query('update network set history = null');
+  await client.query('commit');
+  await client.end();
+}
+
+eachDatabase((database) => {
+  const engine = database.name === 'SQLite' ? 'sqlite' : 'postgres';
+  const kept = readdirSync(releases).filter((name) => name.endsWith(`-${engine}.tgz`));
+
+  test('the releases are there', () => expect(kept).toContain(`0.1.0-${engine}.tgz`));
+
+  describe.each(kept)('%s', (name) => {
+    test('is upgraded in place: records, tokens, sessions and usage are there, and an agent sends what it had not', async () => {
+      const dir = mkdtempSync(join(folder, 'release-'));
+      execFileSync('tar', ['-xzf', join(releases, name), '-C', dir]);
+      const known = JSON.parse(readFileSync(join(dir, 'known.json'), 'utf8'));
+      const data_dir = join(dir, 'server');
+      const url =
+        engine === 'sqlite' ? `sqlite:${join(data_dir, 'exitward.db')}` : await database.emptyUrl();
+      if (engine === 'postgres') await fill(url, join(dir, 'postgres.json'));
+      // By its own time: a release is not found older each year.
+      const t = await startTestApp(url, { EXITWARD_DATA_DIR: data_dir }, undefined, known.now + 60);
+      expect((await t.operator.get('/status')).body).toMatchObject({
+        version,
+        accounts: 2,
+        servers: 1,
+      });
+      const acme = { api_token: known.api_token };
+      for (const [path, was] of Object.entries(known.account)) {
+        expect((await t.as(acme).get(path)).body, path).toMatchObject(was as object);
+      }
+      expect((await t.operator.get('/audit?limit=1000')).body.length).toBeGreaterThanOrEqual(
+        known.audit,
+      );
+      const session = await t.browser().get('/session', { cookie: known.cookie });
+      expect(session.status).toBe(200);
+      const signedIn = await t
+        .browser()
+        .post('/session', { account: 'acme', user: 'alice', password: passwordOf('alice') });
+      expect(signedIn.status).toBe(201);
+      expect(t.running.ctx.secrets.readProxyToken(known.proxy_token)).toMatchObject({ user_id: 1 });
+      const undone = await t.operator.post('/accounts/globex/authlist/restore', {
+        removal_id: known.removal.removal_id,
+      });
+      expect(undone.body).toMatchObject({ restored: 1 });
+
+      // The agent of its folder, which serves by the policy that it has and was not heard for a while.
+      const state_dir = join(dir, 'agent');
+      const identity = join(state_dir, 'node.json');
+      const joined = JSON.parse(readFileSync(identity, 'utf8'));
+      const address = { ...joined, url: t.running.node_url };
+      writeFileSync(identity, JSON.stringify(address), { mode: 0o600 });
+      const billed = async () => {
+        const { rows } = (await t.operator.get('/accounts/acme/usage?by=user')).body;
+        const [{ up, down }] = rows;
+        return { up, down };
+      };
+      expect(await billed()).toEqual(known.billed);
+      let proxy: FakeEngine | undefined;
+      const startEngine = async ({ dir: policy, rules }: EngineOptions) => {
+        proxy = new FakeEngine(policy, () => t.now(), rules);
+        return proxy;
+      };
+      const config = readConfig({
+        EXITWARD_AGENT_STATE_DIR: state_dir,
+        EXITWARD_AGENT_ENGINE: 'embedded',
+        EXITWARD_AGENT_METRICS_LISTEN: 'off',
+      });
+      const clock = { ...systemClock, now: () => t.now() };
+      const log = pino({ level: 'silent' });
+      const agent = await runAgent(config, { clock, log, startEngine });
+      const sum = {
+        up: known.billed.up + known.unsent.up,
+        down: known.billed.down + known.unsent.down,
+      };
+      await until(async () => (await billed()).down === sum.down, 30);
+      await until(() => agent.status().usage_waiting === 0, 30);
+      expect(await billed()).toEqual(sum);
+      const [user = '', password = ''] = ['alice', known.proxy_token];
+      for (const request of [{ source: known.ip }, { credentials: { user, password } }]) {
+        expect(proxy?.connect({ port: 10_001, ...request }).verdict).toBe('allow');
+      }
+      const [node] = (await t.operator.get('/nodes')).body;
+      expect((await t.as(acme).get('/contract/overrides')).body[0].status).toBe('active');
+      expect(node).toMatchObject({ version, is_behind: false, live: true, lag: 0 });
+      await agent.stop();
+      await t.stop();
+    }, 60_000);
+  });
+});
