@@ -148,6 +148,27 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.page.keyboard.press('Escape');
   });
 
+  test('a person is erased: the record and the audit log of the account go on under a pseudonym', async () => {
+    const users = '/accounts/initech/users';
+    expect((await t.operator.post(users, { name: 'milton' })).status).toBe(201);
+    await visit.go('/operator/accounts/initech/users');
+    await visit.button('More for milton').click();
+    await visit.page.getByRole('menuitem', { name: 'Erase the person' }).click();
+    const dialog = visit.dialog('Erase milton');
+    await dialog.getByText('Backups made before keep the names').waitFor();
+    await expectAccessible(visit, 'the erasure of a person');
+    await dialog.getByRole('button', { name: 'Erase milton for good' }).click();
+    await visit.toast(/now named erased-\d+/).waitFor();
+    await visit.row(/erased-\d+/).waitFor();
+    await visit.go('/operator/accounts/initech/audit');
+    await visit.page
+      .getByText(/erased-\d+/)
+      .first()
+      .waitFor();
+    expect(await visit.page.getByText('milton').count()).toBe(0);
+    expect((await t.operator.get(`${users}/milton`)).status).toBe(404);
+  });
+
   test('a suspended account is refused at the proxy within seconds, and let in again', async () => {
     const user = await t.api.post('/users/token', { user: 'proxy' });
     const page = () =>

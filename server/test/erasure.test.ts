@@ -6,6 +6,7 @@ import { pseudonymise } from '../src/audit.ts';
 import { revokeSessions } from '../src/sign_in/sign_in.ts';
 import { recordUsage } from '../src/usage/usage.ts';
 import { disableUser } from '../src/users/users.ts';
+import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -128,4 +129,25 @@ eachDatabase((database) => {
     expect((await t.operator.get('/accounts/acme/users/carol')).status).toBe(200);
     await t.stop();
   });
+});
+
+test('the command line erases a person when it is told to, and says the pseudonym', async () => {
+  const cli = new CommandLine();
+  try {
+    await cli.serve();
+    const create = ['account', 'create', 'acme', '--plan', 'Team', '--expiry', '2030-01-01'];
+    expect(await cli.run(...create, '--limit', '1TB')).toMatchObject({ code: 0 });
+    expect(await cli.run('user', 'add', 'acme', 'rosalind')).toMatchObject({ code: 0 });
+    const unasked = await cli.run('user', 'erase', 'acme', 'rosalind');
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    const erased = await cli.run('user', 'erase', 'acme', 'rosalind', '--yes');
+    expect([erased.code, erased.stdout]).toEqual([0, expect.stringMatching(/erased-\d+/)]);
+    const list = await cli.run('user', 'list', 'acme');
+    expect(list.stdout).toMatch(/\terased-\d+\t/);
+    expect(list.stdout).not.toContain('rosalind');
+    const again = await cli.run('user', 'erase', 'acme', 'rosalind', '--yes');
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('rosalind')]);
+  } finally {
+    await cli.clean();
+  }
 });

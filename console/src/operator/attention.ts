@@ -53,7 +53,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
     const names = named(
       drained.map(
         ({ name, server, drained_at }) =>
-          `${name} on ${server} (since ${fromNow(Math.min(drained_at, now), now)})`,
+          `${name} on ${server} (drained ${fromNow(Math.min(drained_at, now), now)})`,
       ),
     );
     items.push({

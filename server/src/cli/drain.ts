@@ -74,6 +74,6 @@ function howItStands({ live, lag, connections }: DrainedNode): string {
   if (connections === null)
     return 'its agent does not say how many connections are open; update it';
   return connections === 0
-    ? 'no connection is open, as it seems'
+    ? 'no connection is open, and the node is to say so once more'
     : `${connections} ${connections === 1 ? 'connection is' : 'connections are'} open`;
 }
