@@ -38,8 +38,8 @@ export interface PublicKey {
   public_key: string;
 }
 
-/** The keyed hash of a text as it may be stored: of the newest key of the file, and of the one before it. */
-export type Hashes = readonly [newest: string, before: string];
+/** The keyed hash of a text as it may be stored: of the keys in use, and of one less and one more. */
+export type Hashes = readonly [inUse: string, before: string, after: string];
 
 export class Secrets {
   readonly #seal: Buffer;
@@ -73,12 +73,16 @@ export class Secrets {
     return layered(token, this.#hash.slice(0, this.#hash_keys_in_use));
   }
 
-  /** The keyed hashes under which a token is looked up: a rotation may be under way. */
+  /**
+   * The keyed hashes under which a token is looked up. While a rotation is under way some are not renewed yet, and another
+   * process may know of it earlier.
+   */
   hashesOf(token: string): Hashes {
-    const before = layered(token, this.#hash.slice(0, -1));
-    return this.#hash.length === 1
-      ? [this.hashToken(token), this.hashToken(token)]
-      : [layered(before, this.#hash.slice(-1), this.#hash.length - 1), before];
+    const used = this.#hash_keys_in_use;
+    const before = layered(token, this.#hash.slice(0, Math.max(1, used - 1)));
+    const layers = Math.max(1, used - 1);
+    const inUse = layered(before, this.#hash.slice(layers, used), layers);
+    return [inUse, before, layered(inUse, this.#hash.slice(used, used + 1), used)];
   }
 
   /** A stored hash with all keys that are in use. */

@@ -43,11 +43,12 @@ describe('hashing keys, one over the other', () => {
         expect(secrets.renewedHash(stored)).toBe(stored);
         const older = process(Math.min(before, used), Math.min(before, used)).hashToken(text);
         expect(secrets.renewedHash(older)).toBe(stored);
-        expect(secrets.hashesOf(text).includes(stored)).toBe(held - used <= 1);
-        // A process that has the key that is only prepared finds what the others store, and they what it stores.
-        const ahead = process(Math.min(used + 1, 5), used);
-        expect(ahead.hashToken(text)).toBe(stored);
-        expect(ahead.hashesOf(text)).toContain(stored);
+        expect(secrets.hashesOf(text)).toContain(stored);
+        // Not renewed yet; and by a process that has heard of the next key earlier, where this one has it.
+        for (const other of [used - 1, used + 1]) {
+          if (other < 0 || other > held) continue;
+          expect(secrets.hashesOf(text)).toContain(process(other, other).hashToken(text));
+        }
       }),
     );
   });
@@ -223,6 +224,41 @@ eachDatabase((database) => {
     },
     slow,
   );
+
+  if (database.name === 'SQLite') {
+    test(
+      'a backup from before two rotations works with the keys file of today, and can be rotated again',
+      async () => {
+        const t = await startTestApp(await database.url());
+        const { db, config, secrets } = t.running.ctx;
+        const one = await everything(t, 1);
+        const backup = join(folder, 'before.db');
+        await db.backup(backup);
+        for (const _ of [2, 3]) {
+          await prepare(t);
+          await t.pass(15);
+          await t.write(activateHashKey);
+          await t.pass(15);
+        }
+        expect(secrets.hash_keys_in_use).toBe(3);
+        expect(await one.holds(t)).toEqual(all);
+        const back = await startTestApp(`sqlite:${backup}`, {
+          EXITWARD_KEYS_FILE: config.keys_file,
+          EXITWARD_ADMIN_TOKEN_FILE: config.admin_token_file,
+        });
+        expect(await one.holds(back)).toEqual(all);
+        await prepare(back);
+        await back.pass(15);
+        await back.write(activateHashKey);
+        await back.pass(15);
+        expect(back.running.ctx.secrets.hash_keys_in_use).toBe(2);
+        expect(loadSecrets(config.keys_file, true).hashKeyIds()).toHaveLength(2);
+        expect(await one.holds(back)).toEqual(all);
+        for (const app of [t, back]) await app.stop();
+      },
+      slow,
+    );
+  }
 
   test(
     'by the command line: an interrupted one is taken up, an older keys file is refused, and the list tells what is under way',

@@ -45,7 +45,7 @@ export function principalByHash(db: Reader, hashes: Hashes): Promise<PrincipalRo
        coalesce((select revision from versions where account_id = 0), 0) as network_version,
        n.maintenance, n.epoch
      from api_tokens t join accounts a on a.id = t.account_id join network n on n.id = 1
-     left join versions v on v.account_id = a.id where t.hash in ($1, $2)`,
+     left join versions v on v.account_id = a.id where t.hash in ($1, $2, $3)`,
     [...hashes],
   );
 }

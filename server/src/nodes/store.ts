@@ -39,7 +39,7 @@ export function insertInvite(
 /** Uses an invitation up; returns its server, or undefined when it is unknown, used or over. */
 export async function useInvite(tx: Transaction, hashes: Hashes): Promise<number | undefined> {
   const rows = await tx.put<{ server_id: number }>(
-    `update node_invites set used_at = $3 where hash in ($1, $2) and used_at is null and expiry > $3
+    `update node_invites set used_at = $4 where hash in ($1, $2, $3) and used_at is null and expiry > $4
      returning server_id`,
     [...hashes, tx.now],
   );
@@ -87,7 +87,9 @@ export function insert(tx: Transaction, row: NodeRow): Promise<void> {
 }
 
 export function findByHash(db: Reader, hashes: Hashes): Promise<NodeRow | undefined> {
-  return db.one('select * from nodes where hash in ($1, $2) and revoked_at is null', [...hashes]);
+  return db.one('select * from nodes where hash in ($1, $2, $3) and revoked_at is null', [
+    ...hashes,
+  ]);
 }
 
 export function findById(db: Reader, id: number): Promise<NodeRow | undefined> {

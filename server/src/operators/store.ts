@@ -14,7 +14,7 @@ export interface OperatorTokenRow {
 }
 
 export function findOperator(db: Reader, hashes: Hashes): Promise<OperatorTokenRow | undefined> {
-  return db.one('select * from admin_tokens where hash in ($1, $2)', [...hashes]);
+  return db.one('select * from admin_tokens where hash in ($1, $2, $3)', [...hashes]);
 }
 
 export function findToken(db: Reader, id: number): Promise<OperatorTokenRow | undefined> {

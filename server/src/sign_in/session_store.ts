@@ -37,7 +37,7 @@ const person = `select s.account_id, a.name as account_name, s.user_id, u.name a
 
 /** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
 export function sessionByHash(db: Reader, hashes: Hashes, now: number, used_after: number) {
-  return db.one<PersonRow>(`${person} and s.hash in ($3, $4)`, [now, used_after, ...hashes]);
+  return db.one<PersonRow>(`${person} and s.hash in ($3, $4, $5)`, [now, used_after, ...hashes]);
 }
 
 /** The same by ids. */
@@ -120,7 +120,7 @@ export async function removeSessionByHash(
   hashes: Hashes,
 ): Promise<number | undefined> {
   const [row] = await tx.put<{ account_id: number }>(
-    'delete from sessions where hash in ($1, $2) returning account_id',
+    'delete from sessions where hash in ($1, $2, $3) returning account_id',
     [...hashes],
   );
   return row?.account_id;

@@ -135,7 +135,7 @@ export async function removeRecoveryCode(
   hashes: Hashes,
 ): Promise<boolean> {
   const rows = await tx.put(
-    'delete from recovery_codes where account_id = $1 and user_id = $2 and hash in ($3, $4) returning hash',
+    'delete from recovery_codes where account_id = $1 and user_id = $2 and hash in ($3, $4, $5) returning hash',
     [account_id, user_id, ...hashes],
   );
   return rows.length > 0;
@@ -178,13 +178,13 @@ export function codeByHash(db: Reader, hashes: Hashes, purpose: Purpose, now: nu
   return db.one<SignInRow & { expiry: number }>(
     `select ${columns}, c.expiry ${people}
      join sign_in_codes c on c.account_id = u.account_id and c.user_id = u.id
-     where c.hash in ($1, $2) and c.purpose = $3 and c.expiry > $4 and u.active = 1`,
+     where c.hash in ($1, $2, $3) and c.purpose = $4 and c.expiry > $5 and u.active = 1`,
     [...hashes, purpose, now],
   );
 }
 
 export function removeCode(tx: Transaction, hashes: Hashes): Promise<number> {
-  return tx.run('delete from sign_in_codes where hash in ($1, $2)', [...hashes]);
+  return tx.run('delete from sign_in_codes where hash in ($1, $2, $3)', [...hashes]);
 }
 
 export function removeCodesOf(tx: Transaction, { account_id, user_id }: UserIds): Promise<number> {
