@@ -197,8 +197,19 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }), history),
     { numRuns: 30 },
   );
-  // Else the crashes of a rewriting were not tried.
-  expect(rewritten).toBeGreaterThan(3);
+  // Whatever was drawn: a crash of each tick up to a rewriting, which long cursors bring about, and of the rewriting.
+  const before = rewritten;
+  for (const kept of [0, 299, 300, 1000]) {
+    for (let last = 1; last <= 8; last++) {
+      await history(
+        Array.from({ length: last + 1 }, (_, at) => ({
+          step: { step: 'tick' as const, rows: [], fat: true },
+          crash: at === last ? { at: 'tick' as const, kept } : null,
+        })),
+      );
+    }
+  }
+  expect(rewritten - before).toBeGreaterThan(5);
 });
 
 describe('a journal', () => {

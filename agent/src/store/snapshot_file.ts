@@ -152,7 +152,7 @@ async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number 
   const text = tail.at(-1) === newline ? decodeLine(tail.subarray(at, -1)) : undefined;
   const last = text === undefined ? undefined : (JSON.parse(text) as LastLine);
   if (last?.format === format) return { last, at: from + at };
-  if (last) {
+  if (last && last.format > format) {
     throw new BadSnapshot(
       `the snapshot on disk has format ${last.format}, of a newer agent; this one takes it from the control plane again`,
     );
