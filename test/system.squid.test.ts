@@ -1,5 +1,6 @@
 // The whole system with Squid, each part a process of its own: killed, cut off, revoked, counted.
 import { afterAll, beforeAll, describe } from 'vitest';
+import { drainingTests } from './system/draining.ts';
 import { killingTests } from './system/killing.ts';
 import { limitTests } from './system/limits.ts';
 import { revocationTests } from './system/revocation.ts';
@@ -21,5 +22,6 @@ describe('a network of Squids', () => {
   revocationTests(() => world);
   limitTests(() => world);
   switchingTests(() => world);
+  drainingTests(() => world, 'squid');
   killingTests(() => world, 'squid');
 });

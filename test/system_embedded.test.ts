@@ -1,6 +1,7 @@
 // The whole system with the embedded engine on PostgreSQL, each part a process of its own: killed, cut off, revoked, counted. With Squid it is on SQLite.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { eachDatabase } from '../server/test/databases.ts';
+import { drainingTests } from './system/draining.ts';
 import { killingTests } from './system/killing.ts';
 import { limitTests } from './system/limits.ts';
 import { revocationTests } from './system/revocation.ts';
@@ -22,6 +23,7 @@ eachDatabase(
       servingTests(() => world);
       revocationTests(() => world);
       limitTests(() => world);
+      drainingTests(() => world, 'embedded');
       killingTests(() => world, 'embedded');
     });
   },

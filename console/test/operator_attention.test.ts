@@ -111,6 +111,8 @@ test('a drained node is named until it takes connections again, and a server say
   });
   expect(nodeState(drained)).toEqual({ tone: 'warn', text: 'drained, 3 open' });
   expect(nodeState({ ...drained, connections: 0 }).text).toBe('drained');
+  const old = { ...drained, connections: null, is_behind: true };
+  expect(nodeState(old)).toEqual({ tone: 'bad', text: 'agent too old to be drained' });
   expect(serverState([drained])).toEqual({ tone: 'bad', text: 'drained' });
   const nodes = [drained, node({ id: 2, name: 'fra1-b' })];
   expect(serverState(nodes)).toEqual({ tone: 'warn', text: '1 of 2 nodes drained' });

@@ -35,16 +35,19 @@ export async function useHashKeys(db: Reader, secrets: Secrets, file: string): P
   }
 }
 
-/** Makes a key of the file known, with which no hash is made yet. Errors: 409 when another is prepared. */
+/**
+ * Makes a key of the file known, with which no hash is made yet. One that was prepared before gives way: the file has
+ * lost it. Errors: 409 while hashes are of the key before the last, and where one with this number is in use by now.
+ */
 export async function prepareHashKey(
   tx: Transaction,
   { number, id }: { number: number; id: string },
 ): Promise<void> {
-  const keys = await listHashKeys(tx);
-  const prepared = keys.find((key) => !isInUse(key));
-  if (prepared?.id === id) return;
-  if (prepared) throw conflict(`the hashing key ${prepared.id} is prepared already; activate it.`);
-  await requireRenewed(tx, keys.length + 1);
+  const known = (await listHashKeys(tx)).find((key) => key.number === number);
+  if (known?.id === id) return;
+  if (known && isInUse(known)) throw conflict('another hashing key came into use meanwhile.');
+  await requireRenewed(tx, number - 1);
+  await tx.run('delete from hash_keys where number = $1', [number]);
   await tx.insertMany('hash_keys', [{ number, id, prepared_at: tx.now, activated_at: null }]);
   await auditKey(tx, 'hash_key.prepare', id);
 }

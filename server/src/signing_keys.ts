@@ -128,7 +128,7 @@ export async function requireHolders(tx: Transaction, kid: string, name: string)
     .map(({ process }) => process);
   if (lacking.length === 0) return;
   throw conflict(
-    `${name} is not in the keys file of ${lacking.join(', ')}; copy the keys file there, and try again after ${report_again_seconds} seconds.`,
+    `${name} is not in the keys file of ${lacking.join(', ')}, as far as reported; copy the keys file there if it is another one, and try again: it is read within 15 seconds.`,
   );
 }
 

@@ -1,11 +1,11 @@
 // Rotation of the signing keys: nodes know a key before it signs, and the old one holds as long as its last token.
 import { spawn } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, watch } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { addSigningKey } from '../src/secrets.ts';
-import { activateKey, listSigningKeys, prepareKey } from '../src/signing_keys.ts';
+import { activateKey, listSigningKeys, prepareKey, revokeKey } from '../src/signing_keys.ts';
 import { bin, CommandLine, type Outcome, runNode } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -83,6 +83,25 @@ eachDatabase((database) => {
     },
     slow,
   );
+
+  test('a prepared key that the keys file has lost is revoked, and another one is prepared', async () => {
+    const t = await startTestApp(await database.url());
+    const { keys_file } = t.running.ctx.config;
+    const older = readFileSync(keys_file);
+    const lost = await prepare(t);
+    writeFileSync(keys_file, older, { mode: 0o600 });
+    await expect(prepare(t)).rejects.toThrow(/is prepared already/);
+    await t.write((tx) => revokeKey(tx, lost));
+    const next = await prepare(t);
+    await t.write(activateKey);
+    const keys = await listSigningKeys(t.running.ctx.db);
+    expect(keys.find(({ kid }) => kid === lost)?.gone_at).toBe(t.now());
+    expect(keys.find(({ kid }) => kid === next)?.activated_at).toBe(t.now());
+    // The one that signs cannot be revoked, nor one that is gone.
+    await expect(t.write((tx) => revokeKey(tx, next))).rejects.toThrow(/the one that signs/);
+    await expect(t.write((tx) => revokeKey(tx, lost))).rejects.toThrow(/There is no signing key/);
+    await t.stop();
+  });
 
   describe('with real processes', () => {
     const folders: string[] = [];

@@ -132,13 +132,15 @@ eachDatabase((database) => {
 
     test('refuses what is no answer to the question, by the field’s name, and a node that is not there', async () => {
       const { node } = await scene();
-      const refusal = async (id: number, body: object) => {
+      const refusal = async (id: number | string, body: object) => {
         const answer = await t.operator.patch(`/nodes/${id}`, body);
         return `${answer.status} ${answer.body.message}`;
       };
       expect(await refusal(node.id, { drained: 'yes' })).toMatch(/^400 drained/);
       expect(await refusal(node.id, { drain: true })).toMatch(/^400 drain\b/);
-      expect(await refusal(99_999, { drained: true })).toMatch(/^404 There is no node/);
+      for (const id of [99_999, 'x', 0, '1e3', '9'.repeat(30)]) {
+        expect(await refusal(id, { drained: true })).toBe(`404 There is no node ${id}.`);
+      }
     });
   });
 });

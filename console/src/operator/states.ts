@@ -21,9 +21,15 @@ export function lagText(lag: number): string {
   return `${changes} ${lag === 1 ? 'change' : 'changes'} behind`;
 }
 
-export function nodeState(node: Pick<Node, 'live' | 'lag' | 'drained_at' | 'connections'>): State {
-  const { live, lag, drained_at, connections } = node;
+export function nodeState(
+  node: Pick<Node, 'live' | 'lag' | 'drained_at' | 'connections' | 'is_behind'>,
+): State {
+  const { live, lag, drained_at, connections, is_behind } = node;
   if (!live) return { tone: 'bad', text: 'lost' };
+  // An agent of before neither says how many are open nor knows what draining is.
+  if (drained_at !== null && is_behind && connections === null) {
+    return { tone: 'bad', text: 'agent too old to be drained' };
+  }
   if (drained_at !== null) {
     const open = connections ? `, ${connections} open` : '';
     return { tone: 'warn', text: `drained${open}` };

@@ -1,7 +1,7 @@
 // exitward node drain: a node takes no new connections, and the command can wait until none is open.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../clock.ts';
-import type { AdminApi } from './api.ts';
+import { type AdminApi, NoServer } from './api.ts';
 import { Failure } from './command.ts';
 import type { Given } from './given.ts';
 import { notify } from './output.ts';
@@ -10,6 +10,8 @@ export interface DrainedNode {
   id: number;
   server: string;
   name: string;
+  version: string;
+  is_behind: boolean;
   live: boolean;
   lag: number;
   seen_at: number;
@@ -34,6 +36,9 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
       ? `${node.server} has ${others.length} further ${others.length === 1 ? 'node that takes' : 'nodes that take'} connections.`
       : `${node.server} has no other node that takes connections: its clients are told to use another server.`,
   );
+  if (node.is_behind && node.connections === null) {
+    notify(`Its agent is ${node.version}, and may know nothing of draining: update it first.`);
+  }
   if (!given.option('wait')) return node;
   const patience = Number(given.option('timeout') ?? patience_seconds);
   return waitUntilEmpty(node, () => api.get(path), patience);
@@ -41,7 +46,7 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
 
 /**
  * Waits until the node, which has heard of it, says a second time that nothing is open there: what it counted first may
- * be from before.
+ * be from before. A server that is away for a while, as for an upgrade, is waited for.
  */
 async function waitUntilEmpty(
   drained: DrainedNode,
@@ -51,16 +56,19 @@ async function waitUntilEmpty(
   const until = systemClock.steady() + patience;
   let first_at: number | undefined;
   for (let told: string | undefined; ; ) {
-    const node = await read();
-    if (node.drained_at !== drained.drained_at) {
+    const node = await read().catch((error: unknown) => {
+      if (error instanceof NoServer) return undefined;
+      throw error;
+    });
+    if (node && node.drained_at !== drained.drained_at) {
       throw new Failure(`Meanwhile somebody ended the draining of node ${node.id}.`);
     }
-    const isEmpty = node.live && node.lag === 0 && node.connections === 0;
+    const isEmpty = node?.live && node.lag === 0 && node.connections === 0;
     first_at = isEmpty ? (first_at ?? node.seen_at) : undefined;
-    if (first_at !== undefined && node.seen_at > first_at) return node;
+    if (node && first_at !== undefined && node.seen_at > first_at) return node;
     const stands = howItStands(node);
     if (systemClock.steady() >= until) {
-      throw new Failure(`Node ${node.id} is drained, but not empty after the wait: ${stands}.`);
+      throw new Failure(`Node ${drained.id} is drained, but not empty after the wait: ${stands}.`);
     }
     if (stands !== told) notify(`Waiting: ${stands}.`);
     told = stands;
@@ -68,7 +76,9 @@ async function waitUntilEmpty(
   }
 }
 
-function howItStands({ live, lag, connections }: DrainedNode): string {
+function howItStands(node: DrainedNode | undefined): string {
+  if (!node) return 'the server does not answer';
+  const { live, lag, connections } = node;
   if (!live) return 'the node is lost, and tells nothing';
   if (lag > 0) return 'the node has not heard of it yet';
   if (connections === null)

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
-import type { Actor, Database } from '../db/database.ts';
+import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaIsCurrent } from '../db/migrate.ts';
 import { createDurably } from '../durable.ts';
 import { conflict } from '../errors.ts';
@@ -99,9 +99,17 @@ function withCurrentDatabase<T>(config: Config, run: (db: Database) => Promise<T
 async function rotateKeys(env: Environment, options: Rotation): Promise<void> {
   const config = readConfig(env);
   const { keys_file } = config;
-  const value = await withCurrentDatabase(config, (db) => {
-    if (options.hash) return options.activate ? activateHash(db) : prepareHash(db, config);
-    return options.activate ? activate(db, options.force === true) : prepare(db, config);
+  const value = await withCurrentDatabase(config, async (db) => {
+    const held = await requireKeysOf(db, config);
+    if (!options.activate) return options.hash ? prepareHash(db, config) : prepare(db, config);
+    return db.write(operator, async (tx) => {
+      const kid = await (options.hash ? activateHash(tx) : activate(tx, options.force === true));
+      // With no process that runs nobody else would notice, and no server would start any more.
+      if (held.heldKeys().includes(kid)) return { kid };
+      throw new Failure(
+        `The keys file ${keys_file} lacks the key ${kid}: put the one here that has it, or prepare another.`,
+      );
+    });
   });
   const [does, prepared, then] = options.hash
     ? ['Hashes are made by', 'hashing', 'exitward keys rotate --hash --activate']
@@ -117,7 +125,6 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<void> {
 }
 
 async function prepareHash(db: Database, config: Config): Promise<{ kid: string }> {
-  await requireKeysOf(db, config);
   const inUse = (await listHashKeys(db)).filter(({ activated_at }) => activated_at !== null);
   // As for signing keys: the file is ahead of the database, and a process that ends here leaves a key to be taken.
   const key = addHashKey(config.keys_file, inUse.length, config.mounted_secrets);
@@ -125,8 +132,8 @@ async function prepareHash(db: Database, config: Config): Promise<{ kid: string 
   return { kid: key.id };
 }
 
-async function activateHash(db: Database): Promise<{ kid: string }> {
-  return { kid: (await db.write(operator, (tx) => activateHashKey(tx))).id };
+async function activateHash(tx: Transaction): Promise<string> {
+  return (await activateHashKey(tx)).id;
 }
 
 /** Ends a signing key, whatever tokens it signed. */
@@ -152,12 +159,11 @@ async function requireKeysOf(db: Database, config: Config): Promise<Secrets> {
 
 async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
   const { keys_file, mounted_secrets } = config;
-  await requireKeysOf(db, config);
   const known = await listSigningKeys(db);
   const prepared = await findPrepared(db);
   if (prepared) {
     throw new Failure(
-      `The signing key ${prepared.kid} is prepared already; run "exitward keys rotate --activate".`,
+      `The signing key ${prepared.kid} is prepared already; run "exitward keys rotate --activate", or where the keys file has lost it "exitward keys revoke ${prepared.kid}".`,
     );
   }
   const gone = known.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
@@ -170,21 +176,19 @@ async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
   return { kid };
 }
 
-function activate(db: Database, force: boolean): Promise<{ kid: string }> {
-  return db.write(operator, async (tx) => {
-    const prepared = await findPrepared(tx);
-    const behind = (await listNodes(tx)).filter(
-      ({ revoked_at, applied_revision }) =>
-        prepared && revoked_at === null && applied_revision < prepared.prepared_revision,
+async function activate(tx: Transaction, force: boolean): Promise<string> {
+  const prepared = await findPrepared(tx);
+  const behind = (await listNodes(tx)).filter(
+    ({ revoked_at, applied_revision }) =>
+      prepared && revoked_at === null && applied_revision < prepared.prepared_revision,
+  );
+  if (behind.length > 0 && !force) {
+    const names = behind.map(({ name, server }) => `${name} (${server})`).join(', ');
+    throw conflict(
+      `these nodes do not know the signing key ${prepared?.kid} yet and would refuse its tokens: ${names}. Wait for them, revoke those that are gone for good, or add --force.`,
     );
-    if (behind.length > 0 && !force) {
-      const names = behind.map(({ name, server }) => `${name} (${server})`).join(', ');
-      throw conflict(
-        `these nodes do not know the signing key ${prepared?.kid} yet and would refuse its tokens: ${names}. Wait for them, revoke those that are gone for good, or add --force.`,
-      );
-    }
-    return { kid: (await activateKey(tx)).kid };
-  });
+  }
+  return (await activateKey(tx)).kid;
 }
 
 async function listKeys(env: Environment, options: Options): Promise<void> {

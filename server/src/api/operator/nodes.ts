@@ -115,8 +115,8 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     params: NodePath,
     answer: NodeRecord,
     handle: async (request) => {
-      const [node] = await presentNodes(ctx, idOf(request.params.id) ?? 0);
-      if (!node) throw notFound(`There is no node ${request.params.id}.`);
+      const [node] = await presentNodes(ctx, requireId(request.params.id));
+      if (!node) throw noNode(request.params.id);
       return node;
     },
   });
@@ -127,7 +127,7 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     body: NodeChanges,
     answer: NodeRecord,
     handle: async (request) => {
-      const id = idOf(request.params.id) ?? 0;
+      const id = requireId(request.params.id);
       const { health_stale_seconds } = ctx.config;
       await operatorWrite(ctx, request, (tx) =>
         changeNode(tx, id, request.body, health_stale_seconds),
@@ -140,8 +140,7 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     summary: 'Revoke a node: its token stops working and its stream closes',
     params: NodePath,
     handle: async (request) => {
-      const id = idOf(request.params.id);
-      if (id === undefined) throw notFound(`There is no node ${request.params.id}.`);
+      const id = requireId(request.params.id);
       await operatorWrite(ctx, request, (tx) => revokeNode(tx, id));
     },
   });
@@ -175,6 +174,15 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     handle: (request) =>
       operatorWrite(ctx, request, (tx) => removeInvite(tx, request.params.invite)),
   });
+}
+
+const noNode = (id: string) => notFound(`There is no node ${id}.`);
+
+/** Errors: 404 for a text that is no id. */
+function requireId(text: string): number {
+  const id = idOf(text);
+  if (id === undefined) throw noNode(text);
+  return id;
 }
 
 /** Those that are not revoked; one alone, when it is named. */
