@@ -1,24 +1,14 @@
 // Changes beside a purge of the audit log: how much longer they take, and how long old records need to go.
 //   node bench/audit_purge.ts [--records 1000000]
 //   node bench/postgres.ts audit_purge.ts [--records 1000000]
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { removeOldAudit } from '../server/src/audit.ts';
 import { dropAuditMonths, makeAuditMonths } from '../server/src/audit_months.ts';
 import { systemClock } from '../server/src/clock.ts';
-import type { Actor } from '../server/src/db/database.ts';
-import { migrate } from '../server/src/db/migrate.ts';
-import { openDatabase } from '../server/src/db/open.ts';
+import { actor, close, db } from './fresh.ts';
 
 const { values } = parseArgs({ options: { records: { type: 'string', default: '1000000' } } });
 const records = Number(values.records);
-const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
-const url = process.env.EXITWARD_DATABASE_URL ?? `sqlite:${join(folder, 'exitward.db')}`;
-const db = await openDatabase(url, { clock: systemClock });
-await migrate(db);
-const actor: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
 const now = systemClock.now();
 const old = now - 500 * 86_400;
 await makeAuditMonths(db, old);
@@ -76,5 +66,4 @@ for (const [name, part] of [
     `a change, ${name}: alone ${a.toFixed(2)} ms, beside the purge ${b.toFixed(2)} ms, ${(b / a).toFixed(2)}x`,
   );
 }
-await db.close();
-rmSync(folder, { recursive: true, force: true });
+await close();

@@ -1,22 +1,12 @@
 // Bytes that a record takes in the database, indexes included: fills each table, and measures how much it grew.
 //   node bench/record_sizes.ts [--records 100000]
 //   node bench/postgres.ts record_sizes.ts [--records 100000]
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../server/src/clock.ts';
-import type { Actor, Row } from '../server/src/db/database.ts';
-import { migrate } from '../server/src/db/migrate.ts';
-import { openDatabase } from '../server/src/db/open.ts';
+import type { Row } from '../server/src/db/database.ts';
+import { actor, close, db } from './fresh.ts';
 
 const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } });
 const records = Number(values.records);
-const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
-const url = process.env.EXITWARD_DATABASE_URL ?? `sqlite:${join(folder, 'exitward.db')}`;
-const db = await openDatabase(url, { clock: systemClock });
-await migrate(db);
-const actor: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
 const began = 1_800_000_000;
 
 /** Usage of 10 users on 2 servers of 5 accounts, in the order in which it comes. */
@@ -84,5 +74,4 @@ for (const [table, row] of Object.entries(tables)) {
   const each = ((await sizeOf(table)) - before) / records;
   console.log(`${table.padEnd(20)} ${each.toFixed(0).padStart(14)}`);
 }
-await db.close();
-rmSync(folder, { recursive: true, force: true });
+await close();
