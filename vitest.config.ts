@@ -14,6 +14,10 @@ const squid = ['**/*.squid.test.ts'];
 const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
 
+/** Tests with strongSwan, in network namespaces, too. CI installs it. */
+const vpn = ['agent/test/vpn.squid.test.ts'];
+const hasStrongSwan = process.env.CI !== undefined || existsSync('/usr/sbin/charon-systemd');
+
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
 const hasTerminal = process.env.CI !== undefined || has('tmux');
@@ -56,6 +60,7 @@ const missingClients =
         ...['apt-get', 'curl', 'dpkg-deb', 'git', 'python3', 'wget'].map(
           (name) => `/usr/bin/${name}`,
         ),
+        ...['/usr/bin/eapol_test', '/usr/bin/radclient'],
         ...['/usr/lib/python3/dist-packages/requests', chromium],
       ].filter((path) => !existsSync(path));
 
@@ -114,6 +119,7 @@ export default defineConfig(({ mode }) => {
   const isQuick = mode === 'quick';
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
+    ...(hasStrongSwan ? [] : vpn),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasMachineTools && !isQuick ? [] : machines),
     ...(hasPromtool && !isQuick ? [] : promtool),
@@ -211,6 +217,9 @@ function tellMissing(): void {
   }
   if (!hasSquid) {
     console.error('The tests with Squid are left out: they need /usr/sbin/squid, and root.');
+  }
+  if (!hasStrongSwan) {
+    console.error('The tests of the VPN are left out: they need charon-systemd.');
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');

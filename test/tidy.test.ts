@@ -35,6 +35,7 @@ const modules = [
   'geofeed',
   'users',
   'sign_in',
+  'vpn_profiles',
   'authlist',
   'overrides',
   'nodes',
@@ -755,13 +756,13 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'server and agent have the same ACME, log and owners of callbacks, byte by byte: docs/decisions/0051-certificates.md',
+    name: 'server and agent have the same ACME, log, owners of callbacks and VPN passwords, byte by byte: docs/decisions/0051-certificates.md',
     check: (files) => {
       const folder = (program: string) =>
         new Map(
           files
             .filter(({ path }) =>
-              new RegExp(`^${program}/src/(acme/|(log|owner)\\.ts$)`).test(path),
+              new RegExp(`^${program}/src/(acme/|(log|owner|vpn_password)\\.ts$)`).test(path),
             )
             .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
         );

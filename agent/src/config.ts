@@ -1,5 +1,5 @@
 // The agent's settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { type AcmeSettings, acmeFolder, certificateFile, readAcme } from './acme/settings.ts';
@@ -38,6 +38,7 @@ export interface Config {
   echo_url: string | undefined;
   guard: 'off' | 'nftables';
   squid: string;
+  vpn: VpnSettings;
   caps: CapSettings;
   /** A tunnel in which nothing moves is ended after so long. */
   idle_seconds: number;
@@ -48,6 +49,20 @@ export interface Config {
   log_level: string;
   /** Device and inode of the journal's stream, as systemd names them to what it starts. */
   journal_stream: string | undefined;
+}
+
+export interface VpnSettings {
+  /** off: nothing of it runs, whatever the server's services are. */
+  mode: 'on' | 'off';
+  charon: string;
+  /** The part that seals the packets. */
+  ipsec: 'kernel' | 'userspace';
+  /** Addresses of clients inside the tunnels. */
+  pool: Network;
+  /** The same of IPv6, which goes nowhere; CIDR. */
+  pool6: string;
+  /** Name servers that clients are told. */
+  dns: string[];
 }
 
 /** Settings that are wrong: the message has a line for each. */
@@ -96,6 +111,29 @@ export function readConfig(env: Environment): Config {
     if (isIP(host) !== 0 && port <= 65_535) return { host, port };
     fault('EXITWARD_AGENT_METRICS_LISTEN', 'off, or an address and a port such as 127.0.0.1:9465');
     return undefined;
+  };
+
+  const vpnPool = (): Network => {
+    const fallback = '100.80.0.0/12';
+    try {
+      const [network, ...others] = parseNetworks(text('EXITWARD_AGENT_VPN_POOL', fallback));
+      if (network?.[0].kind() === 'ipv4' && network[1] <= 28 && others.length === 0) return network;
+    } catch {
+      // Told below.
+    }
+    fault(
+      'EXITWARD_AGENT_VPN_POOL',
+      `an IPv4 network of at least 16 addresses, such as ${fallback}`,
+    );
+    return parseNetworks(fallback)[0] as Network;
+  };
+  const vpnDns = (): string[] => {
+    const servers = text('EXITWARD_AGENT_VPN_DNS', '9.9.9.9,149.112.112.112').split(',');
+    const addresses = servers.map((server) => server.trim());
+    if (!addresses.every((one) => isIPv4(one))) {
+      fault('EXITWARD_AGENT_VPN_DNS', 'IPv4 addresses such as 9.9.9.9,149.112.112.112');
+    }
+    return addresses;
   };
 
   const listen_host = text('EXITWARD_AGENT_LISTEN_HOST', '*');
@@ -161,6 +199,14 @@ export function readConfig(env: Environment): Config {
     echo_url,
     guard: choice('EXITWARD_AGENT_GUARD', ['off', 'nftables'] as const, 'off'),
     squid: text('EXITWARD_AGENT_SQUID', '/usr/sbin/squid'),
+    vpn: {
+      mode: choice('EXITWARD_AGENT_VPN', ['on', 'off'] as const, 'on'),
+      charon: text('EXITWARD_AGENT_CHARON', '/usr/sbin/charon-systemd'),
+      ipsec: choice('EXITWARD_AGENT_VPN_IPSEC', ['kernel', 'userspace'] as const, 'kernel'),
+      pool: vpnPool(),
+      pool6: 'fd65:7877:6172:64::/96',
+      dns: vpnDns(),
+    },
     listeners_per_squid: whole('EXITWARD_AGENT_LISTENERS_PER_SQUID', 126, 1, 128),
     caps: {
       all: cap('EXITWARD_AGENT_MAX_CONNECTIONS'),

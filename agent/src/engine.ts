@@ -54,6 +54,8 @@ export interface EngineCounts {
   squids: Array<{ number: number; up: boolean; starts: number }>;
   /** Processes that decide; undefined where the agent does it itself. */
   deciders: number | undefined;
+  /** Tunnels of the VPN; undefined: there is none, or they are not known yet. */
+  tunnels?: number | undefined;
 }
 
 export interface Engine {

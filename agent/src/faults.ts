@@ -13,7 +13,8 @@ export type FaultKind =
   | 'journal'
   | 'port'
   | 'squid_log'
-  | 'usage';
+  | 'usage'
+  | 'vpn';
 
 export interface Fault {
   kind: FaultKind;

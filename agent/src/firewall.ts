@@ -102,11 +102,13 @@ function setOf(name: string, type: string, elements: readonly string[]): string[
   return [`  set ${name} { type ${type}; flags interval; auto-merge; elements = { ${list} } }`];
 }
 
-function networkText([base, bits]: Network): string {
+/** In CIDR notation. */
+export function networkText([base, bits]: Network): string {
   return `${base.toString()}/${bits}`;
 }
 
-function nft(rules: string): Promise<void> {
+/** Does all that is in `rules`, or nothing. Errors: those that `nft` tells. */
+export function nft(rules: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = execFile('nft', ['-f', '-'], (error, _stdout, stderr) => {
       if (error) reject(new Error(`nft: ${stderr.trim() || error.message}`));

@@ -99,6 +99,7 @@ export class Metrics {
     ['squid'],
   );
   readonly #deciders = this.#gauge('deciders', 'Deciders that are connected, one for each Squid.');
+  readonly #tunnels = this.#gauge('vpn_tunnels', 'Tunnels of the VPN.');
   readonly #free = this.#gauge('disk_free_bytes', 'Free space where the state folder is.');
   readonly #size = this.#gauge('disk_size_bytes', 'Size of the file system of the state folder.');
 
@@ -160,7 +161,7 @@ export class Metrics {
   }
 
   #tellEngine(counts: EngineCounts, listeners: Facts['listeners'] = new Map()): void {
-    const { decisions, open_connections, policy, squids, deciders } = counts;
+    const { decisions, open_connections, policy, squids, deciders, tunnels } = counts;
     this.#decisions = decisions;
     setCounter(
       this.#allowed,
@@ -181,6 +182,7 @@ export class Metrics {
       squids.map(({ number, starts }) => [{ squid: String(number) }, starts]),
     );
     if (deciders !== undefined) this.#deciders.set(deciders);
+    if (tunnels !== undefined) this.#tunnels.set(tunnels);
   }
 
   /** A histogram of counts that were made elsewhere. */

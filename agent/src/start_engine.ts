@@ -25,6 +25,19 @@ export function rulesOf(config: Config, probe: Rules['probe'], node: number): Ru
 
 /** Only the engine that is used is loaded. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
+  const proxy = await startProxy(options);
+  if (options.config.vpn.mode === 'off') return proxy;
+  const [{ EngineWithVpn }, { Vpn }] = await Promise.all([
+    import('./vpn/engine_with_vpn.ts'),
+    import('./vpn/vpn.ts'),
+  ]);
+  const vpn = new Vpn(options);
+  await vpn.catchUp();
+  vpn.run();
+  return new EngineWithVpn(proxy, vpn);
+}
+
+async function startProxy(options: EngineOptions): Promise<Engine> {
   if (options.config.engine === 'embedded') {
     const { startEmbedded } = await import('./embedded/engine.ts');
     return startEmbedded(options);

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type Network, parseNetworks } from '../src/address.ts';
 import { type Config, readConfig } from '../src/config.ts';
 
 const usual: Config = {
@@ -29,6 +30,14 @@ const usual: Config = {
   echo_url: undefined,
   guard: 'off',
   squid: '/usr/sbin/squid',
+  vpn: {
+    mode: 'on',
+    charon: '/usr/sbin/charon-systemd',
+    ipsec: 'kernel',
+    pool: parseNetworks('100.80.0.0/12')[0] as Network,
+    pool6: 'fd65:7877:6172:64::/96',
+    dns: ['9.9.9.9', '149.112.112.112'],
+  },
   listeners_per_squid: 126,
   caps: {},
   idle_seconds: 7440,
@@ -81,6 +90,10 @@ test.each<[string, string, Partial<Config>]>([
   ['ECHO_URL', 'https://echo.example/ip', { echo_url: 'https://echo.example/ip' }],
   ['GUARD', 'nftables', { guard: 'nftables' }],
   ['SQUID', '/opt/squid', { squid: '/opt/squid' }],
+  ['VPN', 'off', { vpn: { ...usual.vpn, mode: 'off' } }],
+  ['CHARON', '/opt/charon', { vpn: { ...usual.vpn, charon: '/opt/charon' } }],
+  ['VPN_IPSEC', 'userspace', { vpn: { ...usual.vpn, ipsec: 'userspace' } }],
+  ['VPN_DNS', '9.9.9.9, 1.1.1.1', { vpn: { ...usual.vpn, dns: ['9.9.9.9', '1.1.1.1'] } }],
   ['LISTENERS_PER_SQUID', '128', { listeners_per_squid: 128 }],
   ['MAX_CONNECTIONS', '40', { caps: { all: 40 } }],
   ['MAX_CONNECTIONS_PER_ACCOUNT', '20', { caps: { account: 20 } }],
@@ -148,6 +161,13 @@ const faulty: Array<[string, string[]]> = [
   ['EXITWARD_AGENT_ACME_CHALLENGE', ['dns-01', 'tls']],
   ['EXITWARD_AGENT_ACME_LISTEN', ['443', '0.0.0.0:0', '0.0.0.0:65536', '::443']],
   ['EXITWARD_AGENT_ENGINE', ['Squid', 'nginx', 'toString']],
+  ['EXITWARD_AGENT_VPN', ['yes', 'ON']],
+  ['EXITWARD_AGENT_VPN_IPSEC', ['libipsec']],
+  [
+    'EXITWARD_AGENT_VPN_POOL',
+    ['100.80.0.0', '100.80.0.0/30', 'fd00::/64', '10.0.0.0/8,11.0.0.0/8'],
+  ],
+  ['EXITWARD_AGENT_VPN_DNS', ['dns.example', '9.9.9.9,', '::1']],
   ['EXITWARD_AGENT_LISTEN_HOST', ['localhost', '192.0.2', '192.0.2.1:80', '0.0.0.0/0', '[::1]']],
   ['EXITWARD_AGENT_PORT_SHIFT', ['65001', '-65001', '1.5', '1e3', '0x10', 'ten', ' 1', '--1']],
   ['EXITWARD_AGENT_CONNECT_PORTS', ['0', '65536', '443-80', '80,', ',', 'https', '80;443', '-80']],

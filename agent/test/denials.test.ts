@@ -9,11 +9,11 @@ test('credentials are asked for where others may help, and nowhere else', () => 
   expect(of(429)).toEqual(['too_many_connections']);
   expect(of(503)).toEqual(['drained', 'not_ready']);
   expect(of(403)).toEqual([
-    ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port'],
+    ...['inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'wrong_port', 'no_service'],
     ...['contract_expired', 'contract_suspended', 'over_limit', 'destination_refused'],
     'other_family',
   ]);
-  expect(allReasons).toHaveLength(17);
+  expect(allReasons).toHaveLength(18);
 });
 
 test.each(allReasons)('%s is a word for a header, and a sentence of its own', (reason) => {

@@ -155,6 +155,7 @@ const server: ServerValue = {
   name: 'fra1',
   hostname: 'fra1.example.net',
   services: ['proxy', 'proxy-https', 'vpn-ikev2'],
+  vpn_key: Buffer.alloc(32, 9).toString('base64url'),
   port_schemes: [
     {
       name: 'default',

@@ -72,6 +72,7 @@ test('decisions are counted by authority and by reason, and nothing that a clien
   expect(samples(text, 'exitward_agent_allowed_total')).toEqual({
     'by=authlist': 2,
     'by=token': 0,
+    'by=vpn': 0,
     'by=probe': 0,
   });
   const refusals = samples(text, 'exitward_agent_refusals_total');

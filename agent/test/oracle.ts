@@ -54,6 +54,16 @@ export type Evaluation =
       name: string;
     });
 
+/** A login to a VPN by its parts. */
+export interface Attempt {
+  service: string;
+  user: string;
+  account: string;
+  expiry: number | null;
+  exit_ip: string;
+  made: { account: number; user: number; token_version: number; expiry: number | null } | undefined;
+}
+
 export class Oracle {
   readonly #records: NodeRecord[] = [];
   readonly #world: World;
@@ -100,6 +110,35 @@ export class Oracle {
     return { ...person, ...where, contract, exit_ip: port.exit_ip };
   }
 
+  /** A login to a VPN with a password that was made for `made`; undefined: with another. */
+  evaluateLogin(
+    login: Attempt,
+    now: number,
+  ): { reason: Reason } | { account: number; user: number } {
+    const server = this.#newest('server');
+    if (!server) return { reason: 'not_ready' };
+    const isServed = server.services.includes(login.service);
+    if (!isServed || !server.exit_ips.some(({ ip }) => ip === login.exit_ip)) {
+      return { reason: 'no_service' };
+    }
+    if (server.drained_nodes?.includes(this.#rules.node ?? 0)) return { reason: 'drained' };
+    const { made } = login;
+    const user = this.#list('user').find(
+      (one) => one.account === made?.account && one.id === made.user,
+    )?.value;
+    const contract = made && this.#contract(made.account);
+    const isTheirs = contract?.name === login.account && user?.name === login.user;
+    if (!made || !isTheirs || made.expiry !== login.expiry) return { reason: 'bad_token' };
+    if (made.token_version !== user?.token_version) {
+      const isOld = made.token_version + 1 === user?.token_version;
+      return { reason: isOld ? 'old_token_version' : 'bad_token' };
+    }
+    if (made.expiry !== null && now >= made.expiry) return { reason: 'expired_token' };
+    const person = { account: made.account, user: made.user, name: login.user };
+    const reason = this.#objectionTo(person, contract?.port_scheme ?? '', now);
+    return reason ? { reason } : { account: made.account, user: made.user };
+  }
+
   /** Why a connection may not go on that was opened with this request for this user; undefined: it may. */
   faultOf(request: ProxyRequest, account: number, user: number, now: number): Reason | undefined {
     if (!this.#newest('server')) return 'not_ready';
@@ -119,7 +158,7 @@ export class Oracle {
   }
 
   /** The objection to a known person on a port of this scheme. */
-  #objectionTo(person: Person, scheme: string, now: number): Reason | undefined {
+  #objectionTo(person: Omit<Person, 'by'>, scheme: string, now: number): Reason | undefined {
     const contract = this.#contract(person.account);
     const user = this.#list('user').find(
       ({ account, id }) => account === person.account && id === person.user,

@@ -887,6 +887,13 @@ export interface NewSignInLink {
   lifetime_seconds?: number;
 }
 
+export interface NewVpnProfile {
+  /** Server name. The server must be on the contract, and have a VPN service. */
+  server: string;
+  /** After that the password ends; without it, only with the token version. */
+  lifetime_seconds?: number;
+}
+
 export interface Node {
   /** Names it in paths. */
   id: number;
@@ -1444,6 +1451,33 @@ export interface ViewedToken {
   api_token: string;
 }
 
+export interface VpnProfile {
+  /** Server name. */
+  server: string;
+  /** VPN services of the server. */
+  services: string[];
+  /** Name by which the server shows who it is. */
+  hostname: string;
+  /** Addresses to dial; each is the exit. */
+  exit_ips: string[];
+  /** User name to log in with. */
+  login: string;
+  /** Password, of this server alone. */
+  password: string;
+  /** Shared key of vpn-ikev1; null where the server does not have that. */
+  shared_key: string | null;
+  /** When the password ends, in epoch seconds; null: with the token version. */
+  expiry: number | null;
+  /** Files by which devices take the profile of vpn-ikev2, for the first exit. */
+  files: {
+    format: 'apple' | 'windows' | 'android' | 'networkmanager' | 'strongswan';
+    /** File name. */
+    name: string;
+    /** Text of the file. */
+    content: string;
+  }[];
+}
+
 /** The code of an error, for programs. */
 export type ErrorCode =
   | 'bad_request'
@@ -1559,6 +1593,7 @@ export const operations = {
   console_end_user_sessions: { method: 'DELETE', path: '/console/users/{user}/sessions' },
   console_reset_user_sign_in: { method: 'DELETE', path: '/console/users/{user}/sign-in' },
   console_raise_token_version: { method: 'POST', path: '/console/users/{user}/token_version' },
+  console_create_vpn_profile: { method: 'POST', path: '/console/users/{user}/vpn-profile' },
   admin_list_accounts: { method: 'GET', path: '/admin/accounts' },
   admin_create_account: { method: 'POST', path: '/admin/accounts' },
   admin_get_account: { method: 'GET', path: '/admin/accounts/{account}' },
@@ -1639,6 +1674,10 @@ export const operations = {
   admin_raise_token_version: {
     method: 'POST',
     path: '/admin/accounts/{account}/users/{user}/token_version',
+  },
+  admin_create_vpn_profile: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/users/{user}/vpn-profile',
   },
   admin_list_audit: { method: 'GET', path: '/admin/audit' },
   admin_list_authlist: { method: 'GET', path: '/admin/authlist' },
@@ -1889,6 +1928,10 @@ export interface Operations {
     given: { path: { user: string } };
     response: UserSigningIn;
   };
+  console_create_vpn_profile: {
+    given: { path: { user: string }; body: NewVpnProfile };
+    response: VpnProfile;
+  };
   admin_list_accounts: {
     given: { query: { after?: string; limit?: number } };
     response: Account[];
@@ -2053,6 +2096,10 @@ export interface Operations {
   admin_raise_token_version: {
     given: { path: { account: string; user: string } };
     response: UserSigningIn;
+  };
+  admin_create_vpn_profile: {
+    given: { path: { account: string; user: string }; body: NewVpnProfile };
+    response: VpnProfile;
   };
   admin_list_audit: {
     given: { query: { account?: string; before?: number; limit?: number } };

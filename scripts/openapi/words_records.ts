@@ -86,6 +86,17 @@ const shared: Record<string, OperationWords> = {
     record: 'UserSigningIn',
   },
 
+  'post /console/users/{user}/vpn-profile': {
+    id: 'console_create_vpn_profile',
+    record: 'VpnProfile',
+    body: 'NewVpnProfile',
+    statuses: {
+      201: 'The profile, with the password. `Location` is its user.',
+      403: notAlone,
+      409: 'The user is unknown, inactive or without the proxy permission; or the server is not on the contract, or has no VPN.',
+    },
+  },
+
   'get /console/users/{user}': { record: 'UserSigningIn' },
   'post /console/users/{user}/invite': {
     id: 'console_invite_user',
@@ -146,6 +157,7 @@ const operatorIds: Record<string, string> = {
   'post tokens/{id}/view': 'admin_view_account_token',
   'post users/{user}/token_version': 'admin_raise_token_version',
   'post users/{user}/invite': 'admin_invite_user',
+  'post users/{user}/vpn-profile': 'admin_create_vpn_profile',
   'delete users/{user}/sign-in': 'admin_reset_user_sign_in',
   'delete users/{user}/sessions': 'admin_end_user_sessions',
   'post authlist': 'admin_create_account_authlist_entry',

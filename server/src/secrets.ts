@@ -110,6 +110,12 @@ export class Secrets {
     return true;
   }
 
+  /** The key from which the VPN passwords of one server are derived, in base64url: its nodes have it, and no others. */
+  vpnKey(server_id: number): string {
+    const network = createHmac('sha256', this.#seal).update('exitward vpn 1').digest();
+    return createHmac('sha256', network).update(`server ${server_id}`).digest('base64url');
+  }
+
   /** AES-256-GCM, bound to `context` so that a sealed value cannot be moved to another record. */
   seal(text: string, context: string): string {
     const nonce = randomBytes(12);

@@ -73,6 +73,13 @@ const routes: Route[] = [
     body: ({ name }) => ({ user: name }),
     record: true,
   },
+  {
+    method: 'POST',
+    path: '/users/self/vpn-profile',
+    may: ['admin', 'proxy'],
+    body: () => ({ server: 'fra1' }),
+    record: true,
+  },
   { method: 'GET', path: '/authlist', may: ['admin', 'proxy'] },
   {
     method: 'POST',

@@ -1,6 +1,7 @@
 // The one decision, for all engines: it says of a request whose it is, whether it may pass, from which exit, to which address.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress, mayDial, type Network } from '../address.ts';
+import type { VpnService } from '../vpn_password.ts';
 import { type Reason, sentenceOf, statusOf } from './denials.ts';
 import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
 import type { TokenClaims } from './tokens.ts';
@@ -17,6 +18,21 @@ export interface ProxyRequest {
   destination_port: number;
   /** Undefined: none were given. Null: given, and not readable. */
   credentials: Credentials | null | undefined;
+  /** In place of all that: a question about a login to a VPN. */
+  vpn?: Omit<VpnLogin, 'proves'> | undefined;
+}
+
+/** A login to a VPN service, as any of its methods tells it. */
+export interface VpnLogin {
+  service: VpnService;
+  /** As the client gave it: `user@account`, or `user@account~expiry` (docs/vpn.md). */
+  login: string;
+  /** The address that was dialled. */
+  exit_ip: string;
+  /** Whether the client has this password. */
+  proves(password: string): boolean;
+  /** As it was given, by the methods that tell it: it may be a proxy access token. */
+  password?: string | undefined;
 }
 
 export interface Credentials {
@@ -52,6 +68,8 @@ export interface Rules {
 export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)
+  /** `expiry`: of the password, epoch seconds; null never. */
+  | { by: 'vpn'; account: number; user: number; token_version: number; expiry: number | null }
   | { by: 'probe' };
 
 export interface Allowed {
@@ -176,9 +194,9 @@ export function revocationOf(
   if (!contract) return 'server_not_on_contract';
   if (authority.by === 'token' && !policy.tokens.knows(authority.kid)) return 'bad_token';
   const principal =
-    authority.by === 'token'
-      ? identifyByClaims(policy, authority, now)
-      : identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now);
+    authority.by === 'authlist'
+      ? identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now)
+      : identifyByClaims(policy, authority, now);
   if (typeof principal === 'string') return principal;
   // The address may be another user's by now, and its traffic is theirs.
   if (principal.account.id !== authority.account || principal.user.id !== authority.user) {
@@ -215,13 +233,13 @@ export function explainDecision(decision: Decision): {
 
 // ---- The parts ----------------------------------------------------------------------------
 
-interface Principal {
+export interface Principal {
   account: Account;
   user: User;
   authority: Authority;
 }
 
-function deny(reason: Reason, principal?: Principal): Denied {
+export function deny(reason: Reason, principal?: Principal): Denied {
   const verdict = statusOf(reason) === 407 ? 'challenge' : 'deny';
   if (!principal) return { verdict, reason };
   const { authority, account, user } = principal;
@@ -277,14 +295,14 @@ function identifyByAddress(
   return { account, user, authority };
 }
 
-function identifyByToken(
+export function identifyByToken(
   policy: Policy,
   credentials: Credentials | null,
   now: number,
 ): Principal | Reason {
   const claims = credentials ? claimsOf(policy, credentials) : undefined;
   if (!credentials || !claims) return 'bad_token';
-  const principal = identifyByClaims(policy, claims, now);
+  const principal = identifyByClaims(policy, { by: 'token', ...claims }, now);
   if (typeof principal !== 'string' && principal.user.name !== credentials.user) return 'bad_token';
   return principal;
 }
@@ -294,18 +312,25 @@ function claimsOf({ tokens }: Policy, { password, claims }: Credentials): TokenC
   return tokens.knows(claims.kid) ? claims : undefined;
 }
 
-function identifyByClaims(policy: Policy, claims: TokenClaims, now: number): Principal | Reason {
-  if (claims.expiry <= now) return 'expired_token';
+type Claims = Extract<Authority, { by: 'token' | 'vpn' }>;
+
+export function identifyByClaims(policy: Policy, claims: Claims, now: number): Principal | Reason {
+  if (claims.expiry !== null && claims.expiry <= now) return 'expired_token';
   const account = policy.accounts.get(claims.account);
   if (!account?.contract) return 'server_not_on_contract';
   const user = account.users.get(claims.user);
   if (!user) return 'bad_token';
   if (user.token_version !== claims.token_version) return 'old_token_version';
-  return { account, user, authority: { by: 'token', ...claims } };
+  return { account, user, authority: claims };
 }
 
 /** The first objection to a known user of a known account, if there is one. */
-function faultOf(account: Account, user: User, scheme: string, now: number): Reason | undefined {
+export function faultOf(
+  account: Account,
+  user: User,
+  scheme: string | undefined,
+  now: number,
+): Reason | undefined {
   const { contract } = account;
   if (!contract) return 'server_not_on_contract';
   if (contract.suspended) return 'contract_suspended';

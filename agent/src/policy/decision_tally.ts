@@ -10,7 +10,7 @@ export const bucket_seconds = [
   0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.05, 0.25, 1,
 ] as const;
 
-export const authorities = ['authlist', 'token', 'probe'] as const;
+export const authorities = ['authlist', 'token', 'vpn', 'probe'] as const;
 const outcomes: readonly Outcome[] = [...authorities, ...allReasons];
 
 /** As deciders tell them to the agent. The names stay as they are: agents meet deciders of the version before. */

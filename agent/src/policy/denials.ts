@@ -17,6 +17,7 @@ const reasons = {
   no_proxy_flag: [403, 'the user may not use the proxies (no proxy flag)'],
   server_not_on_contract: [403, 'this server is not on the contract'],
   wrong_port: [403, 'this port is not one of the ports of the contract'],
+  no_service: [403, 'this server does not offer this service on this address'],
   contract_expired: [403, 'the contract has expired'],
   contract_suspended: [403, 'the contract is suspended'],
   over_limit: [403, 'the usage limit of the contract is reached'],

@@ -78,6 +78,7 @@ export class Policy {
   keys: PublicKey[] = [];
   readonly tokens = new TokenReader();
   readonly accounts = new Map<number, Account>();
+  readonly #accountsByName = new Map<string, Set<Account>>();
   /** Epoch seconds at which the control plane was last heard; 0 never. */
   heard_at = 0;
   /** By port: where to listen. Replaced as a whole, so that it can be compared by identity. */
@@ -135,6 +136,11 @@ export class Policy {
     }
   }
 
+  /** The accounts whose contract has this name: while a name changes hands, two may. */
+  accountsNamed(name: string): Iterable<Account> {
+    return this.#accountsByName.get(name) ?? [];
+  }
+
   /** The entry that claims an address on a port scheme; it may have expired. */
   findEntry(scheme: string, ip: string): AuthlistEntry | undefined {
     return this.#addresses.get(scheme)?.get(ip);
@@ -183,6 +189,7 @@ export class Policy {
     const account = this.accounts.get(id);
     if (!account) return;
     this.#clearAuthlist(account);
+    this.#setContract(account, undefined);
     this.accounts.delete(id);
   }
 
@@ -190,8 +197,20 @@ export class Policy {
     const moves = account.contract?.port_scheme !== contract?.port_scheme;
     // Addresses are claimed on a port scheme: with another scheme they are other claims.
     if (moves) for (const entry of account.authlist.values()) this.#unclaim(entry);
+    if (account.contract?.name !== contract?.name) this.#claimName(account, contract?.name);
     account.contract = contract;
     if (moves) for (const entry of account.authlist.values()) this.#claim(entry);
+  }
+
+  #claimName(account: Account, name: string | undefined): void {
+    const before = account.contract?.name ?? '';
+    const others = this.#accountsByName.get(before);
+    others?.delete(account);
+    if (others?.size === 0) this.#accountsByName.delete(before);
+    if (name === undefined) return;
+    const named = this.#accountsByName.get(name);
+    if (named) named.add(account);
+    else this.#accountsByName.set(name, new Set([account]));
   }
 
   #setUser(account: Account, id: number, value: UserValue | null): void {

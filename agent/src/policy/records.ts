@@ -17,6 +17,8 @@ export interface ServerValue {
   exit_ips: Array<{ ip: string; port_base: number }>;
   /** Ids of the nodes that take no new connections; a control plane of before tells none. */
   drained_nodes?: number[];
+  /** From which the VPN passwords of this server are derived (32 bytes, base64url); none where it has no VPN service. */
+  vpn_key?: string;
 }
 
 export interface PublicKey {
@@ -171,6 +173,7 @@ const checks = new Map<unknown, Check>([
         port_schemes: listOf(scheme),
         exit_ips: listOf(object({ ip: address, port_base: whole })),
         drained_nodes: optional(listOf(whole), undefined),
+        vpn_key: optional(text, undefined),
       }),
     }),
   ],

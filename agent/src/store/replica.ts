@@ -23,7 +23,12 @@ export interface State {
   read: number;
   /** The changes that were applied from memory and not yet read from disk, in their order. */
   ahead: UnstoredChange[];
+  /** Authlists and overrides are left out. */
+  without_lists: boolean;
 }
+
+/** The records of both kinds of lists, as lines begin with them. */
+const ofLists = /^\{"kind":"(?:authlist|override)/;
 
 /** With much to apply, others get their turn at least so often. */
 const longestTurn_ms = 5;
@@ -31,6 +36,7 @@ const longestTurn_ms = 5;
 export class Replica {
   readonly #dir: string;
   readonly #unstored: Unstored;
+  readonly #without_lists: boolean;
   readonly #none = new Policy();
   #state: State | undefined;
   /** A snapshot that was found damaged, or cannot be applied, is not read again; the store replaces it. */
@@ -38,10 +44,14 @@ export class Replica {
   /** A load takes a while: one at a time, in their order. */
   readonly #queue = new SerialQueue();
 
-  /** `unstored`: the changes that the store could not write. */
-  constructor(dir: string, unstored = new Unstored()) {
+  /**
+   * `unstored`: the changes that the store could not write. `without_lists`: for those who decide without authlists and
+   * overrides, by far the most of all records.
+   */
+  constructor(dir: string, unstored = new Unstored(), without_lists = false) {
     this.#dir = dir;
     this.#unstored = unstored;
+    this.#without_lists = without_lists;
   }
 
   /** The policy to decide by, an empty one until there is any. A reload makes another object: do not keep it. */
@@ -121,7 +131,7 @@ export class Replica {
       if (generation === undefined || generation === this.#damaged) return false;
       let state: State | undefined;
       try {
-        state = await openState(this.#dir, generation);
+        state = await openState(this.#dir, generation, this.#without_lists);
         await followChanges(this.#dir, state);
         this.#applyUnstored(state);
         this.#state?.changes.close();
@@ -138,18 +148,23 @@ export class Replica {
 }
 
 /** The policy of a snapshot. Errors: BadSnapshot; BadRecord; ENOENT when the generation is no longer there. */
-export async function openState(dir: string, generation: number): Promise<State> {
+export async function openState(
+  dir: string,
+  generation: number,
+  without_lists = false,
+): Promise<State> {
   // Both are opened first: an open file can be read after it was removed.
   const changes = new ChangesReader(changesPath(dir, generation));
   let snapshot: FileHandle | undefined;
   try {
     snapshot = await open(snapshotPath(dir, generation));
     const policy = new Policy();
-    const { epoch, revision, heard_at } = await readSnapshot(snapshot, (line) =>
-      policy.apply(checkRecord(JSON.parse(line))),
-    );
+    const { epoch, revision, heard_at } = await readSnapshot(snapshot, (line) => {
+      if (!without_lists || !ofLists.test(line)) policy.apply(checkRecord(JSON.parse(line)));
+    });
     policy.heard_at = heard_at;
-    return { policy, position: { epoch, revision }, changes, read: revision, ahead: [] };
+    const position = { epoch, revision };
+    return { policy, position, changes, read: revision, ahead: [], without_lists };
   } catch (error) {
     changes.close();
     throw error;
@@ -244,12 +259,16 @@ function applyChange(
   const records = readRecords(json);
   if (!records) return false;
   for (const record of records) {
-    state.policy.apply(record);
+    if (!state.without_lists || !isOfLists(record)) state.policy.apply(record);
     onRecord?.(record);
   }
   state.policy.heard_at = heard_at;
   state.position = { epoch: state.position.epoch, revision };
   return true;
+}
+
+function isOfLists({ kind }: NodeRecord): boolean {
+  return kind.startsWith('authlist') || kind.startsWith('override');
 }
 
 /** Undefined when not all of them can be applied. */

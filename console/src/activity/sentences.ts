@@ -121,6 +121,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'user.reset_sign_in': (deed) =>
     `took away the sign-in of ${deed.target} (password, second factor, invitations); ${sessions(deed)}`,
   'user.end_sessions': (deed) => `signed ${deed.target} out everywhere; ${sessions(deed)}`,
+  'vpn_profile.create': ({ target, is }) =>
+    `made a VPN profile of ${text(is.server)} for ${target}${until(is)}`,
   'proxy_token.create': ({ target, is }) => `made a proxy access token for ${target}${until(is)}`,
 
   'session.create': ({ is }) =>

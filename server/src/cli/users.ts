@@ -17,6 +17,16 @@ const columns: Column[] = [
   ['admin', 'flags.admin'],
   'token_version',
 ];
+const profileColumns: Column[] = [
+  'server',
+  'services',
+  'hostname',
+  'exit_ips',
+  'login',
+  'password',
+  'shared_key',
+  expiry,
+];
 const code: Column[] = ['url', 'code', expiry];
 
 /** `proxy,billing` turns these on; `no-admin` turns one off. */
@@ -69,6 +79,38 @@ export const userNoun: Noun = {
       run: async (given, api) => {
         const changed = await api.post(given.path(`${user}/token_version`));
         return record(changed, columns, 'The tokens made so far are ended.');
+      },
+    },
+    {
+      usage: 'vpn-profile <account> <user> <server>',
+      summary: 'make what a device of a user needs for the VPN of a server',
+      options: [
+        [
+          '--lifetime <lifetime>',
+          'how long the password holds; without: as the token version',
+          'lifetime_seconds',
+          lifetime,
+        ],
+        [
+          '--format <format>',
+          'print this file alone: apple, windows, android, networkmanager, strongswan',
+        ],
+      ],
+      run: async (given, api) => {
+        const body = { ...given.fields, server: given.word('server') };
+        const profile = await api.post(given.path(`${user}/vpn-profile`), body);
+        const format = given.option('format');
+        if (format === undefined) {
+          return record(
+            profile,
+            profileColumns,
+            'The password is not stored; it is the same each time.',
+          );
+        }
+        const files = profile.files as Array<{ format: string; content: string }>;
+        const file = files.find((one) => one.format === format);
+        if (!file) throw new UsageFault(`there is no profile for ${format} of this server`);
+        return { value: file, parts: [{ text: file.content }] };
       },
     },
     {

@@ -10,6 +10,7 @@ import type { PublicKey, Secrets } from '../secrets.ts';
 import { exitIpsOfServer, findServer, portSchemesOfServer } from '../servers/servers.ts';
 import { publicKeys } from '../signing_keys.ts';
 import { type User, userSlices } from '../users/users.ts';
+import { vpnServices } from '../vpn_password.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion } from './questions.ts';
 import { nodesOfServer } from './store.ts';
@@ -25,21 +26,28 @@ export interface NodeRecord {
 const piece = 500;
 
 /** The server itself: where it listens, and from which addresses it leaves. */
-export async function serverRecord(db: Reader, server_id: number): Promise<NodeRecord> {
+export async function serverRecord(
+  db: Reader,
+  server_id: number,
+  secrets: Secrets,
+): Promise<NodeRecord> {
   const server = await findServer(db, server_id);
   if (!server) return { kind: 'server', value: null };
   const exits = await exitIpsOfServer(db, server_id);
   const schemes = await portSchemesOfServer(db, server_id);
   const drained = (await nodesOfServer(db, server_id)).filter((node) => node.drained_at !== null);
+  const services = JSON.parse(server.services) as string[];
+  const hasVpn = vpnServices.some((service) => services.includes(service));
   return {
     kind: 'server',
     value: {
       name: server.name,
       hostname: server.hostname,
-      services: JSON.parse(server.services) as string[],
+      services,
       port_schemes: schemes.map(({ name, bases }) => ({ name, bases })),
       exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),
       drained_nodes: drained.map(({ id }) => id),
+      ...(hasVpn ? { vpn_key: secrets.vpnKey(server_id) } : {}),
     },
   };
 }
@@ -154,7 +162,7 @@ export async function recordsOfChange(
   rows: CurrentRows,
 ): Promise<NodeRecord[]> {
   const { kind, account_id: account, record_id: id } = change;
-  if (kind === 'server') return [await serverRecord(db, server_id)];
+  if (kind === 'server') return [await serverRecord(db, server_id, secrets)];
   if (kind === 'keys') return [keysRecord(await publicKeys(db))];
   if (kind === 'explain' && id !== null) {
     const question = (await findQuestion(db, secrets, id)) ?? null;

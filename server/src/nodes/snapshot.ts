@@ -61,7 +61,7 @@ export class Snapshots {
       };
       const { epoch, revision } = await networkPosition(db);
       await write({ kind: 'snapshot', epoch, revision });
-      await write(await serverRecord(db, server_id));
+      await write(await serverRecord(db, server_id, this.#ctx.secrets));
       await write(keysRecord(await publicKeys(db)));
       for (const { account_id } of await accountsOfServer(db, server_id)) {
         for await (const record of accountRecords(db, account_id, server_id)) await write(record);

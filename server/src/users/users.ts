@@ -234,15 +234,7 @@ export async function createProxyToken(
   wanted: number | string,
   lifetime_seconds: number | undefined,
 ): Promise<ProxyToken> {
-  const user = await findWanted(tx, account.id, wanted);
-  const shown = JSON.stringify(wanted);
-  if (!user)
-    throw conflict(`${shown} is not a user of the account.`, {
-      code: 'unknown_user',
-      field: 'user',
-    });
-  if (!user.active) throw conflict(`${shown} is inactive.`, { field: 'user' });
-  if (!user.proxy) throw conflict(`${shown} does not have the proxy flag.`, { field: 'user' });
+  const user = await requireUserOfProxies(tx, account.id, wanted);
   const expiry = tx.now + (lifetime_seconds ?? account.token_lifetime_seconds);
   await audit(tx, {
     account_id: account.id,
@@ -256,6 +248,24 @@ export async function createProxyToken(
     kid,
   );
   return { token, user: user.name, expiry };
+}
+
+/** A user who may connect. `wanted` as for `createProxyToken`. Errors: 409 for one who is unknown, inactive or without the proxy flag. */
+export async function requireUserOfProxies(
+  db: Reader,
+  account_id: number,
+  wanted: number | string,
+): Promise<store.UserRow> {
+  const user = await findWanted(db, account_id, wanted);
+  const shown = JSON.stringify(wanted);
+  if (!user)
+    throw conflict(`${shown} is not a user of the account.`, {
+      code: 'unknown_user',
+      field: 'user',
+    });
+  if (!user.active) throw conflict(`${shown} is inactive.`, { field: 'user' });
+  if (!user.proxy) throw conflict(`${shown} does not have the proxy flag.`, { field: 'user' });
+  return user;
 }
 
 async function findWanted(

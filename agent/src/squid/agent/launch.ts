@@ -1,9 +1,8 @@
 // The command that runs Squid as its own user from its first moment: no root is saved in it or its helpers, and none comes back.
 import { readFileSync } from 'node:fs';
+import { mayDropRights, rightsOf } from '../../rights.ts';
 import type { UnixUser } from './unix_user.ts';
 
-/** The capability by which a process may drop others for good (CAP_SETPCAP). */
-const may_drop = 1n << 8n;
 const low_ports = '+net_bind_service';
 /** Its number. */
 const may_listen_low = 1n << 10n;
@@ -25,7 +24,7 @@ export function commandAs(
     // The bounding set can be dropped only where this process has the right to.
     `--inh-caps=${['-all', ...kept].join(',')}`,
     ...kept.map((capability) => `--ambient-caps=-all,${capability}`),
-    ...(mayDrop() ? [`--bounding-set=${['-all', ...kept].join(',')}`] : []),
+    ...(mayDropRights() ? [`--bounding-set=${['-all', ...kept].join(',')}`] : []),
   ];
   return ['setpriv', [...options, '--', program, ...args]];
 }
@@ -36,24 +35,13 @@ export function lacksRight(
   ports: readonly number[],
   pid: number,
 ): boolean {
-  return user !== undefined && needsRight(ports) && (effectiveOf(pid) & may_listen_low) === 0n;
-}
-
-function mayDrop(): boolean {
-  return (effectiveOf('self') & may_drop) !== 0n;
-}
-
-/** The capabilities of a process. */
-function effectiveOf(pid: number | 'self'): bigint {
-  const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-  const [, effective = '0'] = /^CapEff:\s*(\w+)/m.exec(status) ?? [];
-  return BigInt(`0x${effective}`);
+  return user !== undefined && needsRight(ports) && (rightsOf(pid) & may_listen_low) === 0n;
 }
 
 /** Of a right that this process lacks itself, as in a container without it, none can be given: those ports are told as faults. */
 function needsRight(ports: readonly number[]): boolean {
   const isLow = ports.some((port) => port < firstFreePort());
-  return isLow && (effectiveOf('self') & may_listen_low) !== 0n;
+  return isLow && (rightsOf('self') & may_listen_low) !== 0n;
 }
 
 /** The first port that needs no right. */

@@ -20,6 +20,7 @@ import { userSignInRoutes } from './sign_in.ts';
 import { tokenRoutes } from './tokens.ts';
 import { usageRoutes } from './usage.ts';
 import { userRoutes } from './users.ts';
+import { vpnProfileRoutes } from './vpn_profiles.ts';
 
 /** The same routes for either audience. */
 function manageRoutes(mount: Mount): void {
@@ -32,6 +33,7 @@ function manageRoutes(mount: Mount): void {
   userRoutes(mount);
   userSignInRoutes(mount);
   erasureRoutes(mount);
+  vpnProfileRoutes(mount);
   authlistRoutes(mount);
   overrideRoutes(mount);
 }

@@ -1,0 +1,233 @@
+// charon, strongSwan's IKE daemon: started in a session of its own so that its tunnels outlive the agent, adopted by the next one.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { makeFolderDurably, replaceDurably } from '../durable.ts';
+import { mayDropRights } from '../rights.ts';
+import { Vici, type ViciMessage } from './vici.ts';
+
+/** Where its files are. */
+export interface CharonPaths {
+  dir: string;
+  conf: string;
+  vici: string;
+  pid: string;
+  radius: string;
+  log: string;
+}
+
+export interface CharonOptions {
+  /** In which it has a folder of its own. */
+  state_dir: string;
+  program: string;
+  /** The part that seals the packets: the kernel, or charon itself where the kernel cannot. */
+  ipsec: 'kernel' | 'userspace';
+  clock: Clock;
+  log: Logger;
+}
+
+/** How charon reaches the RADIUS server of the agent. */
+interface RadiusReach {
+  port: number;
+  secret: string;
+}
+
+const starting_seconds = 10;
+const stopping_seconds = 10;
+const longest_log_bytes = 4 * 1024 * 1024;
+/** The rights of root that are left to it. It runs as root since no other user may write the kernel's policies. */
+const rights = '-all,+net_admin,+net_bind_service,+net_raw';
+
+const plugins = [
+  ...['random', 'nonce', 'openssl', 'pem', 'pkcs1', 'pkcs8', 'x509', 'pubkey', 'constraints'],
+  ...['hmac', 'kdf', 'md5', 'sha1', 'sha2', 'aes', 'gcm', 'curve25519', 'drbg'],
+  ...['socket-default', 'vici', 'eap-identity', 'eap-radius', 'xauth-generic'],
+];
+
+export class Charon {
+  readonly paths: CharonPaths;
+  readonly #options: CharonOptions;
+  readonly #radius: RadiusReach;
+  #vici: Vici;
+
+  constructor(options: CharonOptions) {
+    this.#options = options;
+    const dir = join(options.state_dir, 'vpn');
+    const at = (name: string) => join(dir, name);
+    this.paths = {
+      dir,
+      conf: at('strongswan.conf'),
+      vici: at('charon.vici'),
+      pid: at('charon.pid'),
+      radius: at('radius.json'),
+      log: at('charon.log'),
+    };
+    makeFolderDurably(dir);
+    this.#radius = readRadius(this.paths.radius) ?? {
+      port: 0,
+      secret: randomBytes(24).toString('hex'),
+    };
+    this.#vici = new Vici(this.paths.vici, options.log);
+  }
+
+  /** That the RADIUS server listened on before, 0 for none; and the secret that both have. */
+  get radius(): Readonly<RadiusReach> {
+    return this.#radius;
+  }
+
+  /** Where the RADIUS server listens now. A charon that runs hears of another port by `start`. */
+  setRadiusPort(port: number): void {
+    this.#radius.port = port;
+    replaceDurably(this.paths.radius, JSON.stringify(this.#radius));
+  }
+
+  /** The process, if it runs: ours is the one that was started with our configuration. */
+  findProcess(): number | undefined {
+    const pid = Number(readIfThere(this.paths.pid));
+    const environment = pid > 0 ? readIfThere(`/proc/${pid}/environ`) : undefined;
+    return environment?.split('\0').includes(`STRONGSWAN_CONF=${this.paths.conf}`)
+      ? pid
+      : undefined;
+  }
+
+  /** Makes it run with the configuration of now. True: it is a new one, and has no connections yet. Errors: it does not run. */
+  async start(): Promise<boolean> {
+    const conf = this.#conf();
+    const isNew = readIfThere(this.paths.conf) !== conf;
+    if (isNew) replaceDurably(this.paths.conf, conf);
+    if (this.findProcess() !== undefined) {
+      if (isNew) await this.#vici.command('reload-settings');
+      this.#boundLog();
+      return false;
+    }
+    const { program, clock, log } = this.#options;
+    rmSync(this.paths.vici, { force: true });
+    const kept = mayDropRights() ? [`--bounding-set=${rights}`] : [];
+    const child = spawn('setpriv', ['--no-new-privs', '--inh-caps=-all', ...kept, '--', program], {
+      cwd: this.paths.dir,
+      detached: true,
+      stdio: 'ignore',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', STRONGSWAN_CONF: this.paths.conf },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.unref();
+    replaceDurably(this.paths.pid, `${child.pid}\n`);
+    log.info({ pid: child.pid }, 'charon is started');
+    const until = clock.steady() + starting_seconds;
+    for (;;) {
+      try {
+        await this.#vici.command('version');
+        return true;
+      } catch (error) {
+        if (clock.steady() > until)
+          throw new Error(`charon does not start: ${(error as Error).message}`);
+      }
+      await clock.sleep(0.05);
+    }
+  }
+
+  /** Ends it, and with it its tunnels. */
+  async stop(): Promise<void> {
+    this.#vici.close();
+    const pid = this.findProcess();
+    if (pid === undefined) return;
+    process.kill(pid, 'SIGTERM');
+    const until = this.#options.clock.steady() + stopping_seconds;
+    while (this.findProcess() !== undefined && this.#options.clock.steady() < until) {
+      await this.#options.clock.sleep(0.05);
+    }
+  }
+
+  /** Lets go of its socket; it runs on. */
+  close(): void {
+    this.#vici.close();
+  }
+
+  command(name: string, message?: ViciMessage): Promise<ViciMessage> {
+    return this.#vici.command(name, message);
+  }
+
+  list(name: string, event: string, message?: ViciMessage): Promise<ViciMessage[]> {
+    return this.#vici.list(name, event, message);
+  }
+
+  /** It writes at the end of the file, wherever that is. */
+  #boundLog(): void {
+    const size = statSync(this.paths.log, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > longest_log_bytes) truncateSync(this.paths.log);
+  }
+
+  #conf(): string {
+    const isKernel = this.#options.ipsec === 'kernel';
+    const load = [...plugins, ...(isKernel ? [] : ['kernel-libipsec']), 'kernel-netlink'];
+    const { vici, log } = this.paths;
+    const { port, secret } = this.#radius;
+    return `# Written by exitward-agent at each start.
+charon-systemd {
+  load = ${load.join(' ')}
+  # The kernel's policies need no routes; libipsec's device does.
+  install_routes = ${isKernel ? 'no' : 'yes'}
+  ikesa_table_size = 4096
+  ikesa_table_segments = 16
+  threads = 32
+  # Many clients may be behind one address, as those of an office are.
+  block_threshold = 100
+  half_open_timeout = 20
+  plugins {
+    vici {
+      socket = unix://${vici}
+    }
+    eap-radius {
+      # The agent looks at the tunnels themselves: charon is not to end them all when it is away.
+      accounting = no
+      station_id_with_port = no
+      nas_identifier = exitward
+      servers {
+        exitward {
+          address = 127.0.0.1
+          auth_port = ${port}
+          secret = ${secret}
+          sockets = 16
+        }
+      }
+    }
+  }
+  journal {
+    default = -1
+  }
+  filelog {
+    exitward {
+      path = ${log}
+      append = yes
+      flush_line = yes
+      time_format = %Y-%m-%dT%H:%M:%S
+      default = 1
+    }
+  }
+}
+`;
+  }
+}
+
+function readRadius(path: string): RadiusReach | undefined {
+  try {
+    const { port, secret } = JSON.parse(readFileSync(path, 'utf8')) as RadiusReach;
+    return Number.isInteger(port) && typeof secret === 'string' ? { port, secret } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

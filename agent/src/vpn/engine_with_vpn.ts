@@ -1,0 +1,81 @@
+// A proxy engine and the VPN beside it, as one engine: one decision, one journal, one list of faults for both.
+import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../engine.ts';
+import type { Fault } from '../faults.ts';
+import type { ProxyRequest } from '../policy/decide.ts';
+import { DecisionTally } from '../policy/decision_tally.ts';
+import type { Position } from '../policy/records.ts';
+import type { Vpn } from './vpn.ts';
+
+/** Where both go on. The journal has a proxy's cursor as it is where there was no VPN before. */
+interface Cursors {
+  proxy: unknown;
+  vpn: unknown;
+}
+
+export class EngineWithVpn implements Engine {
+  readonly name: Engine['name'];
+  readonly #proxy: Engine;
+  readonly #vpn: Vpn;
+
+  constructor(proxy: Engine, vpn: Vpn) {
+    this.name = proxy.name;
+    this.#proxy = proxy;
+    this.#vpn = vpn;
+  }
+
+  async catchUp(): Promise<Position | undefined> {
+    // Side by side: the VPN does not wait for the proxy's workers.
+    const [applied] = await Promise.all([this.#proxy.catchUp(), this.#vpn.catchUp()]);
+    return applied;
+  }
+
+  async poll(cursor: unknown, kept?: Kept, isExtra?: boolean): Promise<Poll> {
+    const cursors = cursorsOf(cursor);
+    const keptOf = (name: keyof Cursors): Kept | undefined =>
+      kept && { cursor: cursorsOf(kept.cursor)[name], counted: kept.counted };
+    const proxy = await this.#proxy.poll(cursors.proxy, keptOf('proxy'), isExtra);
+    const vpn = await this.#vpn.poll(cursors.vpn, keptOf('vpn'));
+    return {
+      finished: [...proxy.finished, ...vpn.finished],
+      open: [...proxy.open, ...vpn.open],
+      cursor: { proxy: proxy.cursor, vpn: vpn.cursor } satisfies Cursors,
+    };
+  }
+
+  takeLastUsed(): ReturnType<Engine['takeLastUsed']> {
+    return this.#proxy.takeLastUsed();
+  }
+
+  explain(request: ProxyRequest): Promise<Explanation> {
+    return request.vpn ? this.#vpn.explain(request.vpn) : this.#proxy.explain(request);
+  }
+
+  listeners(): ReturnType<Engine['listeners']> {
+    return this.#proxy.listeners();
+  }
+
+  isDrained(): boolean {
+    return this.#proxy.isDrained();
+  }
+
+  counts(): EngineCounts {
+    const counts = this.#proxy.counts();
+    const decisions = new DecisionTally();
+    for (const one of [counts.decisions, this.#vpn.decisions]) decisions.add(one);
+    return { ...counts, decisions: decisions.counts, tunnels: this.#vpn.tunnels };
+  }
+
+  faults(): Fault[] {
+    return [...this.#proxy.faults(), ...this.#vpn.faults()];
+  }
+
+  async stop(options: { leave_running: boolean }): Promise<void> {
+    await Promise.all([this.#proxy.stop(options), this.#vpn.stop(options)]);
+  }
+}
+
+function cursorsOf(cursor: unknown): Cursors {
+  const isBoth =
+    typeof cursor === 'object' && cursor !== null && 'proxy' in cursor && 'vpn' in cursor;
+  return isBoth ? (cursor as Cursors) : { proxy: cursor, vpn: undefined };
+}

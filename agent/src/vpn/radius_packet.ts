@@ -1,0 +1,169 @@
+// RADIUS on the wire (RFC 2865, RFC 3579): packets read and written, authenticated by the secret that both sides share.
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+export const codes = {
+  access_request: 1,
+  access_accept: 2,
+  access_reject: 3,
+  access_challenge: 11,
+} as const;
+
+export const attributes = {
+  user_name: 1,
+  user_password: 2,
+  framed_address: 8,
+  reply_message: 18,
+  state: 24,
+  vendor: 26,
+  called_station: 30,
+  calling_station: 31,
+  nas_identifier: 32,
+  eap_message: 79,
+  message_authenticator: 80,
+  nas_port_id: 87,
+} as const;
+
+export interface RadiusPacket {
+  code: number;
+  identifier: number;
+  /** 16 bytes. */
+  authenticator: Buffer;
+  /** In their order. */
+  attributes: Array<[type: number, value: Buffer]>;
+}
+
+const header = 20;
+const longest = 4096;
+const longest_value = 253;
+
+/** The request that a datagram is. Undefined: it is none, or not of one who has the secret. */
+export function readRequest(datagram: Buffer, secret: string): RadiusPacket | undefined {
+  if (datagram.length < header) return undefined;
+  const length = datagram.readUInt16BE(2);
+  if (length < header || length > longest || length > datagram.length) return undefined;
+  const bytes = datagram.subarray(0, length);
+  const read: RadiusPacket['attributes'] = [];
+  let signed_at: number | undefined;
+  for (let at = header; at < length; ) {
+    const [type = 0, size = 0] = bytes.subarray(at, at + 2);
+    if (size < 2 || at + size > length) return undefined;
+    if (type === attributes.message_authenticator) {
+      if (size !== 18 || signed_at !== undefined) return undefined;
+      signed_at = at + 2;
+    }
+    read.push([type, bytes.subarray(at + 2, at + size)]);
+    at += size;
+  }
+  // Of every request, with EAP or without: else one could be forged on this machine.
+  if (signed_at === undefined) return undefined;
+  const given = bytes.subarray(signed_at, signed_at + 16);
+  const blank = Buffer.from(bytes);
+  blank.fill(0, signed_at, signed_at + 16);
+  if (!timingSafeEqual(hmac(secret, blank), given)) return undefined;
+  return {
+    code: bytes[0] as number,
+    identifier: bytes[1] as number,
+    authenticator: bytes.subarray(4, header),
+    attributes: read,
+  };
+}
+
+/** The response to a request, signed. */
+export function writeResponse(
+  request: RadiusPacket,
+  code: number,
+  values: RadiusPacket['attributes'],
+  secret: string,
+): Buffer {
+  const all: RadiusPacket['attributes'] = [
+    ...values,
+    [attributes.message_authenticator, Buffer.alloc(16)],
+  ];
+  const body = Buffer.concat(
+    all.map(([type, value]) => Buffer.concat([Buffer.from([type, value.length + 2]), value])),
+  );
+  const head = Buffer.alloc(header);
+  head.writeUInt8(code, 0);
+  head.writeUInt8(request.identifier, 1);
+  head.writeUInt16BE(header + body.length, 2);
+  // First with the request's authenticator, as both signatures are made.
+  request.authenticator.copy(head, 4);
+  hmac(secret, head, body).copy(body, body.length - 16);
+  const digest = createHash('md5').update(head).update(body).update(secret).digest();
+  digest.copy(head, 4);
+  return Buffer.concat([head, body]);
+}
+
+/** The first value of a kind. */
+export function bytesOf(packet: RadiusPacket, type: number): Buffer | undefined {
+  return packet.attributes.find(([one]) => one === type)?.[1];
+}
+
+export function textOf(packet: RadiusPacket, type: number): string | undefined {
+  return bytesOf(packet, type)?.toString();
+}
+
+/** The EAP packet, which may be spread over several attributes. */
+export function eapOf(packet: RadiusPacket): Buffer | undefined {
+  const parts = packet.attributes.filter(([type]) => type === attributes.eap_message);
+  return parts.length === 0 ? undefined : Buffer.concat(parts.map(([, value]) => value));
+}
+
+export function eapAttributes(eap: Buffer): RadiusPacket['attributes'] {
+  const parts: RadiusPacket['attributes'] = [];
+  for (let at = 0; at < eap.length; at += longest_value) {
+    parts.push([attributes.eap_message, eap.subarray(at, at + longest_value)]);
+  }
+  return parts;
+}
+
+/** A password that was sent in the clear between the two (RFC 2865, 5.2). */
+export function passwordOf(packet: RadiusPacket, secret: string): string | undefined {
+  const hidden = bytesOf(packet, attributes.user_password);
+  if (!hidden || hidden.length === 0 || hidden.length > 128 * 2 || hidden.length % 16 !== 0) {
+    return undefined;
+  }
+  const clear = mask(hidden, secret, packet.authenticator, 'reading');
+  const end = clear.indexOf(0);
+  return clear.subarray(0, end < 0 ? clear.length : end).toString();
+}
+
+const microsoft = 311;
+const keyTypes = { send: 16, receive: 17 } as const;
+
+/** A key of the session as Microsoft's attribute, hidden by the secret (RFC 2548, 2.4.2). */
+export function keyAttribute(
+  kind: keyof typeof keyTypes,
+  key: Buffer,
+  request: RadiusPacket,
+  secret: string,
+): [number, Buffer] {
+  const salt = randomBytes(2);
+  // The two salts of a packet must differ, and the top bit is set.
+  salt[0] = ((salt[0] as number) & 0x3f) | 0x80 | (kind === 'send' ? 0x40 : 0);
+  const plain = Buffer.alloc(Math.ceil((key.length + 1) / 16) * 16);
+  plain.writeUInt8(key.length);
+  key.copy(plain, 1);
+  const hidden = mask(plain, secret, Buffer.concat([request.authenticator, salt]), 'writing');
+  const head = Buffer.alloc(6);
+  head.writeUInt32BE(microsoft, 0);
+  head.writeUInt8(keyTypes[kind], 4);
+  head.writeUInt8(2 + salt.length + hidden.length, 5);
+  return [attributes.vendor, Buffer.concat([head, salt, hidden])];
+}
+
+/** Blocks of 16 bytes, each under the MD5 of the secret and the hidden block before it. */
+function mask(bytes: Buffer, secret: string, first: Buffer, way: 'reading' | 'writing'): Buffer {
+  const out = Buffer.alloc(bytes.length);
+  let before = first;
+  for (let at = 0; at < bytes.length; at += 16) {
+    const pad = createHash('md5').update(secret).update(before).digest();
+    for (let i = 0; i < 16; i += 1) out[at + i] = (bytes[at + i] as number) ^ (pad[i] as number);
+    before = (way === 'reading' ? bytes : out).subarray(at, at + 16);
+  }
+  return out;
+}
+
+function hmac(secret: string, ...parts: Buffer[]): Buffer {
+  return parts.reduce((hash, part) => hash.update(part), createHmac('md5', secret)).digest();
+}

@@ -1,0 +1,244 @@
+// The RADIUS server that charon asks about every login: on loopback, for those who have the secret, EAP-MSCHAPv2 and passwords.
+import { randomBytes } from 'node:crypto';
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv4 } from 'node:net';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import { ownedByLog } from '../owner.ts';
+import { challengeOf, endOf, readEap, successOf } from './eap.ts';
+import { type ChapProof, type ChapResponse, proveChap } from './mschap.ts';
+import {
+  attributes,
+  bytesOf,
+  codes,
+  eapAttributes,
+  eapOf,
+  keyAttribute,
+  passwordOf,
+  type RadiusPacket,
+  readRequest,
+  textOf,
+  writeResponse,
+} from './radius_packet.ts';
+
+/** A login as charon describes it. */
+export interface LoginAttempt {
+  /** As the client gave it. */
+  login: string;
+  /** Address of the client. */
+  source: string;
+  /** The address that was dialled: the exit. */
+  exit_ip: string;
+  /** Name of charon's connection. */
+  connection: string;
+  /** Whether the client has this password. */
+  proves(password: string): boolean;
+  /** As it was given, where the method tells it. */
+  password?: string;
+}
+
+export type Verdict =
+  /** `address`: the client's inside the tunnel. */
+  { allowed: true; address: string } | { allowed: false; message: string };
+
+export interface RadiusServerOptions {
+  secret: string;
+  evaluate: (attempt: LoginAttempt) => Promise<Verdict>;
+  clock: Clock;
+  log: Logger;
+}
+
+interface Accepted {
+  proof: ChapProof;
+  address: string;
+}
+
+/** An exchange under way. */
+interface Exchange {
+  challenge: Buffer;
+  /** Once the client has proven its password. */
+  accepted?: Accepted;
+  since: number;
+}
+
+/** So long a client may take for an exchange, and a response is repeated to a request that came again. */
+const remembered_seconds = 30;
+const mostExchanges = 10_000;
+
+export class RadiusServer {
+  readonly #options: RadiusServerOptions;
+  #socket: Socket | undefined;
+  /** By State. */
+  readonly #exchanges = new Map<string, Exchange>();
+  /** By the request: what was answered, or is being found out. */
+  readonly #answered = new Map<string, { since: number; response: Promise<Buffer | undefined> }>();
+
+  constructor(options: RadiusServerOptions) {
+    this.#options = options;
+  }
+
+  /** Listens on a port of loopback, any one where that is taken; returns which. Errors: there is none. */
+  async listen(wanted: number): Promise<number> {
+    const own = ownedByLog(this.#options.log);
+    for (const port of [wanted, 0]) {
+      const socket = createSocket('udp4');
+      socket.bind(port, '127.0.0.1');
+      try {
+        await once(socket, 'listening');
+      } catch {
+        socket.close();
+        continue;
+      }
+      socket.on(
+        'error',
+        own((error) => this.#options.log.warn({ err: error }, 'RADIUS failed')),
+      );
+      socket.on(
+        'message',
+        own((datagram, from) => this.#receive(datagram, from)),
+      );
+      this.#socket = socket;
+      return socket.address().port;
+    }
+    throw new Error('no port of loopback is free for RADIUS');
+  }
+
+  close(): void {
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  async #receive(datagram: Buffer, from: RemoteInfo): Promise<void> {
+    const { secret, clock } = this.#options;
+    const request = readRequest(datagram, secret);
+    if (request?.code !== codes.access_request) return;
+    const now = clock.steady();
+    forgetOld(this.#answered, now);
+    forgetOld(this.#exchanges, now);
+    // RFC 5080, 2.2.2: charon sends it again with the same identifier and authenticator when the response was lost.
+    const name = `${from.port} ${request.identifier} ${request.authenticator.toString('hex')}`;
+    const known = this.#answered.get(name);
+    const response = known?.response ?? this.#respond(request);
+    if (!known) this.#answered.set(name, { since: now, response });
+    const bytes = await response;
+    if (bytes) this.#socket?.send(bytes, from.port, from.address);
+  }
+
+  /** Undefined: the request makes no sense, and is left without a response. */
+  async #respond(request: RadiusPacket): Promise<Buffer | undefined> {
+    const eap = eapOf(request);
+    return eap ? this.#respondEap(request, eap) : this.#respondPassword(request);
+  }
+
+  async #respondPassword(request: RadiusPacket): Promise<Buffer | undefined> {
+    const { secret, evaluate } = this.#options;
+    const password = passwordOf(request, secret);
+    const attempt = attemptOf(request);
+    if (password === undefined || !attempt) return undefined;
+    const proves = (expected: string) => spellings(expected).includes(password);
+    const verdict = await evaluate({ ...attempt, password, proves });
+    return verdict.allowed
+      ? writeResponse(request, codes.access_accept, [framed(verdict.address)], secret)
+      : this.#reject(request, verdict.message);
+  }
+
+  async #respondEap(request: RadiusPacket, packet: Buffer): Promise<Buffer | undefined> {
+    const { secret, clock } = this.#options;
+    const eap = readEap(packet);
+    if (!eap) return this.#reject(request, 'the EAP packet is malformed', packet[1]);
+    const next = (eap.identifier + 1) & 0xff;
+    if (eap.kind === 'identity') {
+      const { packet: asked, challenge } = challengeOf(next);
+      return this.#challenge(request, asked, { challenge, since: clock.steady() });
+    }
+    if (eap.kind === 'nak') {
+      return this.#reject(request, 'the client does not offer EAP-MSCHAPv2', eap.identifier);
+    }
+    const state = bytesOf(request, attributes.state)?.toString('hex') ?? '';
+    const exchange = this.#exchanges.get(state);
+    this.#exchanges.delete(state);
+    if (!exchange) return this.#reject(request, 'the exchange is not known', eap.identifier);
+    if (eap.kind === 'response') {
+      const proven = await this.#prove(request, exchange, eap.response);
+      // At once, without the message that the client may try another password: charon then forgets the attempt at once, too.
+      if ('message' in proven) return this.#reject(request, proven.message, eap.identifier);
+      const said = successOf(next, proven.proof.authenticator);
+      return this.#challenge(request, said, { ...exchange, accepted: proven });
+    }
+    if (!exchange.accepted) return this.#reject(request, 'out of turn', eap.identifier);
+    const { proof, address } = exchange.accepted;
+    const values = [
+      ...eapAttributes(endOf('success', eap.identifier)),
+      keyAttribute('receive', proof.receive_key, request, secret),
+      keyAttribute('send', proof.send_key, request, secret),
+      framed(address),
+    ];
+    return writeResponse(request, codes.access_accept, values, secret);
+  }
+
+  async #prove(
+    request: RadiusPacket,
+    { challenge }: Exchange,
+    response: Omit<ChapResponse, 'challenge'>,
+  ): Promise<Accepted | { message: string }> {
+    const attempt = attemptOf(request);
+    if (!attempt) return { message: 'the request lacks an attribute' };
+    let proof: ChapProof | undefined;
+    const proves = (password: string) => {
+      for (const spelling of spellings(password)) {
+        proof ??= proveChap({ challenge, ...response }, spelling);
+      }
+      return proof !== undefined;
+    };
+    const verdict = await this.#options.evaluate({ ...attempt, proves });
+    if (!verdict.allowed) return { message: verdict.message };
+    if (!proof) throw new Error('a login was allowed without a proof');
+    return { proof, address: verdict.address };
+  }
+
+  #challenge(request: RadiusPacket, eap: Buffer, exchange: Exchange): Buffer {
+    const state = randomBytes(16);
+    const [oldest] = this.#exchanges.keys();
+    if (this.#exchanges.size >= mostExchanges && oldest) this.#exchanges.delete(oldest);
+    this.#exchanges.set(state.toString('hex'), exchange);
+    const values: RadiusPacket['attributes'] = [...eapAttributes(eap), [attributes.state, state]];
+    return writeResponse(request, codes.access_challenge, values, this.#options.secret);
+  }
+
+  /** `identifier`: of the EAP packet, where there was one. */
+  #reject(request: RadiusPacket, message: string, identifier?: number): Buffer {
+    const values: RadiusPacket['attributes'] = [
+      [attributes.reply_message, Buffer.from(message)],
+      ...(identifier === undefined ? [] : eapAttributes(endOf('failure', identifier))),
+    ];
+    return writeResponse(request, codes.access_reject, values, this.#options.secret);
+  }
+}
+
+/** Undefined: it does not say who dials where. */
+function attemptOf(request: RadiusPacket): Omit<LoginAttempt, 'proves'> | undefined {
+  const login = textOf(request, attributes.user_name);
+  const source = textOf(request, attributes.calling_station);
+  const exit_ip = textOf(request, attributes.called_station);
+  const connection = textOf(request, attributes.nas_port_id) ?? '';
+  if (login === undefined || source === undefined || exit_ip === undefined) return undefined;
+  return { login, source, exit_ip, connection };
+}
+
+function framed(address: string): [number, Buffer] {
+  if (!isIPv4(address)) throw new Error('only IPv4 addresses are handed out');
+  return [attributes.framed_address, Buffer.from(address.split('.').map(Number))];
+}
+
+/** The spellings of a password that is shown in groups: people type it with or without what stands between them. */
+function spellings(password: string): string[] {
+  return [password, password.replaceAll('-', '')];
+}
+
+function forgetOld(map: Map<string, { since: number }>, now: number): void {
+  for (const [name, { since }] of map) {
+    if (now - since < remembered_seconds) return;
+    map.delete(name);
+  }
+}

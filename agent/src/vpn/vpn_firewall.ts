@@ -1,0 +1,170 @@
+// The VPN's table in nftables: which addresses of the tunnels may pass, where to, from which exit, and how many bytes they did.
+// The kernel keeps it, so that sessions and their counts outlive this process, and charon.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type Network, refusedIpv4 } from '../address.ts';
+import { networkText, nft } from '../firewall.ts';
+
+const run = promisify(execFile);
+const table = 'inet exitward_vpn';
+const reject = 'counter reject with icmpx admin-prohibited';
+/** Fits the tunnels of all clients: ESP in UDP over PPPoE takes less than 140 bytes of 1500. */
+const segment = 1320;
+
+/** A session as the kernel keeps it. */
+export interface KernelSession {
+  /** The client's inside the tunnel. */
+  address: string;
+  exit_ip: string;
+  /** At most 120 characters; no quotation marks. */
+  note: string;
+}
+
+export interface VpnFirewallOptions {
+  pool: Network;
+  pool6: string;
+  /** Destinations that the operator allows although they are private or reserved. */
+  allowed: readonly Network[];
+  /** Destination ports that may not be reached. */
+  refused_ports: readonly number[];
+}
+
+/** The bytes of IP packets that pass through the tunnel of a session. */
+export interface KernelCount {
+  address: string;
+  note: string;
+  up: number;
+  down: number;
+}
+
+/** The table, for `nft -f`. The sessions in it stay when it is applied again. */
+export function vpnFirewallRules(options: VpnFirewallOptions): string {
+  const { pool, pool6, allowed, refused_ports } = options;
+  const pool4 = networkText(pool);
+  const ours = allowed.filter(([base]) => base.kind() === 'ipv4').map(networkText);
+  const except = ours.length > 0 ? `ip daddr != { ${ours.join(', ')} } ` : '';
+  // Packets that did not come through a tunnel, and replies that would not go into one. libipsec has a device, the kernel a mark.
+  const outside = (side: string, device: string) => `${side} missing ${device} != "ipsec0"`;
+  return [
+    `table ${table} {`,
+    '  set up { type ipv4_addr; flags dynamic; counter; }',
+    '  set down { type ipv4_addr; flags dynamic; counter; }',
+    '  set open { type ipv4_addr; }',
+    `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
+    '  map exit { type ipv4_addr : ipv4_addr; }',
+    '  chain forward { type filter hook forward priority 0; policy accept; }',
+    '  chain input { type filter hook input priority 0; policy accept; }',
+    '  chain postrouting { type nat hook postrouting priority 100; policy accept; }',
+    '  chain from_client { }',
+    '  chain to_client { }',
+    '}',
+    ...['forward', 'input', 'postrouting', 'from_client', 'to_client'].map(
+      (chain) => `flush chain ${table} ${chain}`,
+    ),
+    `table ${table} {`,
+    '  chain forward {',
+    `    ip saddr ${pool4} jump from_client`,
+    `    ip daddr ${pool4} jump to_client`,
+    // Rejected rather than dropped: programs fall back to IPv4 at once, and nothing leaks past the exit.
+    `    ip6 saddr ${pool6} ${reject}`,
+    '  }',
+    '  chain input {',
+    `    ip saddr ${pool4} ${reject}`,
+    `    ip6 saddr ${pool6} ${reject}`,
+    '  }',
+    '  chain from_client {',
+    `    ${outside('meta ipsec', 'iifname')} counter drop`,
+    `    ip saddr != @open ${reject}`,
+    `    ip daddr ${pool4} ${reject}`,
+    `    ${except}ip daddr @refused4 ${reject}`,
+    ...refused_ports.map((port) => `    meta l4proto { tcp, udp } th dport ${port} ${reject}`),
+    `    tcp flags syn tcp option maxseg size set ${segment}`,
+    '    update @up { ip saddr }',
+    '  }',
+    '  chain to_client {',
+    `    ip daddr != @open counter drop`,
+    `    ${outside('rt ipsec', 'oifname')} counter drop`,
+    `    tcp flags syn tcp option maxseg size set ${segment}`,
+    '    update @down { ip daddr }',
+    '  }',
+    '  chain postrouting {',
+    '    snat ip to ip saddr map @exit',
+    '  }',
+    '}',
+    '',
+  ].join('\n');
+}
+
+/** Puts the table in force. Errors: those that `nft` tells. */
+export function applyVpnFirewall(options: VpnFirewallOptions): Promise<void> {
+  return nft(vpnFirewallRules(options));
+}
+
+/** Takes it away, with all sessions; it need not be there. */
+export function removeVpnFirewall(): Promise<void> {
+  return nft(`table ${table}\ndelete table ${table}\n`);
+}
+
+/** Lets a session pass, all of it or nothing. Errors: those that `nft` tells, also where the address is in use. */
+export function openInKernel({ address, exit_ip, note }: KernelSession): Promise<void> {
+  const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;
+  const lines = [
+    add('up', `${address} comment "${note}"`),
+    add('down', address),
+    add('exit', `${address} : ${exit_ip}`),
+    add('open', address),
+  ];
+  return nft(`${lines.join('\n')}\n`);
+}
+
+/** Ends what these sessions send and are sent, at once; they may be closed already. Their counts stay. */
+export function closeInKernel(addresses: readonly string[]): Promise<void> {
+  const list = addresses.join(', ');
+  const of = `element ${table} open { ${list} }`;
+  return nft(`add ${of}\ndelete ${of}\n`);
+}
+
+/** Forgets sessions that were closed, and their counts. */
+export function forgetInKernel(addresses: readonly string[]): Promise<void> {
+  const list = addresses.join(', ');
+  const lines = ['up', 'down', 'exit'].map(
+    (name) => `delete element ${table} ${name} { ${list} }\n`,
+  );
+  return nft(lines.join(''));
+}
+
+/** All sessions that it keeps, and which of them are open. Errors: those that `nft` tells. */
+export async function listInKernel(): Promise<Array<KernelCount & { is_open: boolean }>> {
+  const [up, down, open] = await Promise.all(['up', 'down', 'open'].map(elementsOf));
+  const isOpen = new Set(open?.map(({ address }) => address));
+  const downBytes = new Map(down?.map(({ address, bytes }) => [address, bytes]));
+  return (up ?? []).map(({ address, note, bytes }) => {
+    return {
+      address,
+      note,
+      up: bytes,
+      down: downBytes.get(address) ?? 0,
+      is_open: isOpen.has(address),
+    };
+  });
+}
+
+interface Element {
+  address: string;
+  note: string;
+  bytes: number;
+}
+
+async function elementsOf(name: string): Promise<Element[]> {
+  const list = ['-j', 'list', 'set', ...table.split(' '), name];
+  const { stdout } = await run('nft', list, { maxBuffer: 256 * 1024 * 1024 });
+  const { nftables } = JSON.parse(stdout) as { nftables: Array<{ set?: { elem?: unknown[] } }> };
+  const elements = nftables.flatMap(({ set }) => set?.elem ?? []);
+  return elements.map((element) => {
+    if (typeof element === 'string') return { address: element, note: '', bytes: 0 };
+    const { elem } = element as {
+      elem: { val: string; comment?: string; counter?: { bytes: number } };
+    };
+    return { address: elem.val, note: elem.comment ?? '', bytes: elem.counter?.bytes ?? 0 };
+  });
+}

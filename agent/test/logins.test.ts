@@ -1,0 +1,117 @@
+// Logins to a VPN: decided as the records say, open sessions end when they would be denied, and the passwords are those of every server.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { revocationOf } from '../src/policy/decide.ts';
+import { decideLogin } from '../src/policy/logins.ts';
+import { readLogin, vpnPassword } from '../src/vpn_password.ts';
+import { hear, history, moment, rules, seed, tell } from './histories.ts';
+import type { Attempt } from './oracle.ts';
+
+const noon = 43_200;
+const vpn_key = Buffer.alloc(32, 9).toString('base64url');
+
+const expiry = fc.constantFrom(null, null, noon - 60, noon, noon + 60);
+const made = fc.record({
+  account: fc.constantFrom(1, 1, 1, 2, 3),
+  user: fc.constantFrom(1, 2),
+  token_version: fc.constantFrom(1, 1, 1, 2),
+  expiry,
+});
+const attempt: fc.Arbitrary<Attempt> = fc
+  .record({
+    service: fc.constantFrom('vpn-ikev2', 'vpn-ikev2', 'vpn-ikev2', 'vpn-ikev1'),
+    exit_ip: fc.constantFrom('198.51.100.1', '198.51.100.3', '198.51.100.3', '198.51.100.9'),
+    made: fc.option(made, { freq: 8, nil: undefined }),
+    slip: fc.constantFrom(...Array<'none'>(9).fill('none'), 'user', 'account', 'expiry'),
+    name: fc.constantFrom('own', 'acme', 'globex'),
+  })
+  .map(({ service, exit_ip, made, slip, name }) => {
+    const own = made ?? { account: 1, user: 1, expiry: null };
+    const user = (own.user === 1) === (slip !== 'user') ? 'alice' : 'bob';
+    const number = slip === 'account' ? (own.account % 3) + 1 : own.account;
+    return {
+      ...{ service, exit_ip, made, user },
+      account: name === 'own' ? `contract-${number}` : name,
+      expiry: slip === 'expiry' ? noon + 120 : own.expiry,
+    };
+  });
+
+const loginOf = ({ user, account, expiry }: Attempt) =>
+  `${user}@${account}${expiry === null ? '' : `~${(expiry / 60).toString(36)}`}`;
+
+test('a login is decided as the records say, whatever came in whatever order, and holds for as long', () => {
+  const seen = new Map<string, number>();
+  const asked = fc.array(fc.tuple(attempt, moment, moment), { minLength: 10, maxLength: 10 });
+  const property = fc.property(history, history, asked, (records, later, attempts) => {
+    for (const [attempt, at, after] of attempts) {
+      const told = tell(records);
+      hear(told, at);
+      const password = attempt.made && vpnPassword(vpn_key, attempt.made);
+      const login = {
+        service: attempt.service as 'vpn-ikev2',
+        login: loginOf(attempt),
+        exit_ip: attempt.exit_ip,
+        proves: (one: string) => one === password,
+      };
+      const decision = decideLogin(told.policy, rules, login, at.now);
+      const expected = told.oracle.evaluateLogin(attempt, at.now);
+      const reason = decision.verdict === 'allow' ? undefined : decision.reason;
+      expect(reason).toBe('reason' in expected ? expected.reason : undefined);
+      seen.set(reason ?? 'allowed', (seen.get(reason ?? 'allowed') ?? 0) + 1);
+      if (decision.verdict !== 'allow') continue;
+      expect(decision.authority).toMatchObject(expected);
+
+      // It may go on for as long as the same login would be allowed, but for what is asked at the door alone.
+      for (const record of later) {
+        told.policy.apply(record);
+        told.oracle.receive(record);
+      }
+      const ends = revocationOf(told.policy, rules, decision.authority, after.now) !== undefined;
+      const then = told.oracle.evaluateLogin(attempt, after.now);
+      const isAtDoor = 'reason' in then && ['no_service', 'drained'].includes(then.reason);
+      if (!isAtDoor) {
+        // A contract or server that goes by another name ends nothing by itself.
+        const isRenamed = 'reason' in then && then.reason === 'bad_token';
+        if (!isRenamed) expect(ends).toBe('reason' in then);
+      }
+    }
+  });
+  fc.assert(property, { numRuns: 2500, seed });
+  const kinds = [
+    ...['allowed', 'bad_token', 'contract_expired', 'contract_suspended', 'drained'],
+    ...['expired_token', 'inactive_user', 'no_proxy_flag', 'no_service', 'not_ready'],
+    ...['old_token_version', 'over_limit'],
+  ];
+  expect([...seen.keys()].toSorted()).toEqual(kinds);
+  expect(kinds.filter((kind) => (seen.get(kind) ?? 0) < 10)).toEqual([]);
+});
+
+test('a login is read in every way that it can mean, and in no other', () => {
+  expect(readLogin('alice@acme')).toEqual([{ user: 'alice', account: 'acme', expiry: null }]);
+  expect(readLogin('alice@acme~rs')).toEqual([{ user: 'alice', account: 'acme', expiry: 60_000 }]);
+  expect(readLogin('a@b.example@acme')).toEqual([
+    { user: 'a', account: 'b.example@acme', expiry: null },
+    { user: 'a@b.example', account: 'acme', expiry: null },
+  ]);
+  for (const text of ['', 'alice', 'alice@acme~', 'alice@acme~A', 'alice@acme~1~2', '~1']) {
+    expect([text, readLogin(text)]).toEqual([text, []]);
+  }
+});
+
+test('passwords of all users, servers, versions and expiries differ, and have the form that people type', () => {
+  const keys = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64url'));
+  const all = keys.flatMap((key) =>
+    [1, 11].flatMap((account) =>
+      [1, 11].flatMap((user) =>
+        [1, 11].flatMap((token_version) =>
+          [null, 0, 60].map((expiry) => vpnPassword(key, { account, user, token_version, expiry })),
+        ),
+      ),
+    ),
+  );
+  expect(new Set(all).size).toBe(all.length);
+  for (const one of all) expect(one).toMatch(/^[a-z2-7]{5}(-[a-z2-7]{5}){3}$/);
+  // So that profiles go on working from version to version.
+  const of = { account: 1, user: 2, token_version: 3, expiry: null };
+  expect(vpnPassword(keys[0] as string, of)).toMatchInlineSnapshot(`"dsh7j-eujrq-ib7a7-6y6dd"`);
+});

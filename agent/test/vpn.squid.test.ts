@@ -1,0 +1,275 @@
+// The VPN of a node with real charons on both sides, in network namespaces; libipsec seals the packets, as this kernel may not.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Fault } from '../src/faults.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
+import type { UsageRow } from '../src/usage/journal_state.ts';
+import { createSigningKey, signToken } from './histories.ts';
+import { contractRecord, now, until, userRecord } from './proxy_world.ts';
+import {
+  exits,
+  type Login,
+  passwordOf,
+  privateIp,
+  VpnWorld,
+  vpnRecords,
+  vpnServer,
+} from './vpn_world.ts';
+
+const world = new VpnWorld();
+const key = createSigningKey('k1');
+const keys: NodeRecord = { kind: 'keys', value: [key.public] };
+
+beforeAll(() => world.start(2), 60_000);
+afterAll(() => world.stop());
+
+/** Bytes billed since the last test, by account. */
+let billed = new Map<number, { up: number; down: number }>();
+
+beforeEach(async () => {
+  for (const client of [1, 2]) await world.client(client).disconnect();
+  await world.apply(...vpnRecords(), keys);
+  await until(async () => (await world.node.ask<Fault[]>({ do: 'faults' })).length === 0);
+  await tickUntilIdle();
+  billed = new Map();
+});
+
+const tick = async () => note(await world.node.ask<UsageRow[]>({ do: 'tick' }));
+
+function note(rows: UsageRow[]): void {
+  for (const { account, up, down } of rows) {
+    const sum = billed.get(account) ?? { up: 0, down: 0 };
+    billed.set(account, { up: sum.up + up, down: sum.down + down });
+  }
+}
+
+const tunnels = async () => (await world.node.ask<{ tunnels?: number }>({ do: 'counts' })).tunnels;
+
+async function tickUntilIdle(): Promise<void> {
+  await until(async () => (await tunnels()) === 0);
+  // Once to end what has no tunnel, once to tell it, once to forget it.
+  for (let count = 0; count < 3; count += 1) await tick();
+}
+
+const agentLog = () =>
+  readFileSync(join(world.dir, 'node', 'agent.log'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const reasonOfLast = () =>
+  agentLog().findLast(({ msg }) => msg === 'a VPN login was denied')?.reason;
+
+test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
+  '%s: a login with the derived password gets a tunnel, and leaves from the exit that was dialled',
+  async (service) => {
+    for (const exit of exits) {
+      await world.client(1).connect({ exit, service });
+      expect(world.client(1).fetch({ down: 1000 })).toEqual({ from: exit, down: 1000 });
+    }
+  },
+);
+
+test('a password may be typed without its dashes, and one with an expiry holds until then', async () => {
+  await world.client(1).connect({ password: passwordOf(1).replaceAll('-', '') });
+  const minutes = Math.floor(now() / 60) + 5;
+  const [expiry, password] = [minutes * 60, passwordOf(1, 1, minutes * 60)];
+  const login = `alice@contract1~${minutes.toString(36)}`;
+  await world.client(1).connect({ login, password });
+  expect(expiry).toBeGreaterThan(now());
+});
+
+test('a proxy access token opens vpn-ikev1, which sends passwords as they are', async () => {
+  const password = signToken(key, [1, 'k1', 1, 1, 1, Math.floor(now()) + 600]);
+  await world.client(1).connect({ service: 'vpn-ikev1', password });
+  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+const old = Math.floor(now() / 60) - 1;
+const denied: Array<[string, Login, NodeRecord[], string]> = [
+  ['a wrong password', { password: 'aaaaa-bbbbb-ccccc-ddddd' }, [], 'bad_token'],
+  ['an unknown user', { login: 'carol@contract1' }, [], 'bad_token'],
+  ['an unknown account', { login: 'alice@nobody' }, [], 'bad_token'],
+  ["another account's password", { password: passwordOf(2) }, [], 'bad_token'],
+  ['a name without an account', { login: 'alice' }, [], 'bad_token'],
+  [
+    'a password of before',
+    { password: passwordOf(1) },
+    [userRecord(1, { token_version: 2 })],
+    'old_token_version',
+  ],
+  [
+    'an expired password',
+    { login: `alice@contract1~${old.toString(36)}`, password: passwordOf(1, 1, old * 60) },
+    [],
+    'expired_token',
+  ],
+  ['an inactive user', {}, [userRecord(1, { active: false })], 'inactive_user'],
+  ['a user without the flag', {}, [userRecord(1, { proxy: false })], 'no_proxy_flag'],
+  ['a suspended contract', {}, [contractRecord(1, { suspended: true })], 'contract_suspended'],
+  ['an expired contract', {}, [contractRecord(1, { expiry: now() - 1 })], 'contract_expired'],
+  ['a reached limit', {}, [contractRecord(1, { blocked: true })], 'over_limit'],
+  ['a drained node', {}, [vpnServer({ drained_nodes: [7] })], 'drained'],
+];
+
+test.each(denied)('%s is denied, with its reason in the log and by explain', async (...given) => {
+  const [, login, records, reason] = given;
+  await world.apply(...records);
+  const before = agentLog().length;
+  await expect(world.client(1).connect(login)).rejects.toThrow();
+  expect(
+    agentLog()
+      .slice(before)
+      .filter(({ msg }) => msg === 'a VPN login was denied'),
+  ).toHaveLength(1);
+  expect(reasonOfLast()).toBe(reason);
+  expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
+  if (!['bad_token', 'old_token_version'].includes(reason)) {
+    const asked = { login: login.login ?? 'alice@contract1', exit_ip: exits[0] };
+    const said = await world.node.ask<{ decision: { reason: string } }>({
+      do: 'explain',
+      service: 'vpn-ikev2',
+      ...asked,
+    });
+    expect(said.decision.reason).toBe(reason);
+  }
+});
+
+test('private destinations, mail, other clients and the node itself are out of reach, and cost nothing', async () => {
+  await world.client(1).connect();
+  const { address } = await world.client(2).connect({
+    login: 'alice@contract2',
+    password: passwordOf(2),
+  });
+  for (const host of [privateIp, address, exits[1], '203.0.113.1']) {
+    expect(() => world.client(1).fetch({ host, seconds: 3 }), host).toThrow();
+  }
+  await tick();
+  expect(billed.get(1)).toBeUndefined();
+  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+// Slowly: what is lost on the way between the two is counted by one of them alone.
+test.each([1, 1000, 300_000])(
+  'the bytes of a tunnel are billed as the device of the client counts them: %d down, then up',
+  async (size) => {
+    await world.client(1).connect();
+    const before = world.client(1).deviceBytes();
+    expect(world.client(1).fetch({ down: size, rate: 'k' }).down).toBe(size);
+    world.client(1).fetch({ up: size, rate: 'k' });
+    const after = world.client(1).deviceBytes();
+    await world.client(1).disconnect();
+    await tickUntilIdle();
+    expect(billed.get(1)).toEqual({ up: after.up - before.up, down: after.down - before.down });
+  },
+);
+
+test('the bytes of a tunnel at full speed are billed as they go through the device of the node', async () => {
+  await world.client(1).connect();
+  const before = world.deviceBytes();
+  world.client(1).fetch({ down: 100_000_000, seconds: 60 });
+  world.client(1).fetch({ up: 20_000_000, seconds: 60 });
+  await world.client(1).disconnect();
+  const after = world.deviceBytes();
+  await tickUntilIdle();
+  // As the node's device sees it, the client's bytes are those that it received.
+  expect(billed.get(1)).toEqual({ up: after.down - before.down, down: after.up - before.up });
+}, 120_000);
+
+const revocations: Array<[string, NodeRecord[]]> = [
+  ['another token version', [userRecord(1, { token_version: 2 })]],
+  ['a user without the flag', [userRecord(1, { proxy: false })]],
+  ['a user who is gone', [{ kind: 'user', account: 1, id: 1, value: null }]],
+  ['a suspension', [contractRecord(1, { suspended: true })]],
+  ['a reached limit', [{ kind: 'limit_reached', account: 1, value: { until: now() + 3600 } }]],
+  ['an account that leaves the server', [{ kind: 'account', account: 1, value: null }]],
+];
+
+test.each(revocations)('%s ends the tunnel at once, and no other', async (_, records) => {
+  await world.client(1).connect();
+  await world.client(2).connect({ login: 'alice@contract2', password: passwordOf(2) });
+  await world.apply(...records);
+  expect(() => world.client(1).fetch({ down: 10, seconds: 2 })).toThrow();
+  await until(async () => (await world.client(1).tunnels()).length === 0);
+  expect(world.client(2).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+test('a contract that expires ends the tunnel by the clock', async () => {
+  await world.apply(contractRecord(1, { expiry: now() + 4 }));
+  await world.client(1).connect();
+  await until(async () => (await world.client(1).tunnels()).length === 0);
+});
+
+test('a tunnel outlives the agent, and every byte is counted once, whoever is killed in whatever order', async () => {
+  const account = { login: 'alice@contract1', password: passwordOf(1) };
+  const life = fc.array(
+    fc.constantFrom('down', 'up', 'kill agent', 'kill charon', 'restart', 'leave'),
+    {
+      minLength: 4,
+      maxLength: 8,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(life, async (steps) => {
+      billed = new Map();
+      await world.client(1).connect(account);
+      const expected = { up: 0, down: 0 };
+      const noting = async (work: () => Promise<unknown> | unknown) => {
+        const before = world.client(1).deviceBytes();
+        await work();
+        const after = world.client(1).deviceBytes();
+        expected.up += after.up - before.up;
+        expected.down += after.down - before.down;
+      };
+      for (const step of steps) {
+        if (step === 'down') await noting(() => world.client(1).fetch({ down: 50_000 }));
+        if (step === 'up') await noting(() => world.client(1).fetch({ up: 50_000 }));
+        if (step === 'kill agent') {
+          await world.node.kill();
+          // The tunnel goes on without it.
+          await noting(() => world.client(1).fetch({ down: 20_000 }));
+          await world.startNode();
+        }
+        if (step === 'restart') {
+          note(await world.node.ask<UsageRow[]>({ do: 'stop', leave_running: true }));
+          await world.startNode();
+        }
+        if (step === 'kill charon') {
+          process.kill(world.charonPid(), 'SIGKILL');
+          await until(async () => (await tunnels()) === 0);
+        }
+        if (step === 'leave') await world.client(1).disconnect();
+        if (step === 'kill charon' || step === 'leave') await connectAgain(account);
+        await tick();
+      }
+      await world.client(1).disconnect();
+      await tickUntilIdle();
+      expect(billed.get(1) ?? { up: 0, down: 0 }).toEqual(expected);
+    }),
+    { numRuns: 6 },
+  );
+});
+
+/** A charon that was killed is started within a second. */
+async function connectAgain(login: Login): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await world.client(1).connect(login);
+      return;
+    } catch (error) {
+      if (tries > 5) throw error;
+    }
+  }
+}
+
+test('with the agent stopped for good charon ends, and the kernel lets nothing through', async () => {
+  await world.client(1).connect();
+  const pid = world.charonPid();
+  await world.node.ask({ do: 'stop', leave_running: false });
+  expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
+  expect(world.run('node', 'nft', 'list', 'set', 'inet', 'exitward_vpn', 'open')).not.toContain(
+    'elements',
+  );
+  await world.startNode();
+});

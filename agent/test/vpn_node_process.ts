@@ -1,0 +1,86 @@
+// A node with a VPN as a process, which a test starts in a network namespace and asks line by line. It dies as the test wants.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import pino from 'pino';
+import { systemClock } from '../src/clock.ts';
+import { readConfig } from '../src/config.ts';
+import type { Engine } from '../src/engine.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
+import { startEngine } from '../src/start_engine.ts';
+import { Store } from '../src/store/store.ts';
+import { Journal } from '../src/usage/journal.ts';
+import { Meter } from '../src/usage/meter.ts';
+
+export type Question =
+  | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
+  | { do: 'tick' | 'faults' | 'counts' }
+  | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
+  | { do: 'stop'; leave_running: boolean };
+
+const [, , state_dir = ''] = process.argv;
+mkdirSync(state_dir, { recursive: true, mode: 0o700 });
+const config = readConfig({ ...process.env, EXITWARD_AGENT_STATE_DIR: state_dir });
+const log = pino({ level: 'info' }, pino.destination(join(state_dir, 'agent.log')));
+const clock = systemClock;
+const dir = join(state_dir, 'policy');
+const { connect_ports, http_ports, allowed, staleness_seconds } = config;
+const rules = { node: 7, connect_ports, http_ports, allowed, staleness_seconds };
+
+const store = await Store.open(dir);
+const engine: Engine = await startEngine({
+  ...{ config, rules, dir, clock, log },
+  unstored: store.unstored,
+});
+const journal = await Journal.open(join(state_dir, 'usage'), { log });
+const meter = new Meter({ engine, journal, clock, log, poll_seconds: 1 });
+
+async function answer(question: Question): Promise<unknown> {
+  switch (question.do) {
+    case 'replace': {
+      const position = { epoch: 'e1', revision: question.revision };
+      const lines = [
+        { kind: 'snapshot', ...position },
+        ...question.records,
+        { kind: 'end', records: question.records.length },
+      ];
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      await store.replace(bytesOf(text), clock.now());
+      return engine.catchUp();
+    }
+    case 'apply':
+      store.append(question.revision, clock.now(), question.records);
+      return engine.catchUp();
+    case 'tick':
+      return meter.tick();
+    case 'faults':
+      return engine.faults();
+    case 'counts':
+      return engine.counts();
+    case 'explain': {
+      const { service, login, exit_ip } = question;
+      const request = { source: '', port: 0, method: '', host: '', destination_port: 0 };
+      const vpn = { service, login, exit_ip };
+      return engine.explain({ ...request, credentials: undefined, vpn });
+    }
+    case 'stop': {
+      await engine.stop({ leave_running: question.leave_running });
+      const rows = await meter.tick();
+      await journal.close();
+      await store.close();
+      return rows;
+    }
+  }
+}
+
+async function* bytesOf(text: string) {
+  yield Buffer.from(text);
+}
+
+process.stdout.write('"ready"\n');
+for await (const line of createInterface({ input: process.stdin })) {
+  const question = JSON.parse(line) as Question;
+  const said = await answer(question).catch((error: Error) => ({ error: error.stack }));
+  process.stdout.write(`${JSON.stringify(said ?? null)}\n`);
+  if (question.do === 'stop') process.exit(0);
+}
