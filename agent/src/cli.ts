@@ -178,9 +178,11 @@ function showStatus(status: Status, forPeople: boolean): Shown {
 // ---- explain --------------------------------------------------------------------------------
 
 interface ExplainOptions extends Options {
-  from: string;
-  port: number;
-  host: string;
+  from?: string;
+  port?: number;
+  host?: string;
+  service?: string;
+  exit?: string;
   destinationPort?: number;
   method: string;
   user?: string;
@@ -191,20 +193,39 @@ function addExplain(program: Command, env: Environment): void {
   program
     .command('explain')
     .description('what the running agent would do with a connection, and by which record')
-    .requiredOption('--from <ip>', 'address that the connection comes from')
-    .requiredOption('--port <port>', 'port of the proxy, by the port scheme', port('--port'))
-    .requiredOption('--host <host>', 'hostname or address that it asks for')
+    .option('--from <ip>', 'address that the connection comes from')
+    .option('--port <port>', 'port of the proxy, by the port scheme', port('--port'))
+    .option('--host <host>', 'hostname or address that it asks for')
     .option(
       '--destination-port <port>',
       '443 for CONNECT, 80 otherwise',
       port('--destination-port'),
     )
     .option('--method <method>', 'of the request', 'CONNECT')
-    .option('--user <user>', 'username that it presents')
+    .option('--user <user>', 'username that it presents; user@account for a VPN')
+    .option('--service <service>', 'a login to vpn-ikev2 or vpn-ikev1 with the right password')
+    .option('--exit <ip>', 'address of the server that the VPN client dials')
     .option('--token <token>', 'proxy access token that it presents; - reads standard input')
     .option('--json', 'print the answer for programs')
     .action(async (options: ExplainOptions) => {
-      const { from, host, method, user } = options;
+      const { from, host, method, user, service, exit } = options;
+      if (service !== undefined) {
+        if (user === undefined || exit === undefined) {
+          throw new UsageFault('--service: expected --user and --exit with it');
+        }
+        const login = { service, login: user, exit_ip: exit };
+        const answer = await askExplain(readConfig(env).state_dir, login);
+        return print(showAnswer(answer), options.json ?? false);
+      }
+      if (from === undefined || host === undefined || options.port === undefined) {
+        const missing = {
+          '--from <ip>': from,
+          '--port <port>': options.port,
+          '--host <host>': host,
+        };
+        const [first] = Object.entries(missing).find(([, value]) => value === undefined) ?? [];
+        throw new UsageFault(`required option '${first}' not specified`);
+      }
       if ((user === undefined) !== (options.token === undefined)) {
         throw new UsageFault('--user, --token: expected both, or neither');
       }

@@ -15,7 +15,7 @@ import type { KnownFault } from './faults.ts';
 import type { ExitHealth } from './health/health.ts';
 import type { LinkStatus } from './link/link.ts';
 import type { Answer } from './link/questions.ts';
-import type { Position, QuestionValue } from './policy/records.ts';
+import type { LoginQuestion, Position, QuestionValue } from './policy/records.ts';
 
 export interface Status {
   version: string;
@@ -43,7 +43,7 @@ export interface Status {
 /** The questions that a running agent answers. */
 export interface Local {
   status(): Status;
-  explain(question: QuestionValue): Promise<Answer>;
+  explain(question: QuestionValue | LoginQuestion): Promise<Answer>;
 }
 
 const longestPathBytes = 107;
@@ -150,7 +150,7 @@ async function respond(
     const asked = `${request.method} ${request.url}`;
     if (asked === 'GET /status') send(200, local.status());
     else if (asked === 'POST /explain') {
-      send(200, await local.explain((await readJson(request)) as QuestionValue));
+      send(200, await local.explain((await readJson(request)) as QuestionValue | LoginQuestion));
     } else send(404, { message: `There is no ${asked}.` });
   } catch (error) {
     send(500, { message: (error as Error).message });
@@ -176,7 +176,10 @@ export async function askStatus(state_dir: string): Promise<Status> {
 }
 
 /** Errors: one sentence. */
-export async function askExplain(state_dir: string, question: QuestionValue): Promise<Answer> {
+export async function askExplain(
+  state_dir: string,
+  question: QuestionValue | LoginQuestion,
+): Promise<Answer> {
   return (await askOrSay(state_dir, 'POST', '/explain', question)) as Answer;
 }
 

@@ -18,7 +18,7 @@ import { type Answer, answerOf, requestOf } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import { openLog } from './log.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
-import type { QuestionValue } from './policy/records.ts';
+import type { LoginQuestion, QuestionValue } from './policy/records.ts';
 import { RenewedCertificate } from './renewed_certificate.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 import { type EngineOptions, rulesOf, startEngine } from './start_engine.ts';
@@ -333,7 +333,7 @@ class Agent implements Running {
     return this.#faults.update(faults, this.#clock.now());
   }
 
-  async explain(question: QuestionValue): Promise<Answer> {
+  async explain(question: QuestionValue | LoginQuestion): Promise<Answer> {
     if (!this.#engine) throw new Error('The agent is starting.');
     return answerOf(await this.#engine.explain(requestOf(question)));
   }

@@ -23,6 +23,8 @@ export const port = 8080;
 /** Of the server, from which its passwords follow. */
 export const vpn_key = Buffer.alloc(32, 7).toString('base64url');
 
+/** The part that seals packets: the kernel only in a machine whose kernel has ESP. */
+const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
 const names = ['node', 'beyond'] as const;
 const client_address = (client: number) => `198.18.${client}.2`;
 
@@ -119,7 +121,7 @@ export class VpnWorld {
       [process.execPath, join(import.meta.dirname, 'vpn_node_process.ts'), state],
       {
         EXITWARD_AGENT_ENGINE: 'embedded',
-        EXITWARD_AGENT_VPN_IPSEC: 'userspace',
+        EXITWARD_AGENT_VPN_IPSEC: ipsec,
         EXITWARD_AGENT_TLS_CERT: join(this.dir, 'node.crt'),
         EXITWARD_AGENT_TLS_KEY: join(this.dir, 'node.key'),
         ...settings,
@@ -271,7 +273,7 @@ export class VpnClient {
     writeFileSync(
       conf,
       `charon-systemd {
-        load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic kernel-libipsec kernel-netlink
+        load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic ${ipsec === 'kernel' ? '' : 'kernel-libipsec'} kernel-netlink
         port = 0
         port_nat_t = 0
         retransmit_tries = 2

@@ -1451,6 +1451,15 @@ export interface ViewedToken {
   api_token: string;
 }
 
+export interface VpnLogin {
+  /** VPN service that the client logs in to. */
+  service: 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp';
+  /** User name of the VPN: user@account. */
+  login: string;
+  /** Address that it dials; the first exit when omitted. */
+  exit_ip?: string;
+}
+
 export interface VpnProfile {
   /** Server name. */
   server: string;
@@ -1711,6 +1720,7 @@ export const operations = {
   admin_set_server_exit: { method: 'PUT', path: '/admin/servers/{server}/exits/{ip}' },
   admin_remove_server_exit: { method: 'DELETE', path: '/admin/servers/{server}/exits/{ip}' },
   admin_explain: { method: 'POST', path: '/admin/servers/{server}/explain' },
+  admin_explain_login: { method: 'POST', path: '/admin/servers/{server}/explain-login' },
   admin_get_status: { method: 'GET', path: '/admin/status' },
   admin_list_tokens: { method: 'GET', path: '/admin/tokens' },
   admin_create_token: { method: 'POST', path: '/admin/tokens' },
@@ -2232,6 +2242,10 @@ export interface Operations {
   };
   admin_explain: {
     given: { path: { server: string }; body: Connection };
+    response: Verdict;
+  };
+  admin_explain_login: {
+    given: { path: { server: string }; body: VpnLogin };
     response: Verdict;
   };
   admin_get_status: {

@@ -251,6 +251,11 @@ export const operationWords: Record<string, OperationWords> = {
   'post /admin/servers': { record: 'ServerDetail', body: 'NewServer' },
   'get /admin/servers/{server}': { record: 'ServerDetail' },
   'patch /admin/servers/{server}': { record: 'ServerDetail', body: 'ServerChanges' },
+  'post /admin/servers/{server}/explain-login': {
+    id: 'admin_explain_login',
+    record: 'Verdict',
+    body: 'VpnLogin',
+  },
   'post /admin/servers/{server}/explain': {
     id: 'admin_explain',
     body: 'Connection',

@@ -11,7 +11,8 @@ import { TestNode } from './node.ts';
 
 const connection = { from: '192.0.2.10', port: 10_001, host: 'www.example.com' };
 /** The questions that came to a node, with what a token says or without a token. */
-const heardBy = (node: TestNode) => [...node.heard('explain'), ...node.heard('explain_token')];
+const heardBy = (node: TestNode) =>
+  ['explain', 'explain_token', 'explain_login'].flatMap((kind) => node.heard(kind));
 
 const verdict = {
   verdict: 'deny',
@@ -112,6 +113,31 @@ eachDatabase((database) => {
       expect(await answerNext(node, least)).toBe(204);
       expect(heardBy(node).at(-1)?.value).toMatchObject(heard);
       expect((await asked).body).toEqual({ node: expect.any(String), ...least });
+    }
+    node.stop();
+  });
+
+  it('a login to a VPN is a question of its own kind, about the first exit where none is named', async () => {
+    const { server, node } = await scene();
+    const path = `/servers/${server}/explain-login`;
+    const login = { service: 'vpn-ikev2', login: 'alice@acme' };
+    const [{ ip: first }] = (await t.operator.get(`/servers/${server}`)).body.exit_ips;
+    for (const [more, exit_ip] of [
+      [{}, first],
+      [{ exit_ip: '192.0.2.9' }, '192.0.2.9'],
+    ] as const) {
+      const asked = t.operator.post(path, { ...login, ...more });
+      expect(await answerNext(node)).toBe(204);
+      expect(node.heard('explain_login').at(-1)?.value).toEqual({ ...login, exit_ip });
+      expect((await asked).body).toEqual({ node: `${server}-a`, ...verdict });
+    }
+    for (const [more, field] of [
+      [{ service: 'proxy' }, 'service'],
+      [{ login: '' }, 'login'],
+      [{ exit_ip: 7 }, 'exit_ip'],
+    ] as const) {
+      const { status, body } = await t.operator.post(path, { ...login, ...more });
+      expect([status, body.field]).toEqual([400, field]);
     }
     node.stop();
   });

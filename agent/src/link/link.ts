@@ -7,6 +7,8 @@ import type { Fault } from '../faults.ts';
 import {
   BadRecord,
   checkRecord,
+  isQuestion,
+  type LoginQuestion,
   type NodeRecord,
   type Position,
   type QuestionValue,
@@ -43,7 +45,7 @@ export interface LinkStatus {
 
 interface Question {
   id: number;
-  value: QuestionValue;
+  value: QuestionValue | LoginQuestion;
 }
 
 /** Without it, hundreds of nodes that follow many changes leave the control plane little time for anything else. */
@@ -352,7 +354,7 @@ export class Link {
 
   #noteQuestion(record: NodeRecord): void {
     // Without a value it is over.
-    if ((record.kind !== 'explain' && record.kind !== 'explain_token') || !record.value) return;
+    if (!isQuestion(record) || !record.value) return;
     this.#questions.push({ id: record.id, value: record.value });
   }
 

@@ -2,7 +2,7 @@
 
 import type { Explanation } from '../engine.ts';
 import { type Authority, explainDecision, type ProxyRequest } from '../policy/decide.ts';
-import type { QuestionValue } from '../policy/records.ts';
+import type { LoginQuestion, QuestionValue } from '../policy/records.ts';
 
 /** As POST /node/answers takes it. */
 export interface Answer {
@@ -22,9 +22,15 @@ export interface Answer {
   revision: number;
 }
 
-export function requestOf(question: QuestionValue): ProxyRequest {
+export function requestOf(question: QuestionValue | LoginQuestion): ProxyRequest {
+  if ('login' in question) return requestOfLogin(question);
   const { from: source, port, method, host, destination_port } = question;
   return { source, port, method, host, destination_port, credentials: credentialsOf(question) };
+}
+
+function requestOfLogin({ service, login, exit_ip }: LoginQuestion): ProxyRequest {
+  const none = { source: '', port: 0, method: '', host: '', destination_port: 0 };
+  return { ...none, credentials: undefined, vpn: { service, login, exit_ip } };
 }
 
 function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['credentials'] {
@@ -57,5 +63,6 @@ export function answerOf({ decision, position }: Explanation): Answer {
 
 function ruleOf(authority: Authority): string {
   if (authority.by === 'authlist') return `authlist ${authority.entry}`;
-  return authority.by === 'token' ? `token signed by key ${authority.kid}` : "the node's own check";
+  if (authority.by === 'token') return `token signed by key ${authority.kid}`;
+  return authority.by === 'vpn' ? 'the VPN password' : "the node's own check";
 }

@@ -1,7 +1,6 @@
 // The one decision, for all engines: it says of a request whose it is, whether it may pass, from which exit, to which address.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress, mayDial, type Network } from '../address.ts';
-import type { VpnService } from '../vpn_password.ts';
 import { type Reason, sentenceOf, statusOf } from './denials.ts';
 import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
 import type { TokenClaims } from './tokens.ts';
@@ -18,13 +17,13 @@ export interface ProxyRequest {
   destination_port: number;
   /** Undefined: none were given. Null: given, and not readable. */
   credentials: Credentials | null | undefined;
-  /** In place of all that: a question about a login to a VPN. */
+  /** In place of all that: a question about a login to a VPN. A proxy has none. */
   vpn?: Omit<VpnLogin, 'proves'> | undefined;
 }
 
 /** A login to a VPN service, as any of its methods tells it. */
 export interface VpnLogin {
-  service: VpnService;
+  service: string;
   /** As the client gave it: `user@account`, or `user@account~expiry` (docs/vpn.md). */
   login: string;
   /** The address that was dialled. */
@@ -106,6 +105,7 @@ export const probeUser = '-probe';
  */
 export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Decision {
   if (!policy.server) return deny('not_ready');
+  if (request.vpn) return deny('no_service');
   const listener = policy.listeners.get(request.port);
   if (!listener) return deny('wrong_port');
   const { credentials } = request;

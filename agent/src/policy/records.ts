@@ -71,6 +71,15 @@ export interface QuestionValue {
   claims?: TokenClaims | null;
 }
 
+/** The same about a login to a VPN with the right password. */
+export interface LoginQuestion {
+  service: string;
+  /** `user@account`. */
+  login: string;
+  /** The address that is dialled. */
+  exit_ip: string;
+}
+
 /** The whole new state of one record; a null value means that it is gone. */
 export type NodeRecord =
   | { kind: 'server'; value: ServerValue | null }
@@ -84,11 +93,17 @@ export type NodeRecord =
   | { kind: 'overrides_cleared'; account: number; value: null }
   /** Ours alone: by this node's own count the account has no bytes left, until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
-  | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null };
+  | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
+  | { kind: 'explain_login'; id: number; value: LoginQuestion | null };
+
+type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
 
 /** Whether a record is a question, which is no state to keep. */
-export function isQuestion({ kind }: { kind?: unknown }): boolean {
-  return kind === 'explain' || kind === 'explain_token';
+export function isQuestion<T extends { kind?: unknown }>(
+  record: T,
+): record is T & { kind: QuestionKind } {
+  const { kind } = record;
+  return kind === 'explain' || kind === 'explain_token' || kind === 'explain_login';
 }
 
 /** A point in one history of changes. */
@@ -197,6 +212,10 @@ const checks = new Map<unknown, Check>([
       id: whole,
       value: stateOf({ ...question, user: text, claims: optional(tokenClaims, null) }),
     }),
+  ],
+  [
+    'explain_login',
+    object({ id: whole, value: stateOf({ service: text, login: text, exit_ip: text }) }),
   ],
   [
     'explain',

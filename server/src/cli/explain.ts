@@ -1,8 +1,9 @@
 // exitward explain: asks a node what it would do with a connection, and by which rule.
 import { readFileSync } from 'node:fs';
+import type { AdminApi } from './api.ts';
 import { Failure, UsageFault, type Verb } from './command.ts';
 import type { Given } from './given.ts';
-import { record } from './output.ts';
+import { type Row, record } from './output.ts';
 import { whole } from './values.ts';
 
 /** The token, from where the options say. Errors: a usage fault; a failure when the file cannot be read. */
@@ -22,16 +23,41 @@ function tokenOf(given: Given): string | undefined {
   }
 }
 
+/** The answer of a node. Errors: a usage fault for options that do not go together. */
+function ask(given: Given, api: AdminApi): Promise<Row> {
+  const [service, exit_ip, user] = [
+    given.option('service'),
+    given.option('exit'),
+    given.option('user'),
+  ];
+  if (service === undefined) {
+    const missing = ['from', 'port', 'host'].filter((name) => !given.has(name));
+    if (missing.length > 0) {
+      throw new UsageFault(
+        `${missing.map((name) => `--${name}`).join(', ')}: expected, or --service`,
+      );
+    }
+    const body = { ...given.fields, token: tokenOf(given) };
+    return api.post(given.path('/servers/<server>/explain'), body);
+  }
+  if (user === undefined) throw new UsageFault('--user: expected with --service');
+  const body = { service, login: user, ...(exit_ip === undefined ? {} : { exit_ip }) };
+  return api.post(given.path('/servers/<server>/explain-login'), body);
+}
+
 export const explainVerb: Verb = {
   usage: 'explain',
   summary: 'ask a node what it would do with a connection, and by which rule',
-  required: [
-    ['--server <server>', 'whose nodes are asked'],
+  required: [['--server <server>', 'whose nodes are asked']],
+  options: [
     ['--from <ip>', 'address that the connection comes from', 'from'],
     ['--port <port>', 'port of the proxy that it comes in on', 'port', whole],
     ['--host <host>', 'hostname or address that it asks for', 'host'],
-  ],
-  options: [
+    [
+      '--service <service>',
+      'a login to vpn-ikev2 or vpn-ikev1 in place of a connection: with --user',
+    ],
+    ['--exit <ip>', 'address that the client of the VPN dials; the first exit when omitted'],
     [
       '--destination-port <port>',
       'port that it asks for; 443 for CONNECT, 80 otherwise',
@@ -39,7 +65,7 @@ export const explainVerb: Verb = {
       whole,
     ],
     ['--method <method>', 'CONNECT when omitted', 'method'],
-    ['--user <user>', 'username that it presents', 'user'],
+    ['--user <user>', 'username that it presents; user@account for a VPN', 'user'],
     [
       '--token <token>',
       'proxy access token that it presents; - reads it from standard input, where no other user of this machine sees it',
@@ -47,8 +73,7 @@ export const explainVerb: Verb = {
     ['--token-file <file>', 'a file that holds the token; - for standard input'],
   ],
   run: async (given, api) => {
-    const body = { ...given.fields, token: tokenOf(given) };
-    return record(await api.post(given.path('/servers/<server>/explain'), body), [
+    return record(await ask(given, api), [
       'verdict',
       'status',
       'reason',

@@ -24,7 +24,7 @@ export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
-export type { Answer, Question } from './questions.ts';
+export type { Answer, LoginQuestion, Question } from './questions.ts';
 export {
   answer_seconds,
   answerQuestion,

@@ -20,6 +20,13 @@ export interface Question {
   claims?: TokenClaims | null;
 }
 
+/** A login to a VPN, with the right password. */
+export interface LoginQuestion {
+  service: string;
+  login: string;
+  exit_ip: string;
+}
+
 /** As a node reads them off a genuine token. */
 export interface TokenClaims {
   kid: string;
@@ -59,7 +66,7 @@ export async function askNodes(
   tx: Transaction,
   secrets: Secrets,
   server: Server,
-  question: Question,
+  question: Question | LoginQuestion,
 ): Promise<number> {
   const nodes = await store.nodesOfServer(tx, server.id);
   if (!nodes.some((node) => node.live === 1)) {
@@ -90,7 +97,7 @@ export async function findQuestion(
   db: Reader,
   secrets: Secrets,
   id: number,
-): Promise<Question | undefined> {
+): Promise<Question | LoginQuestion | undefined> {
   const row = await store.findQuestion(db, id);
   if (!row?.sealed) return undefined;
   let question: string;
@@ -99,7 +106,7 @@ export async function findQuestion(
   } catch {
     return undefined;
   }
-  return JSON.parse(question) as Question;
+  return JSON.parse(question) as Question | LoginQuestion;
 }
 
 /** The first answer counts. Errors: 404 for a question that is over, or not for this node. */

@@ -12,11 +12,11 @@ import { publicKeys } from '../signing_keys.ts';
 import { type User, userSlices } from '../users/users.ts';
 import { vpnServices } from '../vpn_password.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
-import { findQuestion } from './questions.ts';
+import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
 import { nodesOfServer } from './store.ts';
 
 export interface NodeRecord {
-  kind: ChangeKind | 'explain_token';
+  kind: ChangeKind | 'explain_token' | 'explain_login';
   account?: number;
   id?: number;
   value: unknown;
@@ -166,8 +166,7 @@ export async function recordsOfChange(
   if (kind === 'keys') return [keysRecord(await publicKeys(db))];
   if (kind === 'explain' && id !== null) {
     const question = (await findQuestion(db, secrets, id)) ?? null;
-    // Under a name of its own: an agent of before would take it for a question with a bad token.
-    return [{ kind: question?.claims === undefined ? kind : 'explain_token', id, value: question }];
+    return [{ kind: question ? kindOf(question) : kind, id, value: question }];
   }
   if (account === null) return [];
   if (!rows.isOn(account, server_id)) return [goneRecord(account)];
@@ -190,6 +189,12 @@ export async function recordsOfChange(
   const row = rows.override(account, id);
   const wanted = row && row.server_id === server_id && row.removed_revision === null;
   return [wanted ? overrideRecord(row) : none];
+}
+
+/** Each under a name of its own: an agent of before would take one for a question with a bad token, or for none that it can read. */
+function kindOf(question: Question | LoginQuestion): NodeRecord['kind'] {
+  if ('login' in question) return 'explain_login';
+  return question.claims === undefined ? 'explain' : 'explain_token';
 }
 
 /** Whether a change may stand for any number of records: an account that comes onto a server, or a whole list. */

@@ -1,19 +1,21 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
-import { invalidField, unavailable } from '../../errors.ts';
+import { conflict, invalidField, unavailable } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
 import {
   answer_seconds,
   askNodes,
   awaitAnswer,
   forgetQuestion,
+  type LoginQuestion,
   type Question,
 } from '../../nodes/nodes.ts';
 import type { Secrets } from '../../secrets.ts';
-import { requireServer } from '../../servers/servers.ts';
+import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
+import { vpnServices } from '../../vpn_password.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -32,6 +34,12 @@ const Connection = Strict({
   ),
   user: Type.Optional(Text('Username that the client presents, together with a token.')),
   token: Type.Optional(Text('Proxy access token that it presents as password.', 1024)),
+});
+
+const Login = Strict({
+  service: OneOf(vpnServices, 'VPN service that the client logs in to.'),
+  login: Text('User name of the VPN: user@account.', 200),
+  exit_ip: Type.Optional(Text('Address that it dials; the first exit when omitted.', 64)),
 });
 
 const Verdict = Strict({
@@ -78,29 +86,55 @@ function claimsOf(read: ReturnType<Secrets['readProxyToken']>): Question['claims
   return { kid, account, user, token_version, expiry };
 }
 
+/** Asks the live nodes of a server. Errors: 503 without one that answers. */
+async function ask(
+  ctx: Context,
+  request: FastifyRequest,
+  server: string,
+  question: Question | LoginQuestion,
+) {
+  const id = await operatorWrite(ctx, request, async (tx) =>
+    askNodes(tx, ctx.secrets, await requireServer(tx, server), question),
+  );
+  const answered = await awaitAnswer(ctx.db, () => ctx.clock.steady(), id);
+  await operatorWrite(ctx, request, (tx) => forgetQuestion(tx, id));
+  if (!answered) {
+    throw unavailable(
+      `No node of ${server} answered within ${answer_seconds} seconds; look at their lag and at the version of their agents.`,
+    );
+  }
+  return { node: answered.node, ...answered.answer };
+}
+
 export function explainRoutes(app: FastifyInstance, ctx: Context): void {
-  operatorRoute(app, 'Operator: nodes')('POST /admin/servers/:server/explain', {
+  const route = operatorRoute(app, 'Operator: nodes');
+  const description = `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`;
+  route('POST /admin/servers/:server/explain', {
     find: ({ server }) => requireServer(ctx.db, server),
     summary: 'What a node of the server would do with a connection, and by which rule',
-    description: `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`,
+    description,
     params: ServerPath,
     body: Connection,
     answer: Verdict,
     errors: [503],
+    handle: (request) => ask(ctx, request, request.params.server, questionOf(ctx, request.body)),
+  });
+  route('POST /admin/servers/:server/explain-login', {
+    find: ({ server }) => requireServer(ctx.db, server),
+    summary:
+      'What a node of the server would do with a login to its VPN that has the right password',
+    description,
+    params: ServerPath,
+    body: Login,
+    answer: Verdict,
+    errors: [409, 503],
     handle: async (request) => {
       const { server } = request.params;
-      const question = questionOf(ctx, request.body);
-      const id = await operatorWrite(ctx, request, async (tx) =>
-        askNodes(tx, ctx.secrets, await requireServer(tx, server), question),
-      );
-      const answered = await awaitAnswer(ctx.db, () => ctx.clock.steady(), id);
-      await operatorWrite(ctx, request, (tx) => forgetQuestion(tx, id));
-      if (!answered) {
-        throw unavailable(
-          `No node of ${server} answered within ${answer_seconds} seconds; look at their lag and at the version of their agents.`,
-        );
-      }
-      return { node: answered.node, ...answered.answer };
+      const { id } = await requireServer(ctx.db, server);
+      const [first] = await exitIpsOfServer(ctx.db, id);
+      const exit_ip = request.body.exit_ip ?? first?.ip;
+      if (exit_ip === undefined) throw conflict(`${server} has no exit IP.`, { field: 'exit_ip' });
+      return ask(ctx, request, server, { ...request.body, exit_ip });
     },
   });
 }
