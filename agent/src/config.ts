@@ -204,7 +204,7 @@ export function readConfig(env: Environment): Config {
       charon: text('EXITWARD_AGENT_CHARON', '/usr/sbin/charon-systemd'),
       ipsec: choice('EXITWARD_AGENT_VPN_IPSEC', ['kernel', 'userspace'] as const, 'kernel'),
       pool: vpnPool(),
-      pool6: 'fd65:7877:6172:64::/96',
+      pool6: 'fd65:7877:6172:64::/97',
       dns: vpnDns(),
     },
     listeners_per_squid: whole('EXITWARD_AGENT_LISTENERS_PER_SQUID', 126, 1, 128),

@@ -35,7 +35,7 @@ const usual: Config = {
     charon: '/usr/sbin/charon-systemd',
     ipsec: 'kernel',
     pool: parseNetworks('100.80.0.0/12')[0] as Network,
-    pool6: 'fd65:7877:6172:64::/96',
+    pool6: 'fd65:7877:6172:64::/97',
     dns: ['9.9.9.9', '149.112.112.112'],
   },
   listeners_per_squid: 126,

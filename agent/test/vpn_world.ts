@@ -25,6 +25,8 @@ export const vpn_key = Buffer.alloc(32, 7).toString('base64url');
 
 /** The part that seals packets: the kernel only in a machine whose kernel has ESP. */
 const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
+/** Whether packets go through a device, which counts them. */
+export const hasDevice = ipsec === 'userspace';
 const names = ['node', 'beyond'] as const;
 const client_address = (client: number) => `198.18.${client}.2`;
 
@@ -88,6 +90,8 @@ export class VpnWorld {
   async start(clients: number): Promise<void> {
     for (const name of names) this.#make(name);
     this.#link('node', 'beyond', ['203.0.113.1', '203.0.113.2'], [origin, privateIp]);
+    // As each machine on the Internet has one: the kernel's policies apply to packets that are routed.
+    this.run('node', 'ip', 'route', 'add', 'default', 'dev', 'to-beyond');
     this.run('node', 'sysctl', '-qw', 'net.ipv4.ip_forward=1');
     await this.#spawnReady('beyond', [process.execPath, '-e', originProgram]);
     for (let at = 1; at <= clients; at += 1) {
@@ -395,7 +399,16 @@ export class VpnClient {
     return { from, down: Number(size) };
   }
 
-  /** Bytes that the device of the tunnel sent and received. */
+  /** Bytes of IP packets that its tunnel sent and received, as its charon tells them. */
+  async tunnelBytes(): Promise<{ up: number; down: number }> {
+    const [event] = await this.#vici.list('list-sas', 'list-sa');
+    const [sa] = Object.values(event ?? {}) as ViciMessage[];
+    const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
+    const sum = (name: string) => children.reduce((all, child) => all + Number(child[name]), 0);
+    return { up: sum('bytes-out'), down: sum('bytes-in') };
+  }
+
+  /** The same as the device of the tunnel counts them, where there is one: the kernel's own has none. */
   deviceBytes(): { up: number; down: number } {
     return this.#world.deviceBytes(this.#name);
   }

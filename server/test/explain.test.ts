@@ -133,7 +133,7 @@ eachDatabase((database) => {
     }
     for (const [more, field] of [
       [{ service: 'proxy' }, 'service'],
-      [{ login: '' }, 'login'],
+      [{ login: 'alice' }, 'login'],
       [{ exit_ip: 7 }, 'exit_ip'],
     ] as const) {
       const { status, body } = await t.operator.post(path, { ...login, ...more });

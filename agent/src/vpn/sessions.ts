@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Finished, Kept, Poll, Traffic } from '../engine.ts';
 import type { Allowed, Authority } from '../policy/decide.ts';
+import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { type AddressRange, addressAt } from './pool.ts';
 import {
@@ -34,6 +35,8 @@ export class VpnSessions {
   readonly #range: AddressRange;
   readonly #queue = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
+  /** Those that are open, by account, to find those that may no longer be. */
+  readonly authorities = new Sessions();
   /** Those that had a tunnel when charon was asked last, by address. */
   #tunnels: ReadonlyMap<string, string> | undefined;
   readonly #built = new Set<string>();
@@ -50,7 +53,9 @@ export class VpnSessions {
   async recover(): Promise<void> {
     for (const count of await listInKernel()) {
       const session = readNote(count);
-      if (session) this.#byAddress.set(session.address, { ...session, is_open: count.is_open });
+      if (!session) continue;
+      this.#byAddress.set(session.address, { ...session, is_open: count.is_open });
+      if (count.is_open) this.authorities.open(session.connection, session.authority);
     }
   }
 
@@ -80,6 +85,7 @@ export class VpnSessions {
       const session = { connection, address, authority, since, is_open: true };
       await openInKernel({ address, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
+      this.authorities.open(connection, authority);
       return session;
     });
   }
@@ -88,7 +94,10 @@ export class VpnSessions {
   async close(sessions: readonly VpnSession[]): Promise<void> {
     if (sessions.length === 0) return;
     await closeInKernel(sessions.map(({ address }) => address));
-    for (const session of sessions) session.is_open = false;
+    for (const session of sessions) {
+      session.is_open = false;
+      this.authorities.close(session.connection);
+    }
   }
 
   /** `tunnels`: all that charon has now, by the address inside. Returns those of no session, which are to be ended. */
@@ -145,7 +154,9 @@ export class VpnSessions {
         finished.push({ ...traffic, at: this.#clock.now() });
       }
       for (const { address, connection } of this.#byAddress.values()) {
-        if (!known.has(connection)) this.#byAddress.delete(address);
+        if (known.has(connection)) continue;
+        this.#byAddress.delete(address);
+        this.authorities.close(connection);
       }
       const waiting = [...told].filter((connection) => !durable.has(connection));
       return {

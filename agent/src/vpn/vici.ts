@@ -71,8 +71,9 @@ export class Vici {
     const head = Buffer.alloc(4);
     head.writeUInt32BE(packet.length);
     const answered = Promise.withResolvers<Buffer>();
-    const giveUp = ownedByLog(this.#log)(() => this.#fail(new Error('charon does not answer')));
-    const timer = setTimeout(giveUp, patience_ms);
+    const own = ownedByLog(this.#log);
+    const giveUp = () => this.#fail(new Error('charon does not answer'));
+    const timer = setTimeout(own(giveUp), patience_ms);
     this.#waiting = (received) => {
       if (received instanceof Error) answered.reject(received);
       else if (received[0] !== kinds.event) answered.resolve(received);

@@ -8,12 +8,11 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Explanation, Kept, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import type { Decision, Rules, VpnLogin } from '../policy/decide.ts';
+import type { Rules, VpnLogin } from '../policy/decide.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
 import type { Position, ServerValue } from '../policy/records.ts';
-import { Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
@@ -61,8 +60,6 @@ export class Vpn {
   readonly #replica: Replica;
   /** From the first time that the server has a VPN service. */
   #serving: Serving | undefined;
-  /** Its sessions by account, to find those that may no longer be. */
-  readonly #authorities = new Sessions();
   readonly #certificate: Certificate;
   readonly #decisions = new DecisionTally();
   readonly #stopping = new AbortController();
@@ -164,7 +161,8 @@ export class Vpn {
     const decision = decideLogin(this.#replica.policy, rules, asked, clock.now());
     this.#decisions.noteTime((performance.now() - start) / 1000);
     const denied = decision.verdict === 'allow' ? undefined : decision.reason;
-    const session = decision.verdict === 'allow' ? await this.#open(decision) : undefined;
+    const session =
+      decision.verdict === 'allow' ? await this.#serving?.sessions.open(decision) : undefined;
     const reason = denied ?? (session ? undefined : 'too_many_connections');
     const told = { service, login, source, exit_ip };
     if (session && decision.verdict === 'allow') {
@@ -178,12 +176,6 @@ export class Vpn {
     return { allowed: false, message: `${sentenceOf(denial)} (${denial})` };
   }
 
-  async #open(decision: Extract<Decision, { verdict: 'allow' }>): Promise<VpnSession | undefined> {
-    const session = await this.#serving?.sessions.open(decision);
-    if (session) this.#authorities.open(session.connection, session.authority);
-    return session;
-  }
-
   // ---- Revocation -------------------------------------------------------------------------
 
   async #closeRevoked(accounts?: Iterable<number>): Promise<void> {
@@ -191,7 +183,7 @@ export class Vpn {
     if (config.on_revoke === 'leave' || !this.#serving) return;
     const { policy } = this.#replica;
     const revoked = new Map<string, string>();
-    for (const { connection, reason } of this.#authorities.revoked(
+    for (const { connection, reason } of this.#serving.sessions.authorities.revoked(
       policy,
       rules,
       clock.now(),
@@ -211,8 +203,7 @@ export class Vpn {
   /** The kernel lets nothing through from this moment on; charon tells the client. */
   async #end({ charon, sessions }: Serving, ended: readonly VpnSession[]): Promise<void> {
     await sessions.close(ended);
-    for (const { connection, address } of ended) {
-      this.#authorities.close(connection);
+    for (const { address } of ended) {
       const tunnel = sessions.tunnelOf(address);
       if (tunnel !== undefined) await this.#terminate(charon, tunnel);
     }
@@ -268,9 +259,6 @@ export class Vpn {
     await applyVpnFirewall({ pool: vpn.pool, pool6: vpn.pool6, allowed, refused_ports });
     const sessions = new VpnSessions(rangeOf(vpn.pool), clock);
     await sessions.recover();
-    for (const { connection, authority } of sessions.all) {
-      this.#authorities.open(connection, authority);
-    }
     const charon = new Charon({ state_dir, program: vpn.charon, ipsec: vpn.ipsec, clock, log });
     const { port, secret } = charon.radius;
     const evaluate = (attempt: LoginAttempt) => this.#evaluate(attempt);

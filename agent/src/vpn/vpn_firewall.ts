@@ -100,11 +100,6 @@ export function applyVpnFirewall(options: VpnFirewallOptions): Promise<void> {
   return nft(vpnFirewallRules(options));
 }
 
-/** Takes it away, with all sessions; it need not be there. */
-export function removeVpnFirewall(): Promise<void> {
-  return nft(`table ${table}\ndelete table ${table}\n`);
-}
-
 /** Lets a session pass, all of it or nothing. Errors: those that `nft` tells, also where the address is in use. */
 export function openInKernel({ address, exit_ip, note }: KernelSession): Promise<void> {
   const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;

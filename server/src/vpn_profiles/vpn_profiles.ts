@@ -8,13 +8,13 @@ import { conflict } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { exitIpsOfServer } from '../servers/servers.ts';
 import { requireUserOfProxies } from '../users/users.ts';
-import { sharedKey, vpnPassword, vpnServices } from '../vpn_password.ts';
+import { sharedKey, type VpnService, vpnPassword, vpnServices } from '../vpn_password.ts';
 import { type ProfileFile, profileFiles } from './files.ts';
 
 export interface VpnProfile {
   server: string;
   /** VPN services of the server. */
-  services: string[];
+  services: VpnService[];
   /** By which the server shows who it is: its certificate has it. */
   hostname: string;
   /** The addresses to dial, each of them an exit. */

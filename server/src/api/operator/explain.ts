@@ -15,7 +15,7 @@ import {
 } from '../../nodes/nodes.ts';
 import type { Secrets } from '../../secrets.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
-import { vpnServices } from '../../vpn_password.ts';
+import { readLogin, vpnServices } from '../../vpn_password.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -130,6 +130,9 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
     errors: [409, 503],
     handle: async (request) => {
       const { server } = request.params;
+      if (readLogin(request.body.login).length === 0) {
+        throw invalidField('login', 'is no user name of a VPN; expected user@account.');
+      }
       const { id } = await requireServer(ctx.db, server);
       const [first] = await exitIpsOfServer(ctx.db, id);
       const exit_ip = request.body.exit_ip ?? first?.ip;
