@@ -163,7 +163,7 @@ export class Center implements Door {
     this.#ctx = { ...ctx, config, clock: this.#clock, db };
     this.#feed = new Feed(this.#ctx);
     this.#snapshots = new Snapshots(this.#ctx);
-    this.tables = new Tables(this.#file, ctx.secrets.publicKeys());
+    this.tables = new Tables(this.#file, ctx.secrets);
     db.listen(() => this.onCommit());
     this.#opened = this.#clock.steady();
     this.isUp = true;

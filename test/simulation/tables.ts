@@ -1,11 +1,7 @@
 // The control plane's tables, read the plain way and at one moment: what each server is to be told.
 import { DatabaseSync } from 'node:sqlite';
-import type {
-  NodeRecord,
-  Position,
-  PublicKey,
-  ServerValue,
-} from '../../agent/src/policy/records.ts';
+import type { NodeRecord, Position, ServerValue } from '../../agent/src/policy/records.ts';
+import type { Secrets } from '../../server/src/secrets.ts';
 
 type Numbers<K extends string> = Record<K, number>;
 interface Rows {
@@ -60,14 +56,14 @@ export interface Cleared {
 
 export class Tables {
   readonly #db: DatabaseSync;
-  readonly #keys: PublicKey[];
+  readonly #secrets: Secrets;
   readonly #position;
   readonly #cleared;
   readonly #queries;
 
-  constructor(file: string, keys: PublicKey[]) {
+  constructor(file: string, secrets: Secrets) {
     this.#db = new DatabaseSync(file, { readOnly: true });
-    this.#keys = keys;
+    this.#secrets = secrets;
     this.#position = this.#db.prepare('select epoch, revision from network');
     this.#cleared = this.#db.prepare(`select revision, account_id as account, server_id as server,
         case kind when 'authlist_cleared' then 'authlist' when 'overrides_cleared' then 'override' else kind end as kind
@@ -96,8 +92,8 @@ export class Tables {
       rows.servers.map((server) => [
         server.id,
         [
-          { kind: 'server', value: serverOf(server, rows) },
-          { kind: 'keys', value: this.#keys },
+          { kind: 'server', value: serverOf(server, rows, this.#secrets) },
+          { kind: 'keys', value: this.#secrets.publicKeys() },
           ...accountsOf(server.id, rows),
         ],
       ]),
@@ -112,7 +108,9 @@ export class Tables {
 function serverOf(
   { id, name, hostname, services }: Rows['servers'][number],
   rows: Rows,
+  secrets: Secrets,
 ): ServerValue {
+  const hasVpn = /"vpn-/.test(services);
   return {
     name,
     hostname,
@@ -124,6 +122,7 @@ function serverOf(
       .filter(({ server_id }) => server_id === id)
       .map(({ ip, port_base }) => ({ ip, port_base })),
     drained_nodes: rows.drained.filter(({ server_id }) => server_id === id).map((node) => node.id),
+    ...(hasVpn ? { vpn_key: secrets.vpnKey(id) } : {}),
   };
 }
 

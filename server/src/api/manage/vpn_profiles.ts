@@ -49,7 +49,10 @@ export function vpnProfileRoutes({ ctx, routesOf, write }: Mount): void {
   route('POST /users/:user/vpn-profile', {
     may: ['admin', 'proxy'],
     params: UserPath,
-    find: (scope, names) => userOf(ctx.db, scope, names),
+    find: (scope, names) => {
+      requireSelf(scope, names.user, 'name');
+      return userOf(ctx.db, scope, names);
+    },
     record: true,
     summary: 'Make a VPN profile of a user',
     description:
