@@ -99,7 +99,7 @@ describe('before joining', () => {
     expect([code, existsSync(state_dir)]).toEqual([0, false]);
     expect(new Set(report.findings.map(({ name }) => name))).toEqual(
       new Set([
-        ...['node', 'rights', 'squid', 'programs', 'firewall', 'kernel', 'descriptors'],
+        ...['node', 'rights', 'squid', 'programs', 'firewall', 'vpn', 'kernel', 'descriptors'],
         ...['disk_space', 'disk_speed', 'addresses', 'ports', 'dns', 'outbound'],
         ...['control', 'clock'],
       ]),

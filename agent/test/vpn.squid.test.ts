@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
@@ -159,6 +159,7 @@ test.each([1, 1000, 300_000])(
     const before = hasDevice ? world.client(1).deviceBytes() : { up: 0, down: 0 };
     expect(world.client(1).fetch({ down: size, rate: 'k' }).down).toBe(size);
     world.client(1).fetch({ up: size, rate: 'k' });
+    await world.client(1).settle();
     const tunnel = await world.client(1).tunnelBytes();
     const after = hasDevice ? world.client(1).deviceBytes() : tunnel;
     expect(tunnel).toEqual({ up: after.up - before.up, down: after.down - before.down });
@@ -173,8 +174,9 @@ test('the bytes of a tunnel at full speed are billed as they go through the devi
   const before = world.deviceBytes();
   world.client(1).fetch({ down: 100_000_000, seconds: 60 });
   world.client(1).fetch({ up: 20_000_000, seconds: 60 });
-  await world.client(1).disconnect();
+  await world.client(1).settle();
   const after = world.deviceBytes();
+  await world.client(1).disconnect();
   await tickUntilIdle();
   // As the node's device sees it, the client's bytes are those that it received.
   expect(billed.get(1)).toEqual({ up: after.down - before.down, down: after.up - before.up });
@@ -221,17 +223,18 @@ test('a tunnel outlives the agent, and every byte is counted once, whoever is ki
       const noting = async (work: () => Promise<unknown> | unknown) => {
         const before = world.client(1).deviceBytes();
         await work();
+        await world.client(1).settle();
         const after = world.client(1).deviceBytes();
         expected.up += after.up - before.up;
         expected.down += after.down - before.down;
       };
       for (const step of steps) {
-        if (step === 'down') await noting(() => world.client(1).fetch({ down: 50_000 }));
-        if (step === 'up') await noting(() => world.client(1).fetch({ up: 50_000 }));
+        if (step === 'down') await noting(() => world.client(1).fetch({ down: 30_000, rate: 'k' }));
+        if (step === 'up') await noting(() => world.client(1).fetch({ up: 30_000, rate: 'k' }));
         if (step === 'kill agent') {
           await world.node.kill();
           // The tunnel goes on without it.
-          await noting(() => world.client(1).fetch({ down: 20_000 }));
+          await noting(() => world.client(1).fetch({ down: 20_000, rate: 'k' }));
           await world.startNode();
         }
         if (step === 'restart') {
@@ -275,4 +278,42 @@ test('with the agent stopped for good charon ends, and the kernel lets nothing t
     'elements',
   );
   await world.startNode();
+});
+
+describe('a machine that lacks something', () => {
+  const forwarding = (value: 0 | 1) =>
+    world.run('node', 'sysctl', '-qw', `net.ipv4.ip_forward=${value}`);
+  const holder = `require('node:dgram').createSocket('udp4').bind(500, () => console.log('ready'))`;
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['strongSwan', { EXITWARD_AGENT_CHARON: '/nowhere' }, /no \/nowhere: apt-get install charon-/],
+    [
+      'a certificate',
+      { EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' },
+      /no certificate: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT/,
+    ],
+    ['forwarding', {}, /does not forward packets: sysctl -w net.ipv4.ip_forward=1/],
+    ['a free port', {}, /UDP port 500 cannot be listened on \(EADDRINUSE\)/],
+  ])('%s: it is a fault that says what to do, until it is there', async (what, settings, says) => {
+    await world.node.ask({ do: 'stop', leave_running: false });
+    if (what === 'forwarding') forwarding(0);
+    const held =
+      what === 'a free port'
+        ? await world.spawnReady('node', [process.execPath, '-e', holder])
+        : undefined;
+    await world.startNode(settings);
+    const faults = () => world.node.ask<Fault[]>({ do: 'faults' });
+    await until(async () =>
+      (await faults()).some(({ kind, message }) => kind === 'vpn' && says.test(message)),
+    );
+    if (what === 'forwarding') forwarding(1);
+    held?.kill('SIGKILL');
+    if (Object.keys(settings).length > 0) {
+      await world.node.ask({ do: 'stop', leave_running: false });
+      await world.startNode();
+    }
+    await until(async () => (await faults()).length === 0);
+    await world.client(1).connect();
+    expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+  });
 });

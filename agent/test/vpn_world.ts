@@ -93,7 +93,7 @@ export class VpnWorld {
     // As each machine on the Internet has one: the kernel's policies apply to packets that are routed.
     this.run('node', 'ip', 'route', 'add', 'default', 'dev', 'to-beyond');
     this.run('node', 'sysctl', '-qw', 'net.ipv4.ip_forward=1');
-    await this.#spawnReady('beyond', [process.execPath, '-e', originProgram]);
+    await this.spawnReady('beyond', [process.execPath, '-e', originProgram]);
     for (let at = 1; at <= clients; at += 1) {
       const name = `client${at}`;
       this.#make(name);
@@ -120,7 +120,7 @@ export class VpnWorld {
 
   async startNode(settings: Record<string, string> = {}): Promise<void> {
     const state = join(this.dir, 'node');
-    const child = await this.#spawnReady(
+    const child = await this.spawnReady(
       'node',
       [process.execPath, join(import.meta.dirname, 'vpn_node_process.ts'), state],
       {
@@ -181,7 +181,8 @@ export class VpnWorld {
     if (!process.env.KEEP) rmSync(this.dir, { recursive: true, force: true });
   }
 
-  async #spawnReady(name: string, command: string[], env?: Record<string, string>) {
+  /** Starts a program, and waits until it says that it is ready. */
+  async spawnReady(name: string, command: string[], env?: Record<string, string>) {
     const child = this.spawn(name, command, env);
     const [first] = await Promise.race([
       once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data'),
@@ -208,7 +209,7 @@ export class VpnWorld {
       [other, right, there],
     ] as const) {
       // One packet each, as on a wire: merged ones share the bytes of one header (docs/vpn.md).
-      this.run(name, 'ip', 'link', 'set', link, 'gso_max_segs', '1', 'up');
+      this.run(name, 'ip', 'link', 'set', link, 'gso_max_segs', '1', 'gro_max_size', '1', 'up');
       for (const ip of own) this.run(name, 'ip', 'address', 'add', `${ip}/32`, 'dev', link);
     }
     for (const [name, link, beyond] of [
@@ -406,6 +407,16 @@ export class VpnClient {
     const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
     const sum = (name: string) => children.reduce((all, child) => all + Number(child[name]), 0);
     return { up: sum('bytes-out'), down: sum('bytes-in') };
+  }
+
+  /** Resolves when nothing moves in its tunnel: connections end after their programs. */
+  async settle(): Promise<void> {
+    for (let before = ''; ; ) {
+      const now = JSON.stringify(await this.tunnelBytes());
+      if (now === before) return;
+      before = now;
+      await systemClock.sleep(0.15);
+    }
   }
 
   /** The same as the device of the tunnel counts them, where there is one: the kernel's own has none. */

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Identity } from '../identity.ts';
 import type { Status } from '../local.ts';
 import type { Listener } from '../policy/policy.ts';
+import type { ServerValue } from '../policy/records.ts';
 
 /** `ok`; `warning`: it works, less well than it could; `fault`: the node does not serve as it should. */
 export type State = 'ok' | 'warning' | 'fault';
@@ -34,6 +35,8 @@ export interface Subject {
   pid: number | undefined;
   /** Where the engine listens, by port; undefined: there is no policy on this machine yet. */
   listeners: ReadonlyMap<number, Listener> | undefined;
+  /** Its record; undefined: there is no policy on this machine yet, or no server. */
+  server: ServerValue | undefined;
   /** A host of the Internet to try connections to; undefined: none is tried. */
   outbound: string | undefined;
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts';
 import { type Config, type Environment, readConfig, SettingsFault } from '../config.ts';
 import { checkUrl, type Identity, isJoined, policyFolder, readIdentity } from '../identity.ts';
 import { askStatus } from '../local.ts';
-import type { Listener } from '../policy/policy.ts';
+import type { Policy } from '../policy/policy.ts';
 import { Replica } from '../store/replica.ts';
 import { version } from '../version.ts';
 import { type Check, type Finding, fault, runChecks, type State, worst } from './check.ts';
@@ -14,11 +14,13 @@ import { nameChecks } from './names.ts';
 import { nodeChecks } from './node.ts';
 import { findAgent, portChecks } from './ports.ts';
 import { programChecks } from './programs.ts';
+import { vpnChecks } from './vpn.ts';
 
 /** In the order in which they are told: from the machine outwards. */
 const checks: readonly Check[] = [
   ...nodeChecks,
   ...programChecks,
+  ...vpnChecks,
   ...kernelChecks,
   ...diskChecks,
   ...portChecks,
@@ -49,12 +51,14 @@ export async function examine(env: Environment, asked: Asked): Promise<Report> {
     const { identity, damage } = identityOf(config);
     findings.push(...damage);
     const { state_dir } = config;
+    const policy = identity && (await readPolicy(state_dir));
     const status = await askStatus(state_dir).catch(() => undefined);
     const subject = {
       ...{ config, clock: systemClock, identity, status },
       url: url ?? identity?.url,
       pid: status && findAgent(state_dir),
-      listeners: identity && (await listenersOf(state_dir)),
+      listeners: policy?.listeners,
+      server: policy?.server ?? undefined,
       outbound: asked.outbound,
     };
     findings.push(...(await runChecks(checks, subject)));
@@ -87,12 +91,12 @@ function identityOf({ state_dir }: Config): { identity?: Identity; damage: Findi
   }
 }
 
-/** Those of the policy on disk; undefined while there is none, or one that cannot be read. */
-async function listenersOf(state_dir: string): Promise<ReadonlyMap<number, Listener> | undefined> {
+/** The policy on disk; undefined while there is none, or one that cannot be read. */
+async function readPolicy(state_dir: string): Promise<Policy | undefined> {
   const replica = new Replica(policyFolder(state_dir));
   try {
     await replica.load();
-    return replica.position ? replica.policy.listeners : undefined;
+    return replica.position && replica.policy;
   } catch {
     return undefined;
   } finally {

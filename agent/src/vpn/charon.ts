@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { makeFolderDurably, replaceDurably } from '../durable.ts';
 import { mayDropRights } from '../rights.ts';
+import { findTakenPort } from './machine.ts';
 import { Vici, type ViciMessage } from './vici.ts';
 
 /** Where its files are. */
@@ -39,7 +40,7 @@ const starting_seconds = 10;
 const stopping_seconds = 10;
 const longest_log_bytes = 4 * 1024 * 1024;
 /** The rights of root that are left to it. It runs as root since no other user may write the kernel's policies. */
-const rights = '-all,+net_admin,+net_bind_service,+net_raw';
+const rights = '-all,+net_admin,+net_bind_service';
 
 const plugins = [
   ...['random', 'nonce', 'openssl', 'pem', 'pkcs1', 'pkcs8', 'x509', 'pubkey', 'constraints'],
@@ -104,6 +105,8 @@ export class Charon {
       return false;
     }
     const { program, clock, log } = this.#options;
+    const lack = await findTakenPort();
+    if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
     rmSync(this.paths.vici, { force: true });
     const kept = mayDropRights() ? [`--bounding-set=${rights}`] : [];
     const child = spawn('setpriv', ['--no-new-privs', '--inh-caps=-all', ...kept, '--', program], {

@@ -1,5 +1,4 @@
 // The VPN of a node: charon builds the tunnels, RADIUS asks here about each login, the kernel counts, and what may no longer be is ended.
-import { existsSync, readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import type { Logger } from 'pino';
 import { ownAddresses } from '../address.ts';
@@ -25,6 +24,7 @@ import {
   serviceOf,
   sharedSecret,
 } from './connections.ts';
+import { findLack } from './machine.ts';
 import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
 import { type VpnSession, VpnSessions } from './sessions.ts';
@@ -46,7 +46,6 @@ export interface VpnOptions {
 const look_seconds = 1;
 /** Mail servers refuse what comes from such addresses, and operators hear of it. */
 const refused_ports = [25];
-const forwarding = '/proc/sys/net/ipv4/ip_forward';
 
 /** The parts that run where a VPN is served. */
 interface Serving {
@@ -225,8 +224,8 @@ export class Vpn {
       if (this.#stopping.signal.aborted) return;
       try {
         if (!this.#serving && !this.#isWanted) return;
-        const missing = this.#missing();
-        if (missing) throw new Error(missing);
+        const lack = findLack(this.#options.config.vpn);
+        if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
         this.#serving ??= await this.#prepare();
         if (await this.#serving.charon.start()) {
           this.#offered.clear();
@@ -240,17 +239,6 @@ export class Vpn {
         this.#note('service', `The VPN does not work: ${(error as Error).message}.`);
       }
     });
-  }
-
-  /** Why this machine cannot serve a VPN. */
-  #missing(): string | undefined {
-    const { charon } = this.#options.config.vpn;
-    if (process.getuid?.() !== 0) return 'the agent must run as root for it';
-    if (!existsSync(charon)) {
-      return `there is no ${charon}: install charon-systemd and libcharon-extra-plugins, or set EXITWARD_AGENT_VPN=off`;
-    }
-    if (readFileSync(forwarding, 'latin1').trim() === '1') return undefined;
-    return 'the kernel does not forward packets: run "sysctl -w net.ipv4.ip_forward=1", and keep it in /etc/sysctl.d';
   }
 
   async #prepare(): Promise<Serving> {

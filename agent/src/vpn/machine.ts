@@ -1,0 +1,54 @@
+// The machine: what it lacks to serve a VPN, each with the command that mends it.
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import type { VpnSettings } from '../config.ts';
+
+export interface Lack {
+  /** A clause without an end. */
+  sentence: string;
+  remedy: string;
+}
+
+const forwarding = '/proc/sys/net/ipv4/ip_forward';
+/** IKE, and IKE behind a NAT. */
+const ports = [500, 4500];
+
+/** The first thing that is missing; undefined: all is there. */
+export function findLack({ charon }: Pick<VpnSettings, 'charon'>): Lack | undefined {
+  if (process.getuid?.() !== 0) {
+    return { sentence: 'the agent does not run as root', remedy: 'run it as root' };
+  }
+  if (!existsSync(charon)) {
+    return {
+      sentence: `there is no ${charon}`,
+      remedy: 'apt-get install charon-systemd libcharon-extra-plugins',
+    };
+  }
+  if (readFileSync(forwarding, 'latin1').trim() !== '1') {
+    return {
+      sentence: 'the kernel does not forward packets',
+      remedy: 'sysctl -w net.ipv4.ip_forward=1, and in /etc/sysctl.d',
+    };
+  }
+  return undefined;
+}
+
+/** Another program that has the ports of IKE, as Debian's own charon does. Only where our charon does not run. */
+export async function findTakenPort(): Promise<Lack | undefined> {
+  for (const port of ports) {
+    const socket = createSocket('udp4');
+    try {
+      socket.bind(port);
+      await once(socket, 'listening');
+    } catch (error) {
+      return {
+        sentence: `UDP port ${port} cannot be listened on (${(error as NodeJS.ErrnoException).code})`,
+        remedy: 'systemctl disable --now strongswan, or whatever else has it: ss -lunp',
+      };
+    } finally {
+      socket.close();
+    }
+  }
+  return undefined;
+}
