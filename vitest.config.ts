@@ -15,8 +15,10 @@ const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
 
 /** Tests with strongSwan, in network namespaces, too. CI installs it. */
-const vpn = ['agent/test/vpn.squid.test.ts'];
-const hasStrongSwan = process.env.CI !== undefined || existsSync('/usr/sbin/charon-systemd');
+const vpn = ['agent/test/vpn.squid.test.ts', 'test/vpn_profiles.squid.test.ts'];
+const hasStrongSwan =
+  process.env.CI !== undefined ||
+  ['charon-systemd', 'swanctl'].every((name) => existsSync(`/usr/sbin/${name}`));
 
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
@@ -219,7 +221,7 @@ function tellMissing(): void {
     console.error('The tests with Squid are left out: they need /usr/sbin/squid, and root.');
   }
   if (!hasStrongSwan) {
-    console.error('The tests of the VPN are left out: they need charon-systemd.');
+    console.error('The tests of the VPN are left out: they need charon-systemd and swanctl.');
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');

@@ -114,6 +114,11 @@ export class VpnWorld {
     return this.#node;
   }
 
+  /** By which the node shows who it is; its own authority. */
+  get certificate(): string {
+    return this.#certificate.cert;
+  }
+
   client(number: number): VpnClient {
     return this.#clients[number - 1] as VpnClient;
   }
@@ -315,6 +320,16 @@ export class VpnClient {
   stop(): void {
     this.#vici.close();
     this.#child?.kill('SIGKILL');
+  }
+
+  /** Runs swanctl with a folder of configuration of its own. Errors: what it says. */
+  swanctl(folder: string, ...args: string[]): string {
+    const uri = `unix://${join(this.#dir, 'vici')}`;
+    const files = args.includes('--load-all') ? ['--file', join(folder, 'swanctl.conf')] : [];
+    return execFileSync('swanctl', [...args, ...files, '--uri', uri], {
+      encoding: 'utf8',
+      env: { ...process.env, SWANCTL_DIR: folder },
+    });
   }
 
   /** Logs in, and waits for the tunnel. Errors: charon's last words. */
