@@ -32,7 +32,10 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     import('./vpn/vpn.ts'),
   ]);
   const vpn = new Vpn(options);
-  await vpn.catchUp();
+  // As the engine: a failure now is tried again by the next change.
+  await vpn.catchUp().catch((error) => {
+    options.log.error({ err: error }, 'the policy on disk cannot be put in force for the VPN yet');
+  });
   vpn.run();
   return new EngineWithVpn(proxy, vpn);
 }

@@ -269,6 +269,20 @@ async function connectAgain(login: Login): Promise<void> {
   }
 }
 
+test('rules that were flushed are back at once, and a client whose session went with them logs in anew', async () => {
+  await world.client(1).connect();
+  world.client(1).fetch({ down: 1000 });
+  await tick();
+  world.run('node', 'nft', 'flush', 'ruleset');
+  await until(async () => (await world.client(1).tunnels()).length === 0);
+  await tickUntilIdle();
+  const before = billed.get(1);
+  expect(before?.down).toBeGreaterThan(1000);
+  await connectAgain({});
+  expect(() => world.client(1).fetch({ host: privateIp, seconds: 2 })).toThrow();
+  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+});
+
 test('with the agent stopped for good charon ends, and the kernel lets nothing through', async () => {
   await world.client(1).connect();
   const pid = world.charonPid();

@@ -255,6 +255,10 @@ export const operationWords: Record<string, OperationWords> = {
     id: 'admin_explain_login',
     record: 'Verdict',
     body: 'VpnLogin',
+    statuses: {
+      409: 'The server has no exit IP.',
+      503: 'No node of the server is live, or none answered in time.',
+    },
   },
   'post /admin/servers/{server}/explain': {
     id: 'admin_explain',

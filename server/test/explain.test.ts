@@ -135,6 +135,7 @@ eachDatabase((database) => {
       [{ service: 'proxy' }, 'service'],
       [{ login: 'alice' }, 'login'],
       [{ exit_ip: 7 }, 'exit_ip'],
+      [{ exit_ip: 'fra1' }, 'exit_ip'],
     ] as const) {
       const { status, body } = await t.operator.post(path, { ...login, ...more });
       expect([status, body.field]).toEqual([400, field]);

@@ -167,6 +167,13 @@ export class VpnSessions {
     });
   }
 
+  /** The kernel lost them all. Their counts that are kept are told as final by the next poll. */
+  forgetAll(): void {
+    for (const { connection } of this.#byAddress.values()) this.authorities.close(connection);
+    this.#byAddress.clear();
+    this.#built.clear();
+  }
+
   async #forget(durable: ReadonlySet<string>): Promise<void> {
     if (durable.size === 0) return;
     const done = [...this.#byAddress.values()].filter(({ connection }) => durable.has(connection));

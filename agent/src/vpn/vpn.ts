@@ -29,7 +29,7 @@ import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
 import { type VpnSession, VpnSessions } from './sessions.ts';
 import type { ViciMessage } from './vici.ts';
-import { applyVpnFirewall } from './vpn_firewall.ts';
+import { applyVpnFirewall, isInKernel } from './vpn_firewall.ts';
 
 export interface VpnOptions {
   config: Config;
@@ -231,6 +231,11 @@ export class Vpn {
           this.#offered.clear();
           this.#given = '';
         }
+        // Ahead of all else: without it clients are held back from nothing. The sessions in it are lost, and their tunnels are ended below.
+        if (!(await isInKernel())) {
+          await this.#applyFirewall();
+          this.#serving.sessions.forgetAll();
+        }
         await this.#offer(this.#serving.charon);
         await this.#followTunnels(this.#serving);
         await this.#closeRevoked();
@@ -241,10 +246,15 @@ export class Vpn {
     });
   }
 
+  #applyFirewall(): Promise<void> {
+    const { vpn, allowed } = this.#options.config;
+    return applyVpnFirewall({ pool: vpn.pool, pool6: vpn.pool6, allowed, refused_ports });
+  }
+
   async #prepare(): Promise<Serving> {
     const { config, clock, log } = this.#options;
-    const { vpn, allowed, state_dir } = config;
-    await applyVpnFirewall({ pool: vpn.pool, pool6: vpn.pool6, allowed, refused_ports });
+    const { vpn, state_dir } = config;
+    await this.#applyFirewall();
     const sessions = new VpnSessions(rangeOf(vpn.pool), clock);
     await sessions.recover();
     const charon = new Charon({ state_dir, program: vpn.charon, ipsec: vpn.ipsec, clock, log });

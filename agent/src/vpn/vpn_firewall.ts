@@ -100,6 +100,15 @@ export function applyVpnFirewall(options: VpnFirewallOptions): Promise<void> {
   return nft(vpnFirewallRules(options));
 }
 
+/** Whether the table is there: reloading the machine's own rules takes away all others. */
+export async function isInKernel(): Promise<boolean> {
+  const chain = ['list', 'chain', ...table.split(' '), 'forward'];
+  return run('nft', chain).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Lets a session pass, all of it or nothing. Errors: those that `nft` tells, also where the address is in use. */
 export function openInKernel({ address, exit_ip, note }: KernelSession): Promise<void> {
   const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;

@@ -135,7 +135,9 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
       }
       const { id } = await requireServer(ctx.db, server);
       const [first] = await exitIpsOfServer(ctx.db, id);
-      const exit_ip = request.body.exit_ip ?? first?.ip;
+      const given = request.body.exit_ip;
+      const exit_ip =
+        given === undefined ? first?.ip : parseAddress('exit_ip', given, { addresses: 'any' });
       if (exit_ip === undefined) throw conflict(`${server} has no exit IP.`, { field: 'exit_ip' });
       return ask(ctx, request, server, { ...request.body, exit_ip });
     },
