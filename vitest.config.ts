@@ -20,6 +20,11 @@ const hasStrongSwan =
   process.env.CI !== undefined ||
   ['charon-systemd', 'swanctl'].every((name) => existsSync(`/usr/sbin/${name}`));
 
+/** Tests on another kernel, in a virtual machine. CI installs what emulates one. */
+const otherKernels = ['test/vm/*.test.ts'];
+const hasEmulator =
+  process.env.CI !== undefined || (hasStrongSwan && ['qemu-system-x86_64', 'busybox'].every(has));
+
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
 const hasTerminal = process.env.CI !== undefined || has('tmux');
@@ -98,6 +103,7 @@ const longest = [
   'test/model.test.ts',
   'test/fuzz.test.ts',
   'test/old_agent.test.ts',
+  'test/vm/vpn.test.ts',
   'test/images.test.ts',
   'test/booted/install.test.ts',
   'test/hostile/fuzz_proxy.test.ts',
@@ -122,6 +128,7 @@ export default defineConfig(({ mode }) => {
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasStrongSwan ? [] : vpn),
+    ...(hasEmulator && !isQuick ? [] : otherKernels),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasMachineTools && !isQuick ? [] : machines),
     ...(hasPromtool && !isQuick ? [] : promtool),
@@ -222,6 +229,11 @@ function tellMissing(): void {
   }
   if (!hasStrongSwan) {
     console.error('The tests of the VPN are left out: they need charon-systemd and swanctl.');
+  }
+  if (!hasEmulator) {
+    console.error(
+      'The tests on another kernel are left out: they need qemu-system-x86 and busybox.',
+    );
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');

@@ -55,6 +55,7 @@ export interface VpnSettings {
   /** off: nothing of it runs, whatever the server's services are. */
   mode: 'on' | 'off';
   charon: string;
+  xl2tpd: string;
   /** The part that seals the packets. */
   ipsec: 'kernel' | 'userspace';
   /** Addresses of clients inside the tunnels. */
@@ -202,6 +203,7 @@ export function readConfig(env: Environment): Config {
     vpn: {
       mode: choice('EXITWARD_AGENT_VPN', ['on', 'off'] as const, 'on'),
       charon: text('EXITWARD_AGENT_CHARON', '/usr/sbin/charon-systemd'),
+      xl2tpd: text('EXITWARD_AGENT_XL2TPD', '/usr/sbin/xl2tpd'),
       ipsec: choice('EXITWARD_AGENT_VPN_IPSEC', ['kernel', 'userspace'] as const, 'kernel'),
       pool: vpnPool(),
       pool6: 'fd65:7877:6172:64::/97',

@@ -33,6 +33,7 @@ const usual: Config = {
   vpn: {
     mode: 'on',
     charon: '/usr/sbin/charon-systemd',
+    xl2tpd: '/usr/sbin/xl2tpd',
     ipsec: 'kernel',
     pool: parseNetworks('100.80.0.0/12')[0] as Network,
     pool6: 'fd65:7877:6172:64::/97',

@@ -1,40 +1,20 @@
 // Made-up histories of records, and requests against them: a world so small that everything collides.
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import fc from 'fast-check';
 import { newSeed } from '../../test/seed.ts';
 import { parseNetworks } from '../src/address.ts';
 import { type ProxyRequest, probeUser, type Rules } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
-import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
+import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
+import { createSigningKey, signToken } from './node_records.ts';
 import { type Issued, Oracle, type World } from './oracle.ts';
+
+export { createSigningKey, type SigningKey, signToken } from './node_records.ts';
 
 /** The time around which everything ends. */
 export const noon = 1_800_000_000;
 
 /** Replays generated tests. */
 export const seed = newSeed();
-
-// ---- Keys and tokens ----------------------------------------------------------------------
-
-export interface SigningKey {
-  public: PublicKey;
-  private: KeyObject;
-}
-
-export function createSigningKey(kid: string): SigningKey {
-  const pair = generateKeyPairSync('ed25519');
-  const public_key = pair.publicKey.export({ format: 'jwk' }).x as string;
-  return { public: { kid, public_key }, private: pair.privateKey };
-}
-
-/** Signs as the control plane does: `[format, kid, account, user, token_version, expiry]`. */
-export function signToken(
-  key: SigningKey,
-  values: readonly unknown[] = [1, key.public.kid, 1, 1, 1, noon + 60],
-): string {
-  const payload = Buffer.from(JSON.stringify(values)).toString('base64url');
-  return `ewt_${payload}.${sign(null, Buffer.from(payload), key.private).toString('base64url')}`;
-}
 
 const [first, second] = [createSigningKey('k1'), createSigningKey('k2')];
 /** A key of another network that goes by the same name. */

@@ -1,8 +1,5 @@
-// The world around a proxy under test: records, an origin, a name server and clients that count, all on the loopback.
-import { execFileSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -10,29 +7,33 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import {
-  type AddressInfo,
-  connect,
-  createServer as createNetServer,
-  isIP,
-  type Socket,
-} from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { vi } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
-import { systemClock } from '../src/clock.ts';
 import type { Engine, Finished, Traffic } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import type { Rules } from '../src/policy/decide.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
-import { createSigningKey, signToken } from './histories.ts';
+import {
+  contractRecord,
+  createCertificate,
+  createSigningKey,
+  hour,
+  now,
+  signToken,
+  userRecord,
+} from './node_records.ts';
 
-export const now = () => systemClock.now();
-const hour = 3600;
+export {
+  contractRecord,
+  createCertificate,
+  type KeyPair,
+  now,
+  userRecord,
+} from './node_records.ts';
 
 // ---- Addresses and records ----------------------------------------------------------------
 
@@ -109,33 +110,6 @@ export const serverRecord = (change: Partial<ServerValue> = {}): NodeRecord => (
   },
 });
 
-export const contractRecord = (account: number, change: object = {}): NodeRecord => ({
-  kind: 'contract',
-  account,
-  value: {
-    name: `contract${account}`,
-    expiry: now() + hour,
-    suspended: false,
-    blocked: false,
-    port_scheme: 'default',
-    ...change,
-  },
-});
-
-/** User 1 of each account is alice, user 2 bob. */
-export const userRecord = (account: number, change: object = {}, id = 1): NodeRecord => ({
-  kind: 'user',
-  account,
-  id,
-  value: {
-    name: id === 1 ? 'alice' : 'bob',
-    active: true,
-    proxy: true,
-    token_version: 1,
-    ...change,
-  },
-});
-
 export const authlistRecord = (
   account: number,
   ip: string | null,
@@ -184,33 +158,6 @@ export function tokenOf(account: number, change: TokenChange = {}): string {
 
 export const basic = (password: string, user = 'alice') =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-
-// ---- Certificates -------------------------------------------------------------------------
-
-export interface KeyPair {
-  cert: string;
-  key: string;
-}
-
-/** Of one name or address, signed by itself. */
-export function createCertificate(name: string): KeyPair {
-  const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
-  const [crt, keyFile] = [join(dir, 'crt'), join(dir, 'key')];
-  try {
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-        ...['-keyout', keyFile, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
-        ...['-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
-      ],
-      { stdio: 'ignore' },
-    );
-    return { cert: readFileSync(crt, 'utf8'), key: readFileSync(keyFile, 'utf8') };
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
-}
 
 // ---- The origin ---------------------------------------------------------------------------
 

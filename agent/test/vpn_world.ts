@@ -9,8 +9,8 @@ import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
-import { sharedKey, vpnPassword } from '../src/vpn_password.ts';
-import { contractRecord, createCertificate, userRecord } from './proxy_world.ts';
+import { sharedKey, vpnPassword, vpnServices } from '../src/vpn_password.ts';
+import { contractRecord, createCertificate, userRecord } from './node_records.ts';
 import type { Question } from './vpn_node_process.ts';
 
 export const exits = ['203.0.113.1', '203.0.113.2'] as const;
@@ -49,7 +49,7 @@ export const vpnServer = (change: Partial<ServerValue> = {}): NodeRecord => ({
   value: {
     name: 'fra1',
     hostname,
-    services: ['vpn-ikev2', 'vpn-ikev1'],
+    services: ipsec === 'kernel' ? [...vpnServices] : ['vpn-ikev2', 'vpn-ikev1'],
     port_schemes: [],
     exit_ips: exits.map((ip, index) => ({ ip, port_base: index })),
     vpn_key,
@@ -330,6 +330,51 @@ export class VpnClient {
       encoding: 'utf8',
       env: { ...process.env, SWANCTL_DIR: folder },
     });
+  }
+
+  /** The node's end of its cable. */
+  get gateway(): string {
+    return `198.18.${this.#name.replace('client', '')}.1`;
+  }
+
+  /** Seals what it sends to an exit by L2TP, and the other way, with the shared key. Errors: charon's last words. */
+  async connectTransport(exit: string): Promise<void> {
+    await this.disconnect();
+    await this.#vici.command('clear-creds');
+    const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
+    await this.#vici.command('load-shared', shared);
+    const connection: ViciMessage = {
+      version: '1',
+      remote_addrs: [exit],
+      // As Windows proposes.
+      proposals: ['aes256-sha1-modp2048'],
+      local: { auth: 'psk', id: 'client' },
+      remote: { auth: 'psk', id: hostname },
+      children: {
+        net: {
+          mode: 'transport',
+          local_ts: ['dynamic[udp/1701]'],
+          remote_ts: ['dynamic[udp/1701]'],
+          esp_proposals: ['aes256-sha1'],
+        },
+      },
+    };
+    await this.#vici.command('load-conn', { vpn: connection });
+    await this.#vici.command('initiate', { child: 'net', timeout: '15000' });
+  }
+
+  /** New keys for the tunnel, and for what leads it. Errors: charon's. */
+  async rekey(): Promise<void> {
+    await this.#vici.command('rekey', { child: 'net' });
+    await this.#vici.command('rekey', { ike: 'vpn' });
+  }
+
+  /** The names of its keys: others after each rekeying. */
+  async keys(): Promise<{ ike: string; esp: string }> {
+    const [event] = await this.#vici.list('list-sas', 'list-sa');
+    const [sa] = Object.values(event ?? {}) as ViciMessage[];
+    const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
+    return { ike: String(sa?.uniqueid), esp: children.map((one) => one['spi-in']).join(' ') };
   }
 
   /** Logs in, and waits for the tunnel. Errors: charon's last words. */

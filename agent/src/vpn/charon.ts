@@ -1,12 +1,11 @@
-// charon, strongSwan's IKE daemon: started in a session of its own so that its tunnels outlive the agent, adopted by the next one.
-import { spawn } from 'node:child_process';
+// charon, strongSwan's IKE daemon: started with a configuration of its own, taken over by the next agent, led by VICI.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { makeFolderDurably, replaceDurably } from '../durable.ts';
-import { mayDropRights } from '../rights.ts';
+import { Daemon, readIfThere } from './daemon.ts';
 import { findTakenPort } from './machine.ts';
 import { Vici, type ViciMessage } from './vici.ts';
 
@@ -15,7 +14,6 @@ export interface CharonPaths {
   dir: string;
   conf: string;
   vici: string;
-  pid: string;
   radius: string;
   log: string;
 }
@@ -37,14 +35,11 @@ interface RadiusReach {
 }
 
 const starting_seconds = 10;
-const stopping_seconds = 10;
 const longest_log_bytes = 4 * 1024 * 1024;
-/** The rights of root that are left to it. It runs as root since no other user may write the kernel's policies. */
-const rights = '-all,+net_admin,+net_bind_service';
 
 const plugins = [
   ...['random', 'nonce', 'openssl', 'pem', 'pkcs1', 'pkcs8', 'x509', 'pubkey', 'constraints'],
-  ...['hmac', 'kdf', 'md5', 'sha1', 'sha2', 'aes', 'gcm', 'curve25519', 'drbg'],
+  ...['hmac', 'kdf', 'md5', 'sha1', 'sha2', 'aes', 'gcm', 'drbg'],
   ...['socket-default', 'vici', 'eap-identity', 'eap-radius', 'xauth-generic'],
 ];
 
@@ -52,7 +47,8 @@ export class Charon {
   readonly paths: CharonPaths;
   readonly #options: CharonOptions;
   readonly #radius: RadiusReach;
-  #vici: Vici;
+  readonly #daemon: Daemon;
+  readonly #vici: Vici;
 
   constructor(options: CharonOptions) {
     this.#options = options;
@@ -62,7 +58,6 @@ export class Charon {
       dir,
       conf: at('strongswan.conf'),
       vici: at('charon.vici'),
-      pid: at('charon.pid'),
       radius: at('radius.json'),
       log: at('charon.log'),
     };
@@ -71,6 +66,13 @@ export class Charon {
       port: 0,
       secret: randomBytes(24).toString('hex'),
     };
+    this.#daemon = new Daemon({
+      command: [options.program],
+      dir,
+      pid_file: at('charon.pid'),
+      mark: ['STRONGSWAN_CONF', this.paths.conf],
+      clock: options.clock,
+    });
     this.#vici = new Vici(this.paths.vici, options.log);
   }
 
@@ -85,43 +87,22 @@ export class Charon {
     replaceDurably(this.paths.radius, JSON.stringify(this.#radius));
   }
 
-  /** The process, if it runs: ours is the one that was started with our configuration. */
-  findProcess(): number | undefined {
-    const pid = Number(readIfThere(this.paths.pid));
-    const environment = pid > 0 ? readIfThere(`/proc/${pid}/environ`) : undefined;
-    return environment?.split('\0').includes(`STRONGSWAN_CONF=${this.paths.conf}`)
-      ? pid
-      : undefined;
-  }
-
   /** Makes it run with the configuration of now. True: it is a new one, and has no connections yet. Errors: it does not run. */
   async start(): Promise<boolean> {
     const conf = this.#conf();
     const isNew = readIfThere(this.paths.conf) !== conf;
     if (isNew) replaceDurably(this.paths.conf, conf);
-    if (this.findProcess() !== undefined) {
+    if (this.#daemon.find() !== undefined) {
       if (isNew) await this.#vici.command('reload-settings');
       this.#boundLog();
       return false;
     }
-    const { program, clock, log } = this.#options;
+    const { clock, log } = this.#options;
     const lack = await findTakenPort();
     if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
     rmSync(this.paths.vici, { force: true });
-    const kept = mayDropRights() ? [`--bounding-set=${rights}`] : [];
-    const child = spawn('setpriv', ['--no-new-privs', '--inh-caps=-all', ...kept, '--', program], {
-      cwd: this.paths.dir,
-      detached: true,
-      stdio: 'ignore',
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', STRONGSWAN_CONF: this.paths.conf },
-    });
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', reject);
-    });
-    child.unref();
-    replaceDurably(this.paths.pid, `${child.pid}\n`);
-    log.info({ pid: child.pid }, 'charon is started');
+    const pid = await this.#daemon.start();
+    log.info({ pid }, 'charon is started');
     const until = clock.steady() + starting_seconds;
     for (;;) {
       try {
@@ -138,13 +119,7 @@ export class Charon {
   /** Ends it, and with it its tunnels. */
   async stop(): Promise<void> {
     this.#vici.close();
-    const pid = this.findProcess();
-    if (pid === undefined) return;
-    process.kill(pid, 'SIGTERM');
-    const until = this.#options.clock.steady() + stopping_seconds;
-    while (this.findProcess() !== undefined && this.#options.clock.steady() < until) {
-      await this.#options.clock.sleep(0.05);
-    }
+    await this.#daemon.stop();
   }
 
   /** Lets go of its socket; it runs on. */
@@ -222,14 +197,6 @@ function readRadius(path: string): RadiusReach | undefined {
   try {
     const { port, secret } = JSON.parse(readFileSync(path, 'utf8')) as RadiusReach;
     return Number.isInteger(port) && typeof secret === 'string' ? { port, secret } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
   } catch {
     return undefined;
   }

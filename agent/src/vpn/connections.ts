@@ -12,15 +12,16 @@ const ikeProposals = [
   'aes256-sha256-modp2048',
 ];
 const espProposals = ['aes256gcm16', 'aes256-sha256'];
-const version = { 'vpn-ikev2': '2', 'vpn-ikev1': '1' } as const;
+/**
+ * The clients of L2TP that systems have built in know SHA-1 alone; as an HMAC it holds. charon chooses among the proposals of IKEv1 before
+ * it knows which of its connections is meant.
+ */
+const olderProposals = ['aes256-sha1-ecp384', 'aes256-sha1-modp2048'];
+const version = { 'vpn-ikev2': '2', 'vpn-ikev1': '1', 'vpn-l2tp': '1' } as const;
 
-export type ServedService = keyof typeof version;
-
-/** The VPN services of a server that a node serves. */
-export function servedServices({ services }: Pick<ServerValue, 'services'>): ServedService[] {
-  return vpnServices.filter(
-    (one): one is ServedService => one in version && services.includes(one),
-  );
+/** The VPN services of a server. */
+export function servedServices({ services }: Pick<ServerValue, 'services'>): VpnService[] {
+  return vpnServices.filter((one) => services.includes(one));
 }
 
 /** The service that a connection of charon belongs to. */
@@ -34,11 +35,12 @@ export const extraPool = 'exitward';
 /** The connections that charon is to offer, by name. `certificates`: the node's own in PEM, its chain behind it. */
 export function connectionsOf(
   server: ServerValue,
+  services: readonly VpnService[],
   exits: readonly string[],
   certificates: readonly string[],
 ): Map<string, ViciMessage> {
   const connections = new Map<string, ViciMessage>();
-  for (const service of servedServices(server)) {
+  for (const service of services) {
     for (const exit of exits) {
       connections.set(`${service} ${exit}`, connectionOf(service, exit, server, certificates));
     }
@@ -47,28 +49,18 @@ export function connectionsOf(
 }
 
 function connectionOf(
-  service: ServedService,
+  service: VpnService,
   exit: string,
   server: ServerValue,
   certificates: readonly string[],
 ): ViciMessage {
-  const authentication: ViciMessage =
-    service === 'vpn-ikev2'
-      ? {
-          local: { auth: 'pubkey', id: server.hostname, certs: certificates.slice(0, 1) },
-          remote: { auth: 'eap-radius', id: '%any', eap_id: '%any' },
-        }
-      : {
-          local: { auth: 'psk', id: server.hostname },
-          remote: { auth: 'psk', id: '%any' },
-          'remote-2': { auth: 'xauth-radius' },
-        };
+  const isL2tp = service === 'vpn-l2tp';
+  const isOld = version[service] === '1';
   return {
     version: version[service],
     local_addrs: [exit],
     remote_addrs: ['%any'],
-    proposals: ikeProposals,
-    pools: ['radius', extraPool],
+    proposals: isOld ? [...ikeProposals, ...olderProposals] : ikeProposals,
     fragmentation: 'yes',
     send_cert: 'always',
     // The same user may have several devices.
@@ -76,11 +68,12 @@ function connectionOf(
     mobike: service === 'vpn-ikev2' ? 'yes' : 'no',
     dpd_delay: '30s',
     rekey_time: '4h',
-    ...authentication,
+    ...authenticationOf(service, server, certificates),
+    ...(isL2tp ? {} : { pools: ['radius', extraPool] }),
     children: {
       net: {
-        local_ts: ['0.0.0.0/0', ...(service === 'vpn-ikev2' ? ['::/0'] : [])],
-        esp_proposals: espProposals,
+        ...selectorsOf(service),
+        esp_proposals: isL2tp ? [...espProposals, 'aes256-sha1'] : espProposals,
         rekey_time: '1h',
         dpd_action: 'clear',
       },
@@ -88,7 +81,33 @@ function connectionOf(
   };
 }
 
-/** The secret ahead of the password, which IKEv1 asks for. */
+function authenticationOf(
+  service: VpnService,
+  { hostname }: ServerValue,
+  certificates: readonly string[],
+): ViciMessage {
+  if (service === 'vpn-ikev2') {
+    return {
+      local: { auth: 'pubkey', id: hostname, certs: certificates.slice(0, 1) },
+      remote: { auth: 'eap-radius', id: '%any', eap_id: '%any' },
+    };
+  }
+  return {
+    local: { auth: 'psk', id: hostname },
+    remote: { auth: 'psk', id: '%any' },
+    // L2TP asks for the password by itself.
+    ...(service === 'vpn-ikev1' ? { 'remote-2': { auth: 'xauth-radius' } } : {}),
+  };
+}
+
+function selectorsOf(service: VpnService): ViciMessage {
+  if (service === 'vpn-l2tp') {
+    return { mode: 'transport', local_ts: ['dynamic[udp/1701]'], remote_ts: ['dynamic[udp]'] };
+  }
+  return { local_ts: ['0.0.0.0/0', ...(service === 'vpn-ikev2' ? ['::/0'] : [])] };
+}
+
+/** The secret ahead of the password, which IKEv1 asks for, by itself and for L2TP. */
 export function sharedSecret({ vpn_key, hostname }: ServerValue): ViciMessage | undefined {
   if (vpn_key === undefined) return undefined;
   return { id: 'exitward', type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };

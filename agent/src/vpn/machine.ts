@@ -10,6 +10,8 @@ export interface Lack {
   remedy: string;
 }
 
+/** The one that xl2tpd starts. */
+const pppd = '/usr/sbin/pppd';
 const forwarding = '/proc/sys/net/ipv4/ip_forward';
 /** IKE, and IKE behind a NAT. */
 const ports = [500, 4500];
@@ -29,6 +31,27 @@ export function findLack({ charon }: Pick<VpnSettings, 'charon'>): Lack | undefi
     return {
       sentence: 'the kernel does not forward packets',
       remedy: 'sysctl -w net.ipv4.ip_forward=1, and in /etc/sysctl.d',
+    };
+  }
+  return undefined;
+}
+
+/** The same for vpn-l2tp, besides. */
+export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined {
+  if (ipsec === 'userspace') {
+    return {
+      sentence: 'L2TP needs the IPsec of the kernel',
+      remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel',
+    };
+  }
+  const missing = [xl2tpd, pppd].find((one) => !existsSync(one));
+  if (missing !== undefined) {
+    return { sentence: `there is no ${missing}`, remedy: 'apt-get install xl2tpd ppp' };
+  }
+  if (!existsSync('/dev/ppp') || !existsSync('/proc/net/pppol2tp')) {
+    return {
+      sentence: 'the kernel has no PPP over L2TP',
+      remedy: 'modprobe l2tp_ppp, and l2tp_ppp in a file of /etc/modules-load.d',
     };
   }
   return undefined;

@@ -24,15 +24,12 @@ export interface ChapProof {
 /** The proof for a client that has this password; undefined for one that has not. */
 export function proveChap(response: ChapResponse, password: string): ChapProof | undefined {
   const { challenge, peer_challenge, nt_response, name } = response;
-  const hash = md4(Buffer.from(password, 'utf16le'));
   const mixed = sha1(peer_challenge, challenge, Buffer.from(name.replace(/^.*\\/, ''))).subarray(
     0,
     8,
   );
-  const expected = desResponse(mixed, hash);
-  if (nt_response.length !== 24 || !timingSafeEqual(expected, nt_response)) return undefined;
-
-  const hash_of_hash = md4(hash);
+  const hash_of_hash = proveMixed(mixed, nt_response, password);
+  if (!hash_of_hash) return undefined;
   const digest = sha1(hash_of_hash, nt_response, Buffer.from(magic.server_signing));
   const signature = sha1(digest, mixed, Buffer.from(magic.pad_iteration));
   const master = sha1(hash_of_hash, nt_response, Buffer.from(magic.master)).subarray(0, 16);
@@ -41,6 +38,21 @@ export function proveChap(response: ChapResponse, password: string): ChapProof |
     receive_key: sessionKey(master, magic.client_sends),
     send_key: sessionKey(master, magic.server_sends),
   };
+}
+
+/**
+ * The same where the challenges and the name are mixed already, to 8 bytes. Returns the hash of the password's hash, from
+ * which another program makes the rest.
+ */
+export function proveMixed(
+  mixed: Buffer,
+  nt_response: Buffer,
+  password: string,
+): Buffer | undefined {
+  const hash = md4(Buffer.from(password, 'utf16le'));
+  const expected = desResponse(mixed, hash);
+  if (nt_response.length !== 24 || !timingSafeEqual(expected, nt_response)) return undefined;
+  return md4(hash);
 }
 
 /** The constants of both documents, which are sentences. */

@@ -1,4 +1,4 @@
-// The addresses that clients get inside their tunnels.
+// The addresses that clients get inside their tunnels: the lower half of the pool by IKE, the upper one by PPP.
 import ipaddr from 'ipaddr.js';
 import type { Network } from '../address.ts';
 
@@ -8,14 +8,42 @@ export interface AddressRange {
   size: number;
 }
 
-/** All of an IPv4 network but its first and last address. */
-export function rangeOf([base, bits]: Network): AddressRange {
-  const first = base.toByteArray().reduce((number, byte) => number * 256 + byte, 0);
-  return { first: first + 1, size: 2 ** (32 - bits) - 2 };
+/** Addresses of PPP for one exit: its daemon gives them out itself. */
+const longest_slot = 1024;
+const slots = 128;
+
+/** All of the lower half of an IPv4 network but the first address, which a client may take for the network's. */
+export function rangeOf(pool: Network): AddressRange {
+  const { first, size } = halfOf(pool);
+  return { first: first + 1, size: size - 1 };
+}
+
+/** The other side of each link of PPP. */
+export function gatewayOf(pool: Network): string {
+  const { first, size } = halfOf(pool);
+  return textOf(first + size);
+}
+
+/** Addresses of PPP for one exit, `slot` from 0 on; undefined: there is no room for so many exits. */
+export function slotOf(pool: Network, slot: number): { first: string; last: string } | undefined {
+  const { first, size } = halfOf(pool);
+  const each = Math.max(2, Math.min(longest_slot, Math.floor(size / slots)));
+  const start = first + size + 1 + slot * each;
+  // Without the last one, which a client may take for that of all.
+  if (start + each > first + 2 * size - 1) return undefined;
+  return { first: textOf(start), last: textOf(start + each - 1) };
 }
 
 export function addressAt({ first }: AddressRange, at: number): string {
-  const number = first + at;
+  return textOf(first + at);
+}
+
+function halfOf([base, bits]: Network): AddressRange {
+  const first = base.toByteArray().reduce((number, byte) => number * 256 + byte, 0);
+  return { first, size: 2 ** (31 - bits) };
+}
+
+function textOf(number: number): string {
   const bytes = [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256);
   return new ipaddr.IPv4(bytes).toString();
 }

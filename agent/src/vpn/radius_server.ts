@@ -36,6 +36,8 @@ export interface LoginAttempt {
   proves(password: string): boolean;
   /** As it was given, where the method tells it. */
   password?: string;
+  /** The client's inside the tunnel, where that is given out ahead of the login. */
+  address?: string;
 }
 
 export type Verdict =
@@ -232,7 +234,7 @@ function framed(address: string): [number, Buffer] {
 }
 
 /** The spellings of a password that is shown in groups: people type it with or without what stands between them. */
-function spellings(password: string): string[] {
+export function spellings(password: string): string[] {
   return [password, password.replaceAll('-', '')];
 }
 

@@ -1,4 +1,4 @@
-// The sessions of the VPN: let in by a login, kept by the kernel together with their counts, ended by charon.
+// The sessions of the VPN: let in by a login, kept by the kernel together with their counts, ended by what carries them.
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Finished, Kept, Poll, Traffic } from '../engine.ts';
@@ -26,6 +26,9 @@ export interface VpnSession {
   is_open: boolean;
 }
 
+/** The part that carries a tunnel, by which it is ended: a number of charon's, or a process of pppd. */
+export type Tunnel = { ike: string } | { pppd: number };
+
 /** So long a client may take from its login to its tunnel. */
 const building_seconds = 30;
 const prefix = 'vpn-';
@@ -37,8 +40,8 @@ export class VpnSessions {
   readonly #byAddress = new Map<string, VpnSession>();
   /** Those that are open, by account, to find those that may no longer be. */
   readonly authorities = new Sessions();
-  /** Those that had a tunnel when charon was asked last, by address. */
-  #tunnels: ReadonlyMap<string, string> | undefined;
+  /** Those that had a tunnel at the last look, by address. */
+  #tunnels: ReadonlyMap<string, Tunnel> | undefined;
   readonly #built = new Set<string>();
   /** Where the search for a free address goes on: an address rests as long as possible. */
   #next: number;
@@ -63,27 +66,34 @@ export class VpnSessions {
     return this.#byAddress.values();
   }
 
-  /** How many tunnels there are; undefined while charon was not asked. */
+  /** How many tunnels there are; undefined before the first look. */
   get size(): number | undefined {
     return this.#tunnels?.size;
   }
 
-  /** The name that charon has for the tunnel of an address. */
-  tunnelOf(address: string): string | undefined {
+  tunnelOf(address: string): Tunnel | undefined {
     return this.#tunnels?.get(address);
   }
 
-  /** Opens a session for a login; returns it. Undefined: no address is free. Errors: the kernel's. */
-  open({ authority, exit_ip }: Allowed): Promise<VpnSession | undefined> {
+  /** Whether nobody has the address, and no count of somebody before is kept. */
+  isFree(address: string): boolean {
+    return !this.#byAddress.has(address);
+  }
+
+  /**
+   * Opens a session for a login; returns it. `given`: the address of a client by PPP, which has one already. Undefined: no
+   * address is free. Errors: the kernel's.
+   */
+  open({ authority, exit_ip }: Allowed, given?: string): Promise<VpnSession | undefined> {
     return this.#queue.run(async () => {
-      const address = this.#freeAddress();
-      if (address === undefined || (authority.by !== 'vpn' && authority.by !== 'token')) {
-        return undefined;
-      }
+      const address = given ?? this.#freeAddress();
+      if (address === undefined || !this.isFree(address)) return undefined;
+      if (authority.by !== 'vpn' && authority.by !== 'token') return undefined;
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(this.#clock.now());
       const session = { connection, address, authority, since, is_open: true };
-      await openInKernel({ address, exit_ip, note: noteOf(session) });
+      const is_ppp = given !== undefined;
+      await openInKernel({ address, exit_ip, is_ppp, note: noteOf(session) });
       this.#byAddress.set(address, session);
       this.authorities.open(connection, authority);
       return session;
@@ -100,14 +110,14 @@ export class VpnSessions {
     }
   }
 
-  /** `tunnels`: all that charon has now, by the address inside. Returns those of no session, which are to be ended. */
-  noteTunnels(tunnels: Map<string, string>): string[] {
+  /** `tunnels`: all that there are now, by the address inside. Returns those of no session, which are to be ended. */
+  noteTunnels(tunnels: Map<string, Tunnel>): Tunnel[] {
     this.#tunnels = tunnels;
-    const strays: string[] = [];
-    for (const [address, name] of tunnels) {
+    const strays: Tunnel[] = [];
+    for (const [address, tunnel] of tunnels) {
       const session = this.#byAddress.get(address);
       if (session?.is_open) this.#built.add(session.connection);
-      else strays.push(name);
+      else strays.push(tunnel);
     }
     return strays;
   }

@@ -16,6 +16,8 @@ export interface KernelSession {
   /** The client's inside the tunnel. */
   address: string;
   exit_ip: string;
+  /** Whether PPP carries it, in place of an IPsec tunnel. */
+  is_ppp: boolean;
   /** At most 120 characters; no quotation marks. */
   note: string;
 }
@@ -27,6 +29,8 @@ export interface VpnFirewallOptions {
   allowed: readonly Network[];
   /** Destination ports that may not be reached. */
   refused_ports: readonly number[];
+  /** Exits at which L2TP is served. */
+  l2tp_exits: readonly string[];
 }
 
 /** The bytes of IP packets that pass through the tunnel of a session. */
@@ -39,26 +43,33 @@ export interface KernelCount {
 
 /** The table, for `nft -f`. The sessions in it stay when it is applied again. */
 export function vpnFirewallRules(options: VpnFirewallOptions): string {
-  const { pool, pool6, allowed, refused_ports } = options;
+  const { pool, pool6, allowed, refused_ports, l2tp_exits } = options;
   const pool4 = networkText(pool);
   const ours = allowed.filter(([base]) => base.kind() === 'ipv4').map(networkText);
   const except = ours.length > 0 ? `ip daddr != { ${ours.join(', ')} } ` : '';
-  // Packets that did not come through a tunnel, and replies that would not go into one. libipsec has a device, the kernel a mark.
-  const outside = (side: string, device: string) => `${side} missing ${device} != "ipsec0"`;
+  // Packets that did not come through a tunnel, and replies that would not go into one. libipsec has a device, the kernel a mark; each
+  // client of PPP has a device, to which its address is routed.
+  const outside = (side: string, device: string, address: string) => [
+    `    ${side} missing ${device} != "ipsec0" ${address} != @ppp counter drop`,
+    `    ${address} @ppp ${device} != "ppp*" counter drop`,
+  ];
+  const l2tp = l2tp_exits.length > 0 ? `{ ${l2tp_exits.join(', ')} } udp` : undefined;
   return [
     `table ${table} {`,
     '  set up { type ipv4_addr; flags dynamic; counter; }',
     '  set down { type ipv4_addr; flags dynamic; counter; }',
     '  set open { type ipv4_addr; }',
+    '  set ppp { type ipv4_addr; }',
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  map exit { type ipv4_addr : ipv4_addr; }',
     '  chain forward { type filter hook forward priority 0; policy accept; }',
     '  chain input { type filter hook input priority 0; policy accept; }',
+    '  chain output { type filter hook output priority 0; policy accept; }',
     '  chain postrouting { type nat hook postrouting priority 100; policy accept; }',
     '  chain from_client { }',
     '  chain to_client { }',
     '}',
-    ...['forward', 'input', 'postrouting', 'from_client', 'to_client'].map(
+    ...['forward', 'input', 'output', 'postrouting', 'from_client', 'to_client'].map(
       (chain) => `flush chain ${table} ${chain}`,
     ),
     `table ${table} {`,
@@ -71,9 +82,15 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  chain input {',
     `    ip saddr ${pool4} ${reject}`,
     `    ip6 saddr ${pool6} ${reject}`,
+    // L2TP has no secrets of its own: it is served inside IPsec alone.
+    ...(l2tp ? [`    ip daddr ${l2tp} dport 1701 meta ipsec missing counter drop`] : []),
+    '  }',
+    '  chain output {',
+    ...(l2tp ? [`    ip saddr ${l2tp} sport 1701 rt ipsec missing counter drop`] : []),
     '  }',
     '  chain from_client {',
-    `    ${outside('meta ipsec', 'iifname')} counter drop`,
+    ...outside('meta ipsec', 'iifname', 'ip saddr'),
+    ...(l2tp ? ['    ip saddr @ppp fib saddr . iif oif missing counter drop'] : []),
     `    ip saddr != @open ${reject}`,
     `    ip daddr ${pool4} ${reject}`,
     `    ${except}ip daddr @refused4 ${reject}`,
@@ -83,7 +100,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  }',
     '  chain to_client {',
     `    ip daddr != @open counter drop`,
-    `    ${outside('rt ipsec', 'oifname')} counter drop`,
+    ...outside('rt ipsec', 'oifname', 'ip daddr'),
     `    tcp flags syn tcp option maxseg size set ${segment}`,
     '    update @down { ip daddr }',
     '  }',
@@ -93,11 +110,6 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '}',
     '',
   ].join('\n');
-}
-
-/** Puts the table in force. Errors: those that `nft` tells. */
-export function applyVpnFirewall(options: VpnFirewallOptions): Promise<void> {
-  return nft(vpnFirewallRules(options));
 }
 
 /** Whether the table is there: reloading the machine's own rules takes away all others. */
@@ -110,12 +122,13 @@ export async function isInKernel(): Promise<boolean> {
 }
 
 /** Lets a session pass, all of it or nothing. Errors: those that `nft` tells, also where the address is in use. */
-export function openInKernel({ address, exit_ip, note }: KernelSession): Promise<void> {
+export function openInKernel({ address, exit_ip, is_ppp, note }: KernelSession): Promise<void> {
   const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;
   const lines = [
     add('up', `${address} comment "${note}"`),
     add('down', address),
     add('exit', `${address} : ${exit_ip}`),
+    ...(is_ppp ? [add('ppp', address)] : []),
     add('open', address),
   ];
   return nft(`${lines.join('\n')}\n`);
@@ -131,10 +144,9 @@ export function closeInKernel(addresses: readonly string[]): Promise<void> {
 /** Forgets sessions that were closed, and their counts. */
 export function forgetInKernel(addresses: readonly string[]): Promise<void> {
   const list = addresses.join(', ');
-  const lines = ['up', 'down', 'exit'].map(
-    (name) => `delete element ${table} ${name} { ${list} }\n`,
-  );
-  return nft(lines.join(''));
+  const of = (name: string) => `element ${table} ${name} { ${list} }\n`;
+  const lines = ['up', 'down', 'exit'].map((name) => `delete ${of(name)}`);
+  return nft(`${lines.join('')}add ${of('ppp')}delete ${of('ppp')}`);
 }
 
 /** All sessions that it keeps, and which of them are open. Errors: those that `nft` tells. */

@@ -1,0 +1,75 @@
+// A daemon of the VPN, in a session of its own so that its tunnels outlive the agent; the next agent finds it by its pid file.
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Clock } from '../clock.ts';
+import { replaceDurably } from '../durable.ts';
+import { mayDropRights } from '../rights.ts';
+
+export interface DaemonOptions {
+  command: readonly [string, ...string[]];
+  /** The folder that it works in. */
+  dir: string;
+  pid_file: string;
+  /** A variable that names its configuration: a process that has it is ours, whatever its number was before. */
+  mark: readonly [name: string, value: string];
+  clock: Clock;
+}
+
+const stopping_seconds = 10;
+/** The rights of root that are left to it. It runs as root since no other user may write the kernel's policies, or make its devices. */
+const rights = '-all,+net_admin,+net_bind_service';
+
+export class Daemon {
+  readonly #options: DaemonOptions;
+
+  constructor(options: DaemonOptions) {
+    this.#options = options;
+  }
+
+  /** The process, if it runs. */
+  find(): number | undefined {
+    const { pid_file, mark } = this.#options;
+    const pid = Number(readIfThere(pid_file));
+    const environment = pid > 0 ? readIfThere(`/proc/${pid}/environ`) : undefined;
+    return environment?.split('\0').includes(mark.join('=')) ? pid : undefined;
+  }
+
+  /** Starts it; returns its process. Errors: there is no such program. */
+  async start(): Promise<number> {
+    const { command, dir, pid_file, mark } = this.#options;
+    const kept = mayDropRights() ? [`--bounding-set=${rights}`] : [];
+    const args = ['--no-new-privs', '--inh-caps=-all', ...kept, '--', ...command];
+    const child = spawn('setpriv', args, {
+      cwd: dir,
+      detached: true,
+      stdio: 'ignore',
+      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', [mark[0]]: mark[1] },
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    child.unref();
+    replaceDurably(pid_file, `${child.pid}\n`);
+    return child.pid as number;
+  }
+
+  /** Ends it, and waits until it is gone, for ten seconds at most. */
+  async stop(): Promise<void> {
+    const pid = this.find();
+    if (pid === undefined) return;
+    process.kill(pid, 'SIGTERM');
+    const { clock } = this.#options;
+    const until = clock.steady() + stopping_seconds;
+    while (this.find() !== undefined && clock.steady() < until) await clock.sleep(0.05);
+  }
+}
+
+/** The text of a file; undefined: there is none. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

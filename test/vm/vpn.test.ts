@@ -1,0 +1,25 @@
+// The VPN on a kernel that seals the packets itself, as nodes have it, and that has L2TP: in a virtual machine, told test by test.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { runInMachine } from './machine.ts';
+
+const root = join(import.meta.dirname, '../..');
+const program = join(import.meta.dirname, 'vpn_in_machine.ts');
+const names = readFileSync(program, 'utf8').matchAll(/^await attempt\('(.*)', async/gm);
+
+let told = '';
+
+beforeAll(async () => {
+  const machine = await runInMachine(`
+    export PATH=${dirname(process.execPath)}:$PATH EXITWARD_TEST_VPN_IPSEC=kernel
+    cd ${root} && exec node ${program}
+  `);
+  told = machine.told;
+}, 600_000);
+
+test.each(Array.from(names, ([, name = '']) => name))('%s', (name) => {
+  const said = told.match(/^(not )?ok .*$/gm) ?? [];
+  const own = said.find((line) => line.includes(` ${name}`));
+  expect(own?.startsWith('ok'), told).toBe(true);
+});

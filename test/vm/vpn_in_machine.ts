@@ -1,0 +1,244 @@
+// The VPN on a kernel that seals the packets itself, as nodes have it: a program, since a test runner takes too long in an emulated machine.
+// It prints a line for each thing that it tries, `ok NAME` or `not ok NAME`.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../agent/src/clock.ts';
+import type { Fault } from '../../agent/src/faults.ts';
+import type { NodeRecord } from '../../agent/src/policy/records.ts';
+import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
+import { L2tpClient } from '../../agent/test/l2tp_client.ts';
+import { contractRecord, createSigningKey, now, signToken } from '../../agent/test/node_records.ts';
+import { exits, passwordOf, privateIp, VpnWorld, vpnRecords } from '../../agent/test/vpn_world.ts';
+
+const world = new VpnWorld();
+const key = createSigningKey('k1');
+const keys: NodeRecord = { kind: 'keys', value: [key.public] };
+const token = (account: number) =>
+  signToken(key, [1, 'k1', account, 1, 1, Math.floor(now()) + 3600]);
+const other = { login: 'alice@contract2', password: passwordOf(2) };
+
+/** Bytes billed so far, by account. */
+const billed = new Map<number, { up: number; down: number }>();
+const billedOf = (account: number) => billed.get(account) ?? { up: 0, down: 0 };
+
+async function tick(): Promise<void> {
+  for (const { account, up, down } of await world.node.ask<UsageRow[]>({ do: 'tick' })) {
+    const sum = billedOf(account);
+    billed.set(account, { up: sum.up + up, down: sum.down + down });
+  }
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const until = systemClock.steady() + 60;
+  while (!(await holds())) {
+    assert(systemClock.steady() < until, `not in time: ${what}`);
+    await systemClock.sleep(0.2);
+  }
+}
+
+async function idle(): Promise<void> {
+  const tunnels = async () =>
+    (await world.node.ask<{ tunnels?: number }>({ do: 'counts' })).tunnels;
+  await until('no tunnels', async () => (await tunnels()) === 0);
+  for (let count = 0; count < 3; count += 1) await tick();
+}
+
+const logs = () =>
+  readFileSync(join(world.dir, 'node', 'agent.log'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { msg: string; reason?: string; service?: string });
+const lastDenial = () => logs().findLast(({ msg }) => msg === 'a VPN login was denied');
+
+/** Counts the bytes of IP packets that go through a device of a client. */
+function countAt(name: string, device: string): () => { up: number; down: number } {
+  const chain = (name: string, hook: string, side: string) =>
+    `chain ${name} { type filter hook ${hook} priority 300; ${side} "${device}" counter\n }\n`;
+  const chains = chain('in', 'prerouting', 'iifname') + chain('out', 'postrouting', 'oifname');
+  world.run(name, 'nft', `table ip count {\n${chains}}`);
+  const bytes = (chain: string) =>
+    Number(/bytes (\d+)/.exec(world.run(name, 'nft', 'list', 'chain', 'ip', 'count', chain))?.[1]);
+  return () => ({ up: bytes('out'), down: bytes('in') });
+}
+
+async function attempt(name: string, work: () => Promise<void>): Promise<void> {
+  const start = systemClock.steady();
+  try {
+    await work();
+    console.log(`ok ${name} (${(systemClock.steady() - start).toFixed(1)} s)`);
+  } catch (error) {
+    console.log(`not ok ${name}\n${(error as Error).stack}`);
+  }
+}
+
+await world.start(2);
+await world.apply(...vpnRecords(), keys);
+const l2tp = new L2tpClient(world, 'client2', world.client(2));
+
+await attempt('the node has no fault', async () => {
+  const faults = () => world.node.ask<Fault[]>({ do: 'faults' });
+  await until('a first login', () =>
+    world
+      .client(1)
+      .connect()
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  await world.client(1).disconnect();
+  assert.deepEqual(await faults(), []);
+});
+
+await attempt(
+  'vpn-ikev2: bytes are billed as the client counts them, and leave from the exit',
+  async () => {
+    const client = world.client(1);
+    for (const exit of exits) {
+      await client.connect({ exit });
+      assert.deepEqual(client.fetch({ down: 50_000, seconds: 30 }), { from: exit, down: 50_000 });
+      client.fetch({ up: 20_000, seconds: 30 });
+      await client.settle();
+    }
+    const { up, down } = await client.tunnelBytes();
+    await client.disconnect();
+    await idle();
+    // Of the two tunnels the second one is asked; the first one carried as much within a packet or two.
+    const sum = billedOf(1);
+    assert(sum.down > 1.9 * down && sum.down < 2.1 * down, JSON.stringify([sum, down]));
+    assert(sum.up > 1.8 * up && sum.up < 2.2 * up, JSON.stringify([sum, up]));
+  },
+);
+
+await attempt('vpn-ikev1: a proxy access token opens it', async () => {
+  await world.client(1).connect({ service: 'vpn-ikev1', password: token(1) });
+  assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+  await world.client(1).disconnect();
+});
+
+await attempt(
+  'vpn-l2tp: a login by MS-CHAPv2 is billed to the byte, and leaves from the exit',
+  async () => {
+    await l2tp.connect({ ...other, exit: exits[1] });
+    const count = countAt('client2', l2tp.device());
+    assert.deepEqual(world.client(2).fetch({ down: 50_000, seconds: 30 }), {
+      from: exits[1],
+      down: 50_000,
+    });
+    world.client(2).fetch({ up: 20_000, seconds: 30 });
+    await systemClock.sleep(2);
+    const expected = count();
+    await l2tp.disconnect();
+    await idle();
+    assert.deepEqual(billedOf(2), expected);
+  },
+);
+
+await attempt('vpn-l2tp: a proxy access token opens it, with PAP', async () => {
+  await l2tp.connect({ login: 'alice@contract2', password: token(2), method: 'pap' });
+  assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+});
+
+await attempt(
+  'two tunnels at once: neither reaches the other, the node, private addresses or mail',
+  async () => {
+    const { address } = await world.client(1).connect();
+    for (const host of [privateIp, address, exits[1], '203.0.113.1']) {
+      assert.throws(() => world.client(2).fetch({ host, seconds: 5 }), `by L2TP: ${host}`);
+    }
+    assert.throws(() => world.client(1).fetch({ host: privateIp, seconds: 5 }));
+    assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+    assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+  },
+);
+
+await attempt(
+  'a restart of the agent leaves both open, and a suspension ends the one by L2TP alone',
+  async () => {
+    await world.node.kill();
+    assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+    await world.startNode();
+    await world.apply(contractRecord(2, { suspended: true }));
+    assert.throws(() => world.client(2).fetch({ down: 10, seconds: 5 }));
+    await until('the tunnel by L2TP is ended', () => !l2tp.hasTunnel());
+    assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+  },
+);
+
+await attempt(
+  'vpn-l2tp: a suspended contract and a wrong password are denied, for one reason each',
+  async () => {
+    await l2tp.disconnect();
+    await assert.rejects(l2tp.connect(other), /authentication failed/);
+    assert.deepEqual(
+      [lastDenial()?.service, lastDenial()?.reason],
+      ['vpn-l2tp', 'contract_suspended'],
+    );
+    await l2tp.disconnect();
+    await world.apply(contractRecord(2));
+    await assert.rejects(l2tp.connect({ ...other, password: 'aaaaa-bbbbb-ccccc-ddddd' }));
+    assert.equal(lastDenial()?.reason, 'bad_token');
+    await l2tp.disconnect();
+  },
+);
+
+await attempt('L2TP outside IPsec is not responded to', async () => {
+  const program = `const s = require('node:dgram').createSocket('udp4'); s.on('message', () => process.exit(1));
+    s.send(Buffer.from('c80200140000000000000000800800000000000180080000000000020100', 'hex'), 1701, '${exits[0]}'); setTimeout(() => process.exit(0), 2000)`;
+  world.run('client2', process.execPath, '-e', program);
+  const dropped = world.run('node', 'nft', 'list', 'chain', 'inet', 'exitward_vpn', 'input');
+  assert.match(dropped, /dport 1701 meta ipsec missing counter packets [1-9]/);
+});
+
+await attempt(
+  'loss and delay: new keys in the middle of a transfer cost no byte and no session',
+  async () => {
+    const client = world.client(1);
+    for (const [name, device] of [
+      ['client1', 'to-node'],
+      ['node', 'to-client1'],
+    ] as const) {
+      world.run(
+        name,
+        'tc',
+        'qdisc',
+        'add',
+        'dev',
+        device,
+        'root',
+        'netem',
+        'delay',
+        '30ms',
+        'loss',
+        '2%',
+      );
+    }
+    const before = await client.keys();
+    const transfer = world.spawn('client1', [
+      ...['curl', '-sS', '--noproxy', '*', '--max-time', '90', '--limit-rate', '30k'],
+      ...['-o', '/dev/null', '-w', 'ready %{size_download}', 'http://9.9.9.9:8080/300000'],
+    ]);
+    let told = '';
+    transfer.stdout?.on('data', (bytes) => {
+      told += bytes;
+    });
+    await systemClock.sleep(1);
+    await client.rekey();
+    await until('other keys', async () => {
+      const after = await client.keys();
+      return after.ike !== before.ike && after.esp !== before.esp;
+    });
+    await until('the transfer is over', () => told.includes('ready'));
+    assert.equal(told, 'ready 300000');
+    await tick();
+    const sum = billedOf(1).down;
+    await world.apply(contractRecord(1, { suspended: true }));
+    await until('the tunnel is ended', async () => (await client.tunnels()).length === 0);
+    assert(sum > 300_000, String(sum));
+  },
+);
+
+await world.stop();
+console.log('all is tried');
+process.exit(0);
