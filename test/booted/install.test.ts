@@ -133,36 +133,6 @@ test('another machine is a node by the one line that node invite prints, with it
   await control.run('exitward doctor');
 }, 300_000);
 
-test('with a VPN among its services it runs charon within the bounds of its unit, which outlives the agent', async () => {
-  // The kernel of whoever runs the tests need not have ESP.
-  await second.run(`apt-get install --yes --no-install-recommends charon-systemd libcharon-extra-plugins libstrongswan-standard-plugins
-    systemctl disable --now strongswan
-    sysctl -w net.ipv4.ip_forward=1
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=ams1.example.net \\
-      -addext subjectAltName=DNS:ams1.example.net -out /etc/exitward/vpn.crt -keyout /etc/exitward/vpn.key
-    cat >> /etc/exitward/agent.env <<'END'
-EXITWARD_AGENT_VPN_IPSEC=userspace
-EXITWARD_AGENT_TLS_CERT=/etc/exitward/vpn.crt
-EXITWARD_AGENT_TLS_KEY=/etc/exitward/vpn.key
-END
-    systemctl restart exitward-agent`);
-  await control.run('exitward server change ams1 --services proxy,vpn-ikev2');
-  const offered = 'swanctl --list-conns --uri unix:///var/lib/exitward-agent/vpn/charon.vici';
-  await until(async () => (await second.run(`${offered} || true`)).includes('vpn-ikev2'), 60);
-  // The device of the tunnels, which charon makes by /dev/net/tun.
-  await second.run('ip link show ipsec0');
-  const charon = await second.run('pgrep charon');
-  const agent = 'systemctl show --property MainPID exitward-agent';
-  const before = await second.run(agent);
-  await second.run('systemctl kill -s KILL --kill-whom=main exitward-agent');
-  await until(async () =>
-    /^state\tfollowing$/m.test(await second.run('exitward-agent status || true')),
-  );
-  expect(await second.run(agent)).not.toBe(before);
-  expect(await second.run('pgrep charon')).toBe(charon);
-  await second.run('exitward-agent doctor');
-}, 300_000);
-
 test('a listed client gets its page through the node, from the node’s exit; another one is told why not', async () => {
   await follow('A client: the first request', control);
   const page = await follow('A client: the first request', client);
