@@ -17,6 +17,8 @@ interface Package {
   description: string;
   /** Beside the libraries of Node. */
   depends: string;
+  /** For a part that not everybody wants. */
+  suggests?: string;
   /** The workspace whose version it has. */
   workspace: string;
   commands: readonly string[];
@@ -41,6 +43,9 @@ const packages: Record<string, Package> = {
  usage, health and faults. The proxy is Squid, which the agent runs itself, or
  one inside of the agent.`,
     depends: 'iproute2, nftables, squid-openssl',
+    // No more than that: charon and xl2tpd start services of their own, which take the ports of IKE and L2TP.
+    suggests:
+      'charon-systemd, libcharon-extra-plugins, libstrongswan-standard-plugins, xl2tpd, ppp',
     workspace: 'agent',
     commands: ['exitward-agent'],
     settings: { file: 'agent.env', text: () => settingsFile('agent') },
@@ -192,7 +197,7 @@ ${others.join('')}`;
 const maintainer = 'The Exitward authors <exitward@localhost>';
 
 function control(name: string, version: string, architecture: string, bytes: number): string {
-  const { summary, description, depends } = packages[name] as Package;
+  const { summary, description, depends, suggests } = packages[name] as Package;
   return `Package: ${name}
 Version: ${version}
 Architecture: ${architecture}
@@ -200,7 +205,7 @@ Maintainer: ${maintainer}
 Installed-Size: ${Math.ceil(bytes / 1024)}
 Depends: libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 8), ${depends}
 Recommends: ca-certificates
-Section: net
+${suggests ? `Suggests: ${suggests}\n` : ''}Section: net
 Priority: optional
 Description: ${summary}
  ${description}

@@ -1,11 +1,12 @@
 // The doctor where it takes root to make the fault: a small disk, one in memory, rights that are taken away.
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Report } from '../src/doctor/doctor.ts';
+import { createCertificate } from './proxy_world.ts';
 
 const bin = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 let folder: string;
@@ -15,9 +16,9 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The findings of one check, of a doctor that is started by this command. */
-function doctor(name: string, state_dir: string, by: string[] = []) {
+function doctor(name: string, state_dir: string, by: string[] = [], more: object = {}) {
   const [program = '', ...args] = [...by, process.execPath, bin, 'doctor', '--outbound', 'none'];
-  const env = { PATH: process.env.PATH, EXITWARD_AGENT_STATE_DIR: state_dir };
+  const env = { PATH: process.env.PATH, EXITWARD_AGENT_STATE_DIR: state_dir, ...more };
   return new Promise<Report['findings']>((resolve) => {
     execFile(program, [...args, '--json'], { env }, (_, stdout) => {
       const { findings } = JSON.parse(stdout) as Report;
@@ -61,4 +62,75 @@ test('with all rights of root there is no fault; each that is missing is named',
   expect(await doctor('rights', folder, without('sys_ptrace'))).toMatchObject([
     { state: 'warning', sentence: expect.stringContaining('CAP_SYS_PTRACE') },
   ]);
+});
+
+describe('the VPN of a machine that has not joined', () => {
+  const userspace = { EXITWARD_AGENT_VPN_IPSEC: 'userspace' };
+  /** In a network namespace of its own, with this set there ahead. */
+  const after = (script: string, ...more: string[]) => {
+    return ['unshare', '--net', ...more, 'sh', '-c', `${script}; exec "$@"`, 'sh'];
+  };
+  const forwarding = (on: 0 | 1) => `echo ${on} > /proc/sys/net/ipv4/ip_forward`;
+  const pair = () => {
+    const { cert, key } = createCertificate('fra1.example.net');
+    const [cert_file, key_file] = [join(folder, 'vpn.crt'), join(folder, 'vpn.key')];
+    writeFileSync(cert_file, cert);
+    writeFileSync(key_file, key, { mode: 0o600 });
+    // Also where there is no strongSwan.
+    const charon = { EXITWARD_AGENT_CHARON: process.execPath };
+    return { ...charon, EXITWARD_AGENT_TLS_CERT: cert_file, EXITWARD_AGENT_TLS_KEY: key_file };
+  };
+
+  test('that has what it needs is told so, and with the VPN off nothing of it is looked at', async () => {
+    const env = { ...userspace, ...pair() };
+    expect(await doctor('vpn', folder, after(forwarding(1)), env)).toMatchObject([
+      { state: 'ok', sentence: 'This machine has what a VPN needs.', remedy: null },
+    ]);
+    const off = { EXITWARD_AGENT_VPN: 'off', EXITWARD_AGENT_CHARON: '/usr/sbin/no-charon' };
+    expect(await doctor('vpn', folder, after(forwarding(0)), off)).toMatchObject([
+      { state: 'ok', sentence: expect.stringContaining('is off'), remedy: null },
+    ]);
+  });
+
+  test('each lack is told with the command that mends it, and none is a fault', async () => {
+    const missing = { ...userspace, EXITWARD_AGENT_CHARON: '/usr/sbin/no-charon' };
+    // It ends with the namespace of processes.
+    const other = `"$1" -e 'require("dgram").createSocket("udp4").bind(500)' > /dev/null 2>&1 & until ss -lun | grep -q :500; do sleep 0.1; done`;
+    const withProcesses = ['--pid', '--fork', '--mount-proc', '--kill-child'];
+    const bare = join(folder, 'bin');
+    mkdirSync(bare);
+    const found = await doctor(
+      'vpn',
+      folder,
+      after(`${forwarding(0)}; ${other}; PATH=${bare}`, ...withProcesses),
+      missing,
+    );
+    expect(found.map(({ state }) => state)).toEqual(Array(5).fill('ok'));
+    expect(found.map(({ remedy }) => remedy)).toEqual([
+      'apt-get install charon-systemd libcharon-extra-plugins',
+      expect.stringContaining('sysctl -w net.ipv4.ip_forward=1'),
+      'apt-get install nftables',
+      expect.stringContaining('systemctl disable --now strongswan'),
+      expect.stringContaining('EXITWARD_AGENT_ACME'),
+    ]);
+    expect(found[0]?.sentence).toBe(
+      'A server with a VPN needs more here: there is no /usr/sbin/no-charon.',
+    );
+  });
+
+  test('a kernel without ESP is told where it is to seal the packets', async () => {
+    const state = 'ip xfrm state add src 127.0.0.1 dst 127.0.0.2 proto esp spi 1 mode tunnel';
+    const cipher = ['aead', 'rfc4106(gcm(aes))', `0x${'2a'.repeat(36)}`, '128'];
+    const hasEsp = spawnSync('unshare', ['--net', ...state.split(' '), ...cipher]).status === 0;
+    const found = await doctor('vpn', folder, after(forwarding(1)), pair());
+    expect(found[0]?.remedy ?? null).toEqual(hasEsp ? null : expect.stringContaining('esp4'));
+  });
+
+  test('a user who is not root is told of that', async () => {
+    const asOther = [...after('true'), 'setpriv', '--reuid=65534', '--clear-groups'];
+    const home = mkdtempSync(join(tmpdir(), 'exitward-other-'));
+    const [root] = await doctor('vpn', home, asOther, userspace);
+    rmSync(home, { recursive: true });
+    expect(root?.sentence).toContain('does not run as root');
+  });
 });

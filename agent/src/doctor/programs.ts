@@ -17,7 +17,7 @@ export const programChecks: Check[] = [
 ];
 
 /** The output of a program; undefined: it is not there. */
-async function told(program: string, ...args: string[]): Promise<string | undefined> {
+export async function told(program: string, ...args: string[]): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run(program, args, { timeout: 10_000 });
     return stdout + stderr;

@@ -16,24 +16,28 @@ const forwarding = '/proc/sys/net/ipv4/ip_forward';
 /** IKE, and IKE behind a NAT. */
 const ports = [500, 4500];
 
-/** The first thing that is missing; undefined: all is there. */
-export function findLack({ charon }: Pick<VpnSettings, 'charon'>): Lack | undefined {
+/** All that is missing. */
+export function* listLacks({ charon }: Pick<VpnSettings, 'charon'>): Generator<Lack, void> {
   if (process.getuid?.() !== 0) {
-    return { sentence: 'the agent does not run as root', remedy: 'run it as root' };
+    yield { sentence: 'the agent does not run as root', remedy: 'run it as root' };
   }
   if (!existsSync(charon)) {
-    return {
+    yield {
       sentence: `there is no ${charon}`,
       remedy: 'apt-get install charon-systemd libcharon-extra-plugins',
     };
   }
   if (readFileSync(forwarding, 'latin1').trim() !== '1') {
-    return {
+    yield {
       sentence: 'the kernel does not forward packets',
       remedy: 'sysctl -w net.ipv4.ip_forward=1, and in /etc/sysctl.d',
     };
   }
-  return undefined;
+}
+
+/** The first thing that is missing; undefined: all is there. */
+export function findLack(settings: Pick<VpnSettings, 'charon'>): Lack | undefined {
+  return [...listLacks(settings)][0];
 }
 
 /** The same for vpn-l2tp, besides. */
