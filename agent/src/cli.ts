@@ -203,7 +203,10 @@ function addExplain(program: Command, env: Environment): void {
     )
     .option('--method <method>', 'of the request', 'CONNECT')
     .option('--user <user>', 'username that it presents; user@account for a VPN')
-    .option('--service <service>', 'a login to vpn-ikev2 or vpn-ikev1 with the right password')
+    .option(
+      '--service <service>',
+      'a login to vpn-ikev2, vpn-ikev1 or vpn-l2tp with the right password',
+    )
     .option('--exit <ip>', 'address of the server that the VPN client dials')
     .option('--token <token>', 'proxy access token that it presents; - reads standard input')
     .option('--json', 'print the answer for programs')

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Certificate } from '../certificate.ts';
 import { servedServices } from '../vpn/connections.ts';
-import { findTakenPort, type Lack, listLacks } from '../vpn/machine.ts';
+import { findLackOfL2tp, findTakenPort, type Lack, listLacks } from '../vpn/machine.ts';
 import { type Check, fault, type Outcome, ok, type Subject } from './check.ts';
 import { told } from './programs.ts';
 
@@ -49,8 +49,15 @@ async function lacksOf(subject: Subject): Promise<Lack[]> {
     // Where the agent runs with a VPN, its own charon has the ports.
     isServed ? undefined : await findTakenPort(),
     await certificateLack(subject),
+    l2tpLack(subject),
   ];
   return found.filter((lack) => lack !== undefined);
+}
+
+function l2tpLack({ config, server }: Subject): Lack | undefined {
+  if (server && !server.services.includes('vpn-l2tp')) return undefined;
+  const lack = findLackOfL2tp(config.vpn);
+  return lack && { ...lack, sentence: `for vpn-l2tp ${lack.sentence}` };
 }
 
 function pluginLacks(): Lack[] {

@@ -44,7 +44,7 @@ export function findLack(settings: Pick<VpnSettings, 'charon'>): Lack | undefine
 export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined {
   if (ipsec === 'userspace') {
     return {
-      sentence: 'L2TP needs the IPsec of the kernel',
+      sentence: 'packets are to be sealed by the kernel',
       remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel',
     };
   }

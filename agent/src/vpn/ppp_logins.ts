@@ -84,6 +84,7 @@ export class PppLogins {
       text += (bytes as Buffer).toString('latin1');
       if (text.length > longest) return;
       if (!text.endsWith('\n.\n')) continue;
+      socket.setTimeout(0);
       socket.end(`${(await this.#respond(fieldsOf(text))).join('\n')}\n.\n`);
       return;
     }

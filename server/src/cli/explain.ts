@@ -55,7 +55,7 @@ export const explainVerb: Verb = {
     ['--host <host>', 'hostname or address that it asks for', 'host'],
     [
       '--service <service>',
-      'a login to vpn-ikev2 or vpn-ikev1 in place of a connection: with --user',
+      'a login to vpn-ikev2, vpn-ikev1 or vpn-l2tp in place of a connection: with --user',
     ],
     ['--exit <ip>', 'address that the client of the VPN dials; the first exit when omitted'],
     [
