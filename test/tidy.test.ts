@@ -67,7 +67,10 @@ const tables: Record<string, string[]> = {
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
   authlist: ['authlist', 'authlist_uses'],
   overrides: ['overrides'],
-  nodes: ['nodes', 'node_invites', 'node_questions', 'node_health', 'node_faults', 'held_usage'],
+  nodes: [
+    ...['nodes', 'node_invites', 'node_questions', 'node_health', 'node_vpn_health'],
+    ...['node_faults', 'held_usage'],
+  ],
 };
 
 /** Tables that a file reads or writes though they are not its own, each with the reason. */
@@ -146,6 +149,9 @@ const joins: Record<string, Record<string, string>> = {
     servers: 'nodes and invitations are shown with the name of their server',
     exit_ips: 'a report of health counts for exit IPs of the own server alone, in one statement',
     contract_servers: 'the nodes of a contract are counted, and waited for, in one statement',
+  },
+  'nodes/vpn_health_store.ts': {
+    contract_servers: 'the VPN of the servers of a contract is read in one statement',
   },
   'nodes/held_store.ts': {
     servers: 'a held batch is shown with the name of its server',

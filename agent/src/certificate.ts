@@ -22,6 +22,11 @@ interface Life {
   ends_at: number;
 }
 
+export interface CertificateEnd {
+  expiry: number;
+  isSoon: boolean;
+}
+
 export class Certificate {
   readonly #files: Config['tls'];
   /** ACME will bring the files. */
@@ -47,12 +52,20 @@ export class Certificate {
     return this.#fault;
   }
 
-  /** Tells when the one in use ends, if that is soon or past. */
-  faults(): Fault[] {
-    if (!this.#current || !this.#files) return [];
+  /** When the one in use ends, in epoch seconds, and whether that is soon or past. */
+  get end(): CertificateEnd | undefined {
+    if (!this.#current) return undefined;
     const { begins_at, ends_at } = this.#current;
     const left = ends_at - this.#now();
-    if (left > Math.min(soon_seconds, (ends_at - begins_at) * soon_part)) return [];
+    const isSoon = left <= Math.min(soon_seconds, (ends_at - begins_at) * soon_part);
+    return { expiry: ends_at, isSoon };
+  }
+
+  /** Tells when the one in use ends, if that is soon or past. */
+  faults(): Fault[] {
+    if (!this.end?.isSoon || !this.#files) return [];
+    const ends_at = this.end.expiry;
+    const left = ends_at - this.#now();
     const ends = timeOf(ends_at);
     const says =
       left <= 0

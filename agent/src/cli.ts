@@ -153,6 +153,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
   const time = (seconds: number) => (forPeople ? timeInWords(seconds) : String(seconds));
   const heard = heard_at === null ? '' : time(heard_at);
   const ago = status.heard_seconds_ago;
+  const ends = status.vpn?.certificate_expiry;
   const lines: Line[] = [
     ['version', status.version],
     ['control plane', status.url],
@@ -170,6 +171,10 @@ function showStatus(status: Status, forPeople: boolean): Shown {
     ...status.exits.map(
       (exit): Line => ['exit', exit.ip, exit.status, exit.checked_at ? time(exit.checked_at) : ''],
     ),
+    ...(status.vpn?.services ?? []).map(
+      ({ service, ip, status, checked_at }): Line => [service, ip, status, time(checked_at)],
+    ),
+    ...(ends ? [['certificate ends', time(ends)] as Line] : []),
     ...status.faults.map(({ kind, message, since }): Line => ['fault', kind, time(since), message]),
   ];
   return { value: status, lines };

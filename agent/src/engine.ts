@@ -1,10 +1,13 @@
 // The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
+import type { CertificateEnd } from './certificate.ts';
 import type { Fault } from './faults.ts';
 import type { Decision, ProxyRequest } from './policy/decide.ts';
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
+import type { IkeVersion } from './vpn/ike.ts';
+import type { VpnService } from './vpn_password.ts';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
 export interface Traffic {
@@ -58,6 +61,21 @@ export interface EngineCounts {
   tunnels?: number | undefined;
 }
 
+/** A VPN service at an exit. */
+export interface OfferedVpn {
+  service: VpnService;
+  ip: string;
+  /** Of the protocol that clients begin with. */
+  version: IkeVersion;
+}
+
+/** The VPN as it is to be served. */
+export interface VpnOffer {
+  services: OfferedVpn[];
+  /** By which the node shows who it is; undefined: it has none. */
+  certificate: CertificateEnd | undefined;
+}
+
 export interface Engine {
   readonly name: 'squid' | 'embedded';
   /**
@@ -80,6 +98,8 @@ export interface Engine {
   explain(request: ProxyRequest): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
+  /** The VPN that is to be there, for health checks; undefined: none is. */
+  vpn?(): VpnOffer | undefined;
   /** Whether new connections are refused, as the operator wants it. */
   isDrained(): boolean;
   counts(): EngineCounts;

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { systemClock } from './clock.ts';
 import type { KnownFault } from './faults.ts';
 import type { ExitHealth } from './health/health.ts';
+import type { VpnReport } from './health/vpn_health.ts';
 import type { LinkStatus } from './link/link.ts';
 import type { Answer } from './link/questions.ts';
 import type { LoginQuestion, Position, QuestionValue } from './policy/records.ts';
@@ -37,6 +38,8 @@ export interface Status {
   /** Rows of usage that the control plane has not taken yet. */
   usage_waiting: number;
   exits: ExitHealth[];
+  /** Null: no VPN is served, or it was not checked yet. */
+  vpn: VpnReport | null;
   faults: KnownFault[];
 }
 

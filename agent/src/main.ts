@@ -167,6 +167,7 @@ class Agent implements Running {
     });
     const health = new HealthChecks({
       listeners: () => engine.listeners(),
+      vpn: () => engine.vpn?.(),
       control,
       clock,
       log,
@@ -298,6 +299,7 @@ class Agent implements Running {
       drained: this.#engine?.isDrained() ?? false,
       usage_waiting: this.#usage?.journal.pending().length ?? 0,
       exits: this.#health?.exits() ?? [],
+      vpn: this.#health?.vpn() ?? null,
       faults: this.#faultsNow(),
     };
   }

@@ -100,6 +100,22 @@ export class Metrics {
   );
   readonly #deciders = this.#gauge('deciders', 'Deciders that are connected, one for each Squid.');
   readonly #tunnels = this.#gauge('vpn_tunnels', 'Tunnels of the VPN.');
+  readonly #vpn_up = this.#gauge(
+    'vpn_up',
+    'Whether a VPN service answers at an exit, with a certificate that is valid.',
+    'service',
+    'exit_ip',
+  );
+  readonly #vpn_checked = this.#gauge(
+    'vpn_checked_timestamp_seconds',
+    'When it was last checked, in epoch seconds.',
+    'service',
+    'exit_ip',
+  );
+  readonly #vpn_certificate = this.#gauge(
+    'vpn_certificate_expiry_timestamp_seconds',
+    'When the certificate of the VPN ends, in epoch seconds; no sample without one.',
+  );
   readonly #free = this.#gauge('disk_free_bytes', 'Free space where the state folder is.');
   readonly #size = this.#gauge('disk_size_bytes', 'Size of the file system of the state folder.');
 
@@ -129,7 +145,7 @@ export class Metrics {
   }
 
   #tellNode({ status, held, behind_seconds = 0, oldest_usage_at, transferred }: Facts): void {
-    const { version, engine, state, stored, applied, heard_at, exits, faults } = status;
+    const { version, engine, state, stored, applied, heard_at, exits, vpn, faults } = status;
     this.#build.set({ version, node_version: process.version, engine }, 1);
     setCounter(this.#traffic, [
       [{ direction: 'up' }, transferred?.up ?? 0],
@@ -139,6 +155,11 @@ export class Metrics {
       if (status !== 'unknown') this.#exit_up.set({ exit_ip }, status === 'crit' ? 0 : 1);
       this.#exit_checked.set({ exit_ip }, checked_at);
     }
+    for (const { service, ip: exit_ip, status, checked_at } of vpn?.services ?? []) {
+      this.#vpn_up.set({ service, exit_ip }, status === 'crit' ? 0 : 1);
+      this.#vpn_checked.set({ service, exit_ip }, checked_at);
+    }
+    if (vpn?.certificate_expiry) this.#vpn_certificate.set(vpn.certificate_expiry);
     this.#following.set(state === 'following' ? 1 : 0);
     this.#drained.set(status.drained ? 1 : 0);
     if (heard_at !== null) this.#heard.set(heard_at);

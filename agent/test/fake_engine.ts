@@ -1,6 +1,14 @@
 // An engine without a proxy: it follows the policy on disk as real ones do, and decides the requests of a test.
 
-import type { Engine, EngineCounts, Explanation, Finished, Poll, Traffic } from '../src/engine.ts';
+import type {
+  Engine,
+  EngineCounts,
+  Explanation,
+  Finished,
+  Poll,
+  Traffic,
+  VpnOffer,
+} from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import {
   type Decision,
@@ -37,6 +45,7 @@ export class FakeEngine implements Engine {
   finished: Finished[] = [];
   told: Fault[] = [];
   open: Traffic[] = [];
+  offer: VpnOffer | undefined;
   stopped: { leave_running: boolean } | undefined;
 
   constructor(dir: string, now: () => number, rules = openRules) {
@@ -78,6 +87,10 @@ export class FakeEngine implements Engine {
 
   listeners(): ReadonlyMap<number, Listener> {
     return this.replica.policy.listeners;
+  }
+
+  vpn(): VpnOffer | undefined {
+    return this.offer;
   }
 
   isDrained(): boolean {

@@ -9,14 +9,17 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { type Clock, systemClock } from '../src/clock.ts';
+import type { VpnOffer } from '../src/engine.ts';
 import { destinationOf } from '../src/health/echo.ts';
 import {
   type ExitHealth,
   evaluate,
   HealthChecks,
   type HealthOptions,
+  type HealthReport,
   type Outcome,
 } from '../src/health/health.ts';
+import { ControlError } from '../src/link/control_error.ts';
 import { probeUser } from '../src/policy/decide.ts';
 import type { Listener } from '../src/policy/policy.ts';
 
@@ -170,6 +173,7 @@ function checksOf(options: Partial<HealthOptions> & { tls?: boolean } = {}): Hea
   const { tls = false, ...more } = options;
   const port_shift = 100;
   return new HealthChecks({
+    vpn: () => undefined,
     listeners: () =>
       new Map(
         proxies.map(({ ip, port: real }): [number, Listener] => {
@@ -425,6 +429,72 @@ test('reports come at once when a status changes, else at least every five minut
     [1143, 'ok'],
     [1443, 'ok'],
   ]);
+});
+
+describe('the VPN beside the exits', () => {
+  const ip = '127.0.0.250';
+  const offer = { services: [{ service: 'vpn-ikev2', ip, version: '2' }], certificate: undefined };
+  const vpn = () => offer as VpnOffer;
+  /** Nobody answers there; nothing is waited for. */
+  const clock: Clock = { ...systemClock, now: () => 1_800_000_000, sleep: async () => undefined };
+  const report = {
+    services: [{ service: 'vpn-ikev2', ip, status: 'crit', checked_at: 1_800_000_000 }],
+    certificate_expiry: null,
+  };
+
+  /** One round; `reject` may throw. Returns what was sent. */
+  async function roundOf(reject: (report: HealthReport) => void, served = vpn) {
+    await start(0);
+    const sent: HealthReport[] = [];
+    const stop = new AbortController();
+    const checks = checksOf({
+      vpn: served,
+      clock: {
+        ...clock,
+        // The pause after a round; tries of the VPN are within a second.
+        sleep: async (seconds) => (seconds > 1 ? stop.abort() : undefined),
+      },
+      health_seconds: 60,
+      control: {
+        async reportHealth(one) {
+          sent.push(one);
+          reject(one);
+        },
+      },
+    });
+    await checks.run(stop.signal);
+    return { sent, checks };
+  }
+
+  test('is told in the same report, and a service that does not answer is a fault', async () => {
+    const { sent, checks } = await roundOf(() => {});
+    expect(sent).toEqual([{ exit_ips: [], vpn: report }]);
+    expect(checks.vpn()).toEqual(report);
+    expect(checks.faults()).toEqual([
+      {
+        kind: 'vpn',
+        subject: `vpn-ikev2 ${ip}`,
+        message: expect.stringMatching(/^The service vpn-ikev2 at 127.0.0.250 fails: charon /),
+      },
+    ]);
+  });
+
+  test.each<[string, { status: number; field?: string }]>([
+    ['rejects the member', { status: 400, field: 'vpn' }],
+    ['takes no body that long', { status: 413 }],
+  ])('a control plane of before that %s is told of the exits alone', async (_, about) => {
+    const { sent } = await roundOf(({ vpn }) => {
+      if (vpn) throw new ControlError('refused', { ...about, isOurs: true });
+    });
+    expect(sent).toEqual([{ exit_ips: [], vpn: report }, { exit_ips: [] }]);
+  });
+
+  test('another rejection is none of that: the whole report is repeated by the next round', async () => {
+    const { sent } = await roundOf(() => {
+      throw new ControlError('later', { status: 503 });
+    });
+    expect(sent).toEqual([{ exit_ips: [], vpn: report }]);
+  });
 });
 
 test.each([

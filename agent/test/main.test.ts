@@ -101,6 +101,7 @@ describe('a running agent', () => {
       drained: false,
       usage_waiting: 0,
       exits: expect.any(Array),
+      vpn: null,
       faults: [],
     });
     const socket = join(state_dir, 'agent.sock');

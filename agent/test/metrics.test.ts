@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import type { VpnOffer } from '../src/engine.ts';
 import { joinNetwork } from '../src/identity.ts';
 import { type Running, runAgent, type TestDoubles } from '../src/main.ts';
 import { bucket_seconds, DecisionTally } from '../src/policy/decision_tally.ts';
@@ -15,7 +16,7 @@ import { ScriptedControl } from './scripted_control.ts';
 
 const later = 4_000_000_000;
 
-async function startNode(metrics_listen = '127.0.0.1:0') {
+async function startNode(metrics_listen = '127.0.0.1:0', offer?: VpnOffer) {
   const control = await ScriptedControl.start();
   onTestFinished(() => control.stop());
   control.records = listed(later);
@@ -32,6 +33,7 @@ async function startNode(metrics_listen = '127.0.0.1:0') {
     log: pino({ level: 'silent' }),
     startEngine: async ({ dir, rules, clock }) => {
       engine = new FakeEngine(dir, () => clock.now(), rules);
+      engine.offer = offer;
       return engine;
     },
   };
@@ -139,6 +141,28 @@ test('the policy, the link, traffic, faults and exits are told', async () => {
   engine.fault = undefined;
   await expect.poll(lag).toEqual([0, false]);
 });
+
+test('a VPN service that does not answer, and the end of the certificate, are told by metrics, status and report', async () => {
+  const [service, ip, expiry] = ['vpn-ikev2', '127.0.0.250', later] as const;
+  const { control, running } = await startNode('127.0.0.1:0', {
+    services: [{ service, ip, version: '2' }],
+    certificate: { expiry, isSoon: false },
+  });
+  await control.until(() => control.health.length > 0);
+  const { services = [], ...rest } = running.status().vpn ?? {};
+  expect(services).toEqual([{ service, ip, status: 'crit', checked_at: expect.any(Number) }]);
+  expect(rest).toEqual({ certificate_expiry: expiry });
+  expect(control.health[0]).toMatchObject({ vpn: { services, certificate_expiry: expiry } });
+  const text = await read(running);
+  const labels = `service=${service},exit_ip=${ip}`;
+  expect(samples(text, 'exitward_agent_vpn_up')).toEqual({ [labels]: 0 });
+  expect(samples(text, 'exitward_agent_vpn_checked_timestamp_seconds')).toEqual({
+    [labels]: services[0]?.checked_at,
+  });
+  expect(samples(text, 'exitward_agent_vpn_certificate_expiry_timestamp_seconds')).toEqual({
+    '': expiry,
+  });
+}, 30_000);
 
 test('usage that the control plane does not take shows with its age', async () => {
   const { control, running, engine } = await startNode();

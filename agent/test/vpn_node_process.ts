@@ -6,6 +6,7 @@ import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import type { Engine } from '../src/engine.ts';
+import { VpnHealth } from '../src/health/vpn_health.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { startEngine } from '../src/start_engine.ts';
 import { Store } from '../src/store/store.ts';
@@ -14,7 +15,7 @@ import { Meter } from '../src/usage/meter.ts';
 
 export type Question =
   | { do: 'replace' | 'apply'; records: NodeRecord[]; revision: number }
-  | { do: 'tick' | 'faults' | 'counts' }
+  | { do: 'tick' | 'faults' | 'counts' | 'health' }
   | { do: 'explain'; service: 'vpn-ikev2' | 'vpn-ikev1'; login: string; exit_ip: string }
   | { do: 'stop'; leave_running: boolean };
 
@@ -33,6 +34,7 @@ const engine: Engine = await startEngine({
   unstored: store.unstored,
 });
 const journal = await Journal.open(join(state_dir, 'usage'), { log });
+const health = new VpnHealth({ offer: () => engine.vpn?.(), clock, log });
 const meter = new Meter({ engine, journal, clock, log, poll_seconds: 1 });
 
 async function answer(question: Question): Promise<unknown> {
@@ -57,6 +59,9 @@ async function answer(question: Question): Promise<unknown> {
       return engine.faults();
     case 'counts':
       return engine.counts();
+    case 'health':
+      await health.check(new AbortController().signal);
+      return { ...health.report(), faults: health.faults() };
     case 'explain': {
       const { service, login, exit_ip } = question;
       const request = { source: '', port: 0, method: '', host: '', destination_port: 0 };

@@ -921,6 +921,8 @@ export interface Node {
   drained_at: number | null;
   /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
   connections: number | null;
+  /** When the certificate of its VPN ends; null: it serves none, has none, or does not say. */
+  certificate_expiry: number | null;
   /** What it last said is wrong with it. */
   faults: NodeFault[];
 }
@@ -1057,6 +1059,15 @@ export interface OwnExitIp {
     override_port: number;
     /** What is served there: proxy, or proxy-https over TLS. */
     service: string;
+  }[];
+  /** The VPN services of the server at this address; none at one of IPv6. */
+  vpn: {
+    /** As clients begin. */
+    service: 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp';
+    /** Server availability. */
+    status: 'ok' | 'warn' | 'crit' | 'unknown';
+    /** Last status check; 0 if there was none. */
+    status_time: number;
   }[];
 }
 
@@ -1284,6 +1295,8 @@ export interface ServerDetail {
   };
   /** How many contracts it is on. */
   contracts: number;
+  /** When the first certificate of a node with a VPN ends; null: no node told of one. */
+  certificate_expiry: number | null;
   exit_ips: {
     /** Exit IP address. */
     ip: string;
@@ -1293,6 +1306,15 @@ export interface ServerDetail {
     status: string;
     /** Last status check; 0 if there was none. */
     status_time: number;
+    /** The VPN services of the server at this address; none at one of IPv6. */
+    vpn: {
+      /** As clients begin. */
+      service: 'vpn-ikev2' | 'vpn-ikev1' | 'vpn-l2tp';
+      /** Server availability. */
+      status: 'ok' | 'warn' | 'crit' | 'unknown';
+      /** Last status check; 0 if there was none. */
+      status_time: number;
+    }[];
     geostatus: {
       /** Third-party geo-IP provider. */
       provider: string;

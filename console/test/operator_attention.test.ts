@@ -67,6 +67,7 @@ const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   is_behind: false,
   drained_at: null,
   connections: 0,
+  certificate_expiry: null,
   live: true,
   joined_at: now - day,
   seen_at: now,

@@ -32,6 +32,7 @@ function ownServer(server: string, given: Partial<OwnServer> = {}): OwnServer {
         status_time: 1,
         geostatus: {},
         ports: [{ port: 11_001, override_port: 11_501, service: 'proxy' }],
+        vpn: [],
       },
     ],
     ...given,

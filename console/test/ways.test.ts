@@ -20,7 +20,17 @@ function server(services: string[]): OwnServer {
     limit_bytes: null,
     over_limit: false,
     added_at: 1,
-    ips: [{ ip: '192.0.2.1', port_base: 1, status: 'ok', status_time: 1, geostatus: {}, ports }],
+    ips: [
+      {
+        ip: '192.0.2.1',
+        port_base: 1,
+        status: 'ok',
+        status_time: 1,
+        geostatus: {},
+        ports,
+        vpn: [],
+      },
+    ],
   };
 }
 

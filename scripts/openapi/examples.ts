@@ -73,6 +73,9 @@ export const examples: Record<string, unknown> = {
   version: '0.2.0',
   'Connection.from': '203.0.113.7',
   'EntryNode.name': 'fra1-a',
+  'HealthReport.services': [
+    { service: 'vpn-ikev2', ip: '203.0.113.7', status: 'ok', checked_at: 1_798_761_600 },
+  ],
   'NodeVerdict.message': 'The connection is let through.',
   'NodeVerdict.status': 200,
   'OverrideOnNodes.hostname': 'www.example.com',

@@ -75,6 +75,14 @@ describe('what is shown', () => {
     expect(shown).toBe('3 ok, 1 crit\n-\n');
   });
 
+  test('the services of a VPN are told with their status', () => {
+    const rows = [{ vpn: [{ service: 'vpn-ikev2', status: 'ok' }] }, { vpn: [] }];
+    rows[0]?.vpn.push({ service: 'vpn-ikev1', status: 'crit' });
+    const columns = [['VPN', 'vpn', 'statuses']] as const;
+    expect(textOf({ rows, columns }, false)).toBe('vpn-ikev2 ok,vpn-ikev1 crit\n\n');
+    expect(textOf({ rows, columns }, true)).toBe('VPN\nvpn-ikev2 ok, vpn-ikev1 crit\n-\n');
+  });
+
   test('programs see tabs and plain numbers', () => {
     expect(textOf({ rows, columns }, false)).toBe(
       'a\t1250000000000\t1800000000\tyes\nlonger\t999\t0\tno\nbare\t\t\t\n',

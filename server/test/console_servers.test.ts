@@ -51,7 +51,8 @@ eachDatabase((database) => {
         override_port: base + port_base + 500,
         service: base === 12000 ? 'proxy-https' : 'proxy',
       }));
-    const exit = { geostatus: {}, status_time: 0, status: 'unknown' };
+    const vpn = [{ service: 'vpn-ikev2', status: 'unknown', status_time: 0 }];
+    const exit = { geostatus: {}, status_time: 0, status: 'unknown', vpn };
     expect(body).toEqual([
       {
         server: 'fra1',

@@ -11,6 +11,7 @@ const most = <T>(length: number, one: T): T[] => Array<T>(length).fill(one);
 const row = { account: 1, user: 1, at, up: 1, down: 1 };
 const use = { account: 1, entry: 1, at };
 const exit = { ip: '198.51.100.1', status: 'ok', checked_at: at };
+const vpn = { certificate_expiry: null };
 const fault = { kind: 'disk', message: 'Full.', since: at };
 const answer = { verdict: 'deny', status: 403, reason: 'why', message: 'No.', revision: 1 };
 
@@ -28,6 +29,8 @@ const tooLarge: Record<string, object[]> = {
     { exit_ips: most(1001, exit) },
     { exit_ips: [{ ...exit, ip: long(65) }] },
     { exit_ips: [{ ...exit, status: long(9) }] },
+    { exit_ips: [], vpn: { ...vpn, services: most(3001, { ...exit, service: 'vpn-ikev2' }) } },
+    { exit_ips: [], vpn: { ...vpn, services: [{ ...exit, service: `vpn-${long(17)}` }] } },
   ],
   '/faults': [
     { faults: most(101, fault) },
@@ -83,7 +86,8 @@ eachDatabase((database) => {
       const refused = { body: { code: 'body_too_large' } };
       const large = { boot: long(9_000_000), seq: 1, rows: [] };
       expect(await send('/usage', large)).toMatchObject(refused);
-      for (const path of ['/health', '/faults', '/answers', '/acks']) {
+      expect(await send('/health', { exit_ips: long(530_000) })).toMatchObject(refused);
+      for (const path of ['/faults', '/answers', '/acks']) {
         expect(await send(path, { faults: long(70_000) })).toMatchObject(refused);
       }
       node.stop();
@@ -109,13 +113,21 @@ eachDatabase((database) => {
       { ...exit, ip: '203.0.113.250' },
       { ...exit, ip: 'no address' },
     ];
-    expect((await send('/health', { exit_ips })).body).toEqual({ known: 0 });
+    const services = exit_ips.map((one) => ({ ...one, service: 'vpn-ikev2' }));
+    const report = { exit_ips, vpn: { ...vpn, services } };
+    expect((await send('/health', report)).body).toEqual({ known: 0 });
     expect((await send('/answers', { id: 10 ** 15, answer })).status).toBe(404);
     const future = { epoch: node.epoch, revision: 10 ** 15 };
     expect((await send('/acks', future)).status).toBe(409);
     await t.pass(61);
     const { db } = t.running.ctx;
-    for (const table of ['node_health', 'usage_hours', 'authlist_uses', 'held_usage']) {
+    for (const table of [
+      'node_health',
+      'node_vpn_health',
+      'usage_hours',
+      'authlist_uses',
+      'held_usage',
+    ]) {
       expect(await db.all(`select * from ${table}`)).toEqual([]);
     }
     node.stop();

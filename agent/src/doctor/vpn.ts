@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Certificate } from '../certificate.ts';
 import { servedServices } from '../vpn/connections.ts';
-import { findLackOfL2tp, findTakenPort, type Lack, listLacks } from '../vpn/machine.ts';
+import {
+  findKernelLack,
+  findLackOfL2tp,
+  findTakenPort,
+  type Lack,
+  listLacks,
+} from '../vpn/machine.ts';
 import { type Check, fault, type Outcome, ok, type Subject } from './check.ts';
 import { told } from './programs.ts';
 
@@ -16,8 +22,6 @@ const pluginPackages = {
   'eap-radius': 'libcharon-extra-plugins',
   openssl: 'libstrongswan-standard-plugins',
 };
-/** A key of AES-GCM with its salt, for a packet that is never sent. */
-const key = `0x${'01'.repeat(36)}`;
 
 async function vpn(subject: Subject): Promise<Outcome | Outcome[]> {
   const { config, server } = subject;
@@ -88,19 +92,7 @@ async function sealingLack({ config }: Subject): Promise<Lack | undefined> {
     if (existsSync('/dev/net/tun')) return undefined;
     return { sentence: 'there is no /dev/net/tun', remedy: 'modprobe tun' };
   }
-  const inNamespace = (...command: string[]) =>
-    told('unshare', '--net', ...command).then(
-      () => true,
-      () => false,
-    );
-  const state = 'ip xfrm state add src 127.0.0.1 dst 127.0.0.2 proto esp spi 1 mode tunnel aead';
-  if (await inNamespace(...state.split(' '), 'rfc4106(gcm(aes))', key, '128')) return undefined;
-  // Without the right to make namespaces nothing is known; a user without it is told of root.
-  if (!(await inNamespace('true'))) return undefined;
-  return {
-    sentence: 'the kernel has no ESP with AES-GCM',
-    remedy: 'modprobe -a esp4 xfrm_user gcm, or EXITWARD_AGENT_VPN_IPSEC=userspace',
-  };
+  return findKernelLack(config.vpn, ['unshare', '--net']);
 }
 
 async function certificateLack({ config, clock, server }: Subject): Promise<Lack | undefined> {

@@ -1,11 +1,13 @@
-// Checks each exit IP the way a customer would use it, and reports what came of it.
+// Checks each exit IP the way a customer would use it, and reports what came of it, and of the VPN's checks.
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
 import type { Fault } from '../faults.ts';
+import type { ControlError } from '../link/control_error.ts';
 import { probeUser } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import { askEcho, type ProxyPort } from './echo.ts';
+import { VpnHealth, type VpnHealthOptions, type VpnReport } from './vpn_health.ts';
 
 export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 
@@ -19,14 +21,22 @@ export interface ExitHealth {
 /** The outcome of one check: the right address, in time or not; another address; none. */
 export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
 
-/** The part of the control plane that is needed. */
+export interface HealthReport {
+  exit_ips: ExitHealth[];
+  /** Undefined: no VPN is served. */
+  vpn?: VpnReport;
+}
+
+/** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface HealthReports {
-  reportHealth(report: { exit_ips: ExitHealth[] }): Promise<unknown>;
+  reportHealth(report: HealthReport): Promise<unknown>;
 }
 
 export interface HealthOptions {
   /** Where the engine listens, by port: the policy's. */
   listeners: () => ReadonlyMap<number, Listener>;
+  /** The VPN that is to be served; undefined: none. */
+  vpn: VpnHealthOptions['offer'];
   control: HealthReports;
   clock: Clock;
   log: Logger;
@@ -78,6 +88,7 @@ interface Exit {
 export class HealthChecks {
   readonly #options: HealthOptions;
   readonly #exits = new Map<string, Exit>();
+  readonly #vpn: VpnHealth;
   /** Steady seconds. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #isNews = false;
@@ -86,6 +97,13 @@ export class HealthChecks {
 
   constructor(options: HealthOptions) {
     this.#options = options;
+    const { vpn: offer, clock, log } = options;
+    this.#vpn = new VpnHealth({ offer, clock, log });
+  }
+
+  /** The health of the VPN; undefined: none is served, or it was not checked yet. */
+  vpn(): VpnReport | undefined {
+    return this.#vpn.report();
   }
 
   /** The health of each exit that was checked. */
@@ -93,12 +111,13 @@ export class HealthChecks {
     return Array.from(this.#exits, ([ip, { status, checked_at }]) => ({ ip, status, checked_at }));
   }
 
-  /** The exits that do not work, with the reason. */
+  /** The exits and VPN services that do not work, with the reason. */
   faults(): Fault[] {
     const broken = [...this.#exits].filter(([, { status }]) => status === 'crit');
-    const faults = broken.map(([ip, { reason }]): Fault => {
+    const exits = broken.map(([ip, { reason }]): Fault => {
       return { kind: 'exit', subject: ip, message: `The exit ${ip} fails: ${reason}.` };
     });
+    const faults = [...exits, ...this.#vpn.faults()];
     if (this.#blind === undefined) return faults;
     const message = `Exits are not checked, as the echo ${this.#options.echo_url} cannot be reached: ${this.#blind}.`;
     return [...faults, { kind: 'exit', message }];
@@ -113,13 +132,22 @@ export class HealthChecks {
       if (signal.aborted) return;
       await this.#report();
       // At the start, until the engine listens, there is nothing to check: look again soon.
-      const round_seconds = this.#exits.size === 0 ? 0 : health_seconds;
+      const round_seconds = this.#isEmpty ? 0 : health_seconds;
       await clock.sleep(Math.max(round_seconds - (clock.steady() - start), 1), signal);
     }
   }
 
-  /** One round: every exit once, spread over half of the time until the next round. */
+  get #isEmpty(): boolean {
+    return this.#exits.size === 0 && !this.vpn();
+  }
+
+  /** One round: every exit once, spread over half of the time until the next round, and the VPN beside them. */
   async checkAll(signal: AbortSignal): Promise<void> {
+    const [isNews] = await Promise.all([this.#vpn.check(signal), this.#checkExits(signal)]);
+    this.#isNews ||= isNews;
+  }
+
+  async #checkExits(signal: AbortSignal): Promise<void> {
     const { clock, health_seconds } = this.#options;
     const proxies = this.#proxies();
     for (const ip of this.#exits.keys()) if (!proxies.has(ip)) this.#exits.delete(ip);
@@ -227,15 +255,28 @@ export class HealthChecks {
 
   /** Reports what changed at once, and everything often enough that it does not count as stale. */
   async #report(): Promise<void> {
-    const { clock, control, health_seconds, log } = this.#options;
+    const { clock, health_seconds, log } = this.#options;
     const isDue = clock.steady() + health_seconds > this.#reportedAt + report_seconds;
-    if (this.#exits.size === 0 || !(this.#isNews || isDue)) return;
+    // News of nothing: the VPN is not served any more.
+    if (!(this.#isNews || (isDue && !this.#isEmpty))) return;
     try {
-      await control.reportHealth({ exit_ips: this.exits() });
+      await this.#tell(this.exits(), this.vpn());
       this.#isNews = false;
       this.#reportedAt = clock.steady();
     } catch (error) {
       log.warn({ err: error }, 'health cannot be reported; it is tried again after the next check');
+    }
+  }
+
+  async #tell(exit_ips: ExitHealth[], vpn: VpnReport | undefined): Promise<void> {
+    const { control } = this.#options;
+    try {
+      await control.reportHealth({ exit_ips, ...(vpn && { vpn }) });
+    } catch (error) {
+      // A control plane of before rejects a member that it does not know, and a body beyond 64 KB.
+      const { field, status } = error as ControlError;
+      if (!vpn || (field !== 'vpn' && status !== 413)) throw error;
+      await control.reportHealth({ exit_ips });
     }
   }
 }

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { KnownFault } from '../faults.ts';
 import type { ControlTime } from '../health/control_time.ts';
-import type { ExitHealth } from '../health/health.ts';
+import type { HealthReport } from '../health/health.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
@@ -30,7 +30,7 @@ export interface ControlPlane {
   changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
   reportUsage(batch: Batch): Promise<UsageAnswer>;
-  reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }>;
+  reportHealth(report: HealthReport): Promise<{ known: number }>;
   /** Answers an operator's question. */
   answer(id: number, answer: Answer): Promise<void>;
 }
@@ -147,7 +147,7 @@ export class HttpControl implements ControlPlane, LastUsedReports, FaultReports 
     await this.#post('/last-used', { uses: list });
   }
 
-  async reportHealth(report: { exit_ips: ExitHealth[] }): Promise<{ known: number }> {
+  async reportHealth(report: HealthReport): Promise<{ known: number }> {
     return (await this.#post('/health', report)) as { known: number };
   }
 

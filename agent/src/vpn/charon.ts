@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { makeFolderDurably, replaceDurably } from '../durable.ts';
 import { Daemon, readIfThere } from './daemon.ts';
-import { findTakenPort } from './machine.ts';
+import { findKernelLack, findTakenPort } from './machine.ts';
 import { Vici, type ViciMessage } from './vici.ts';
 
 /** Where its files are. */
@@ -98,7 +98,7 @@ export class Charon {
       return false;
     }
     const { clock, log } = this.#options;
-    const lack = await findTakenPort();
+    const lack = (await findKernelLack(this.#options)) ?? (await findTakenPort());
     if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
     rmSync(this.paths.vici, { force: true });
     const pid = await this.#daemon.start();

@@ -24,6 +24,9 @@ export function servedServices({ services }: Pick<ServerValue, 'services'>): Vpn
   return vpnServices.filter((one) => services.includes(one));
 }
 
+/** The version of IKE that a service speaks. */
+export const ikeVersionOf = (service: VpnService) => version[service];
+
 /** The service that a connection of charon belongs to. */
 export function serviceOf(connection: string): VpnService | undefined {
   return vpnServices.find((service) => connection.startsWith(`${service} `));

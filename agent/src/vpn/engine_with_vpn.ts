@@ -1,5 +1,5 @@
 // A proxy engine and the VPN beside it, as one engine: one decision, one journal, one list of faults for both.
-import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../engine.ts';
+import type { Engine, EngineCounts, Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import type { ProxyRequest } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
@@ -52,6 +52,10 @@ export class EngineWithVpn implements Engine {
 
   listeners(): ReturnType<Engine['listeners']> {
     return this.#proxy.listeners();
+  }
+
+  vpn(): VpnOffer | undefined {
+    return this.#vpn.offer;
   }
 
   isDrained(): boolean {

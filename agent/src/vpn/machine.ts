@@ -1,7 +1,10 @@
 // The machine: what it lacks to serve a VPN, each with the command that mends it.
+import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import type { VpnSettings } from '../config.ts';
 
 export interface Lack {
@@ -12,6 +15,7 @@ export interface Lack {
 
 /** The one that xl2tpd starts. */
 const pppd = '/usr/sbin/pppd';
+const run = promisify(execFile);
 const forwarding = '/proc/sys/net/ipv4/ip_forward';
 /** IKE, and IKE behind a NAT. */
 const ports = [500, 4500];
@@ -77,5 +81,37 @@ export async function findTakenPort(): Promise<Lack | undefined> {
       socket.close();
     }
   }
+  return undefined;
+}
+
+/** The exit code of `ip` where the kernel refuses. */
+const refused_by_kernel = 2;
+
+/**
+ * A kernel that seals no packets. It is given a key of ESP, as charon would give it, which is taken back at once: no list
+ * tells it, as a kernel loads its modules when they are asked for. `inside`: a command to run that with. Where it cannot be run nothing is
+ * known, and none is missed.
+ */
+export async function findKernelLack(
+  { ipsec }: Pick<VpnSettings, 'ipsec'>,
+  inside: readonly string[] = [],
+): Promise<Lack | undefined> {
+  if (ipsec !== 'kernel') return undefined;
+  const spi = `0x${randomInt(2 ** 31, 2 ** 32).toString(16)}`;
+  const state = ['src', '127.0.0.1', 'dst', '127.0.0.1', 'proto', 'esp', 'spi', spi];
+  const key = `0x${'01'.repeat(36)}`;
+  const sealing = ['mode', 'tunnel', 'aead', 'rfc4106(gcm(aes))', key, '128'];
+  try {
+    await run('env', [...inside, 'ip', 'xfrm', 'state', 'add', ...state, ...sealing]);
+  } catch (error) {
+    const { code, stderr = '' } = error as Error & { code?: unknown; stderr?: string };
+    if (code !== refused_by_kernel) return undefined;
+    return {
+      sentence: `the kernel takes no keys of ESP (${stderr.trim().replace(/\.$/, '')})`,
+      remedy: 'modprobe -a esp4 xfrm_user gcm, or EXITWARD_AGENT_VPN_IPSEC=userspace',
+    };
+  }
+  if (inside.length > 0) return undefined;
+  await run('ip', ['xfrm', 'state', 'delete', ...state]).catch(() => undefined);
   return undefined;
 }

@@ -6,7 +6,7 @@ import { ownAddresses } from '../address.ts';
 import { Certificate, type KeyPair } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Explanation, Kept, Poll } from '../engine.ts';
+import type { Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
 import type { Rules, VpnLogin } from '../policy/decide.ts';
@@ -23,6 +23,7 @@ import {
   certificatesOf,
   connectionsOf,
   extraPool,
+  ikeVersionOf,
   servedServices,
   serviceOf,
   sharedSecret,
@@ -142,6 +143,17 @@ export class Vpn {
   /** How many tunnels there are; undefined: none are served, or it is not known yet. */
   get tunnels(): number | undefined {
     return this.#serving?.sessions.size;
+  }
+
+  /** The services that are to be there, and the certificate that there is; undefined: none is. */
+  get offer(): VpnOffer | undefined {
+    const { server } = this.#replica.policy;
+    if (!server || !this.#isWanted) return undefined;
+    const exits = server.exit_ips.map(({ ip }) => ip).filter((ip) => isIPv4(ip));
+    const services = servedServices(server).flatMap((service) =>
+      exits.map((ip) => ({ service, ip, version: ikeVersionOf(service) })),
+    );
+    return { services, certificate: this.#certificate.end };
   }
 
   faults(): Fault[] {

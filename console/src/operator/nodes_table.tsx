@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { change } from '../api/reading.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
-import { Since } from '../relative_time.tsx';
+import { Since, Until } from '../relative_time.tsx';
 import { Badge, type Column, IconButton, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState } from './states.ts';
 
@@ -15,10 +15,14 @@ interface NodesTableProps {
 }
 
 export function NodesTable({ of, open, ofServer = false }: NodesTableProps) {
+  const left = new Set([
+    ...(ofServer ? ['Server'] : []),
+    ...(of.some(({ certificate_expiry }) => certificate_expiry !== null) ? [] : [certificate]),
+  ]);
   return (
     <Table
       caption="Nodes"
-      columns={ofServer ? columns.filter(({ heading }) => heading !== 'Server') : columns}
+      columns={columns.filter(({ heading }) => !left.has(heading))}
       rows={of}
       keyOf={({ id }) => id}
       actions={(node) => {
@@ -44,6 +48,7 @@ export function NodesTable({ of, open, ofServer = false }: NodesTableProps) {
   );
 }
 
+const certificate = 'Certificate ends';
 const columns: Column<Node>[] = [
   { heading: 'Node', names: true, cell: ({ name }) => name },
   {
@@ -78,6 +83,10 @@ const columns: Column<Node>[] = [
           ))}
         </ul>
       ),
+  },
+  {
+    heading: certificate,
+    cell: ({ certificate_expiry }) => <Until at={certificate_expiry} never="none" />,
   },
   { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
   { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },

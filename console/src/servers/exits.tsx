@@ -3,15 +3,26 @@ import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { Badge, Card, type Column, Status, Table } from '../ui/ui.ts';
 import { type ExitIp, type OwnServer, unserved } from './rows.ts';
+import { VpnServices } from './vpn.tsx';
 
 export function ExitIps({ server }: { server: OwnServer }) {
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
+  const hasVpn = server.ips.some(({ vpn }) => vpn.length > 0);
+  const isServed = !unserved(server.nodes);
   const hasGeo = server.ips.some(({ geostatus = {} }) => Object.keys(geostatus).length > 0);
   const columns: Array<Column<ExitIp>> = [
     { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
-    { heading: 'Health', cell: (exit) => <Health of={exit} isServed={!unserved(server.nodes)} /> },
+    { heading: 'Health', cell: (exit) => <Health of={exit} isServed={isServed} /> },
     ...(hasPorts
       ? [{ heading: 'Ports', cell: (exit: ExitIp) => <Ports of={portsOf(server, exit)} /> }]
+      : []),
+    ...(hasVpn
+      ? [
+          {
+            heading: 'VPN',
+            cell: ({ vpn }: ExitIp) => <VpnServices of={vpn} isServed={isServed} />,
+          },
+        ]
       : []),
     ...(hasGeo ? [{ heading: 'Geo-IP', cell: (exit: ExitIp) => <Geo of={exit} /> }] : []),
   ];

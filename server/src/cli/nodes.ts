@@ -2,7 +2,15 @@
 import { listAt, removeAt } from './actions.ts';
 import type { Choice, Noun } from './command.ts';
 import { drain } from './drain.ts';
-import { type Column, done, expiry, type Row, record, type Shown } from './output.ts';
+import {
+  type Column,
+  certificateEnds,
+  done,
+  expiry,
+  type Row,
+  record,
+  type Shown,
+} from './output.ts';
 import { lifetime, sizeOrNone } from './values.ts';
 
 const codeLifetime: Choice = [
@@ -31,6 +39,7 @@ function showNode(value: Row): Shown {
     ...known,
     ['joined', 'joined_at', 'time'],
     ...openNow,
+    certificateEnds,
     ['most a second', 'max_bytes_per_second', 'bytes'],
   ]);
   const faults = { rows: value.faults as Row[], columns: faultColumns };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { styleText } from 'node:util';
 
 export type Row = Record<string, unknown>;
-type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts' | 'kinds';
+type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts' | 'kinds' | 'statuses';
 
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
 type Spelled = readonly [title: string, path: string, kind?: Kind];
@@ -14,6 +14,7 @@ export type Column = string | Spelled;
 export const expiry: Column = ['expiry', 'expiry', 'time'];
 export const created: Column = ['created', 'created_at', 'time'];
 export const lastUsed: Column = ['last used', 'last_used_at', 'time'];
+export const certificateEnds: Column = ['certificate ends', 'certificate_expiry', 'time'];
 
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
@@ -137,6 +138,7 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   if (forPeople && kind === 'time') return timeInWords(value as number);
   if (kind === 'list') return visible((value as string[]).join(','));
   if (kind === 'kinds') return visible(kindsInWords(value as FaultCell[], forPeople));
+  if (kind === 'statuses') return visible(statusesInWords(value as StatusCell[], forPeople));
   if (kind === 'counts') return visible(countsInWords(value as Record<string, number>));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
@@ -179,6 +181,16 @@ function kindsInWords(faults: readonly FaultCell[], forPeople: boolean): string 
     },
   );
   return kinds.join(forPeople ? ', ' : ',');
+}
+
+interface StatusCell {
+  service: string;
+  status: string;
+}
+
+/** `vpn-ikev2 ok, vpn-ikev1 crit`. */
+function statusesInWords(cells: readonly StatusCell[], forPeople: boolean): string {
+  return cells.map(({ service, status }) => `${service} ${status}`).join(forPeople ? ', ' : ',');
 }
 
 /** `3 ok, 1 crit`: without the zeros; a dash where all are zero. */

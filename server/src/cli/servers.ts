@@ -1,7 +1,7 @@
 // exitward server …, exitward exit …: the servers of the network.
 import { listAt, removeAt } from './actions.ts';
 import type { Choice, Noun } from './command.ts';
-import { type Column, type Row, record, type Shown } from './output.ts';
+import { type Column, certificateEnds, type Row, record, type Shown } from './output.ts';
 import { decimal, list, whole } from './values.ts';
 
 const server = '/servers/<server>';
@@ -14,12 +14,21 @@ const listens: Column[] = [
 ];
 const exits: Column = ['exit IPs', 'ip_count'];
 const listed: Column[] = [...place, exits, ['health', 'exits', 'counts'], ...listens];
-const known: Column[] = [...place, 'latitude', 'longitude', ...listens, 'contracts', exits];
+const known: Column[] = [
+  ...place,
+  'latitude',
+  'longitude',
+  ...listens,
+  'contracts',
+  exits,
+  certificateEnds,
+];
 const exitColumns: Column[] = [
   ['exit IP', 'ip'],
   'port_base',
   'status',
   ['checked', 'status_time', 'time'],
+  ['VPN', 'vpn', 'statuses'],
 ];
 
 /** The details that a new server needs. */

@@ -4,7 +4,7 @@ import { exitIpsOfServer, type HealthStatus, recordHealth } from '../servers/ser
 import * as store from './store.ts';
 
 /** From the status that tells nothing to the worst. */
-const severity: readonly HealthStatus[] = ['unknown', 'ok', 'warn', 'crit'];
+export const severity: readonly HealthStatus[] = ['unknown', 'ok', 'warn', 'crit'];
 
 /**
  * Stores a node's reports on exit IPs, and shows what follows. Returns how many reports were taken: of the server's own

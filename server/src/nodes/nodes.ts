@@ -35,6 +35,7 @@ export {
 } from './questions.ts';
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
 export { most_rows_of_batch, type UsageReport } from './usage_reports.ts';
+export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
 
 const nodesVersion = 'nodes version';
 
@@ -133,6 +134,7 @@ export async function joinNode(
     max_bytes_per_second: null,
     drained_at: null,
     connections: null,
+    certificate_expiry: null,
   };
   await store.insert(tx, node);
   await nodesChanged(tx);

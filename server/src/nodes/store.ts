@@ -25,6 +25,8 @@ export interface NodeRow {
   drained_at: number | null;
   /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
   connections: number | null;
+  /** When the certificate of its VPN ends, as it said last; null: it serves none, has none, or its agent does not say. */
+  certificate_expiry: number | null;
 }
 
 // ---- Invitations --------------------------------------------------------------------------
@@ -136,6 +138,10 @@ export function setReportedUntil(tx: Transaction, id: number, until: number): Pr
 
 export function setRate(tx: Transaction, id: number, rate: number | null): Promise<number> {
   return tx.run('update nodes set max_bytes_per_second = $2 where id = $1', [id, rate]);
+}
+
+export function setCertificateExpiry(tx: Transaction, id: number, expiry: number | null) {
+  return tx.run('update nodes set certificate_expiry = $2 where id = $1', [id, expiry]);
 }
 
 export function setDrained(tx: Transaction, id: number, at: number | null): Promise<number> {

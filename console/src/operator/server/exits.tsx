@@ -4,6 +4,7 @@ import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
 import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
 import { Since } from '../../relative_time.tsx';
+import { VpnServices } from '../../servers/vpn.tsx';
 import {
   Button,
   Card,
@@ -23,6 +24,7 @@ type Geo = Exit['geostatus'][number];
 export function Exits({ server }: { server: Server }) {
   const { dialog, open } = useDialog();
   const { name, exit_ips } = server;
+  const hasVpn = exit_ips.some(({ vpn }) => vpn.length > 0);
   const add = (
     <Button
       icon="plus"
@@ -44,7 +46,7 @@ export function Exits({ server }: { server: Server }) {
       ) : (
         <Table
           caption={`Exit IPs of ${name}`}
-          columns={columns}
+          columns={hasVpn ? columns : columns.filter(({ heading }) => heading !== 'VPN')}
           rows={exit_ips}
           keyOf={({ ip }) => ip}
           actions={(exit) => (
@@ -88,6 +90,7 @@ const columns: Column<Exit>[] = [
       </span>
     ),
   },
+  { heading: 'VPN', cell: ({ vpn }) => <VpnServices of={vpn} isServed /> },
   {
     heading: 'Geo-IP providers',
     cell: ({ geostatus }) =>

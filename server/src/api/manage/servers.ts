@@ -14,7 +14,7 @@ import { forbidden } from '../../errors.ts';
 import { HourlyCap } from '../../hourly.ts';
 import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { nodesOfContract } from '../../nodes/nodes.ts';
+import { nodesOfContract, vpnHealth } from '../../nodes/nodes.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { listServers, requireServer, serversOnScheme } from '../../servers/servers.ts';
 import {
@@ -26,6 +26,7 @@ import {
   ServerPath,
   Usage,
 } from '../account/servers.ts';
+import { ExitVpn, presentExitVpn } from './exit_vpn.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
 
@@ -60,7 +61,10 @@ const OwnServer = Strict({
     live: Integer('Those heard of lately.'),
   }),
   ips: Type.Array(
-    Strict({ ip, port_base, status, status_time, geostatus: Geostatus, ports: Ports }),
+    Strict({
+      ...{ ip, port_base, status, status_time },
+      ...{ geostatus: Geostatus, ports: Ports, vpn: ExitVpn },
+    }),
     { description: 'Exit IP addresses of the server.' },
   ),
 });
@@ -94,11 +98,12 @@ async function ownServers(
   only?: string,
 ) {
   const names = only === undefined ? undefined : [only];
-  const [{ account, servers }, rows, schemes, counts] = await Promise.all([
+  const [{ account, servers }, rows, schemes, counts, vpn] = await Promise.all([
     listContractServers(db, account_id, names, everything, now),
     serversOfContract(db, account_id),
     listPortSchemes(db),
     nodesOfContract(db, account_id),
+    vpnHealth(db, { account_id }, health_stale_seconds, now),
   ]);
   const bases = schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [];
   const portsOf = (port_base: number) =>
@@ -125,7 +130,11 @@ async function ownServers(
       over_limit: row?.server_over_limit === 1,
       added_at: row?.added_at ?? now,
       nodes: { all: nodes?.nodes ?? 0, live: nodes?.live_nodes ?? 0 },
-      ips: shown.ips.map((exit) => ({ ...exit, ports: portsOf(exit.port_base) })),
+      ips: shown.ips.map((exit) => ({
+        ...exit,
+        ports: portsOf(exit.port_base),
+        vpn: presentExitVpn(one.server, exit.ip, vpn),
+      })),
     };
   });
 }

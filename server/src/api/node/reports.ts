@@ -22,6 +22,7 @@ import {
   reportFaults,
   reportHealth,
   reportUsage,
+  reportVpnHealth,
   servedAccounts,
   type UsageReport,
 } from '../../nodes/nodes.ts';
@@ -52,14 +53,35 @@ const LastUsed = Strict({
     { maxItems: 5000 },
   ),
 });
+const CheckedExit = Strict({
+  ip: Text('Exit IP address of this server.', 64),
+  status: Type.Union(['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status))),
+  checked_at: Integer('Epoch seconds of the check.', 1),
+});
+const CheckedVpn = Strict({
+  service: Type.String({
+    pattern: '^vpn-[a-z0-9]{1,16}$',
+    description: 'As the services of a server name it.',
+  }),
+  ...CheckedExit.properties,
+});
+/** Each exit IP, and each VPN service at it. */
+const healthBodyLimit = 512 * 1024;
 const Health = Strict({
-  exit_ips: Type.Array(
-    Strict({
-      ip: Text('Exit IP address of this server.', 64),
-      status: Type.Union(['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status))),
-      checked_at: Integer('Epoch seconds of the check.', 1),
-    }),
-    { maxItems: 1000 },
+  exit_ips: Type.Array(CheckedExit, { maxItems: 1000 }),
+  vpn: Type.Optional(
+    Strict(
+      {
+        services: Type.Array(CheckedVpn, {
+          maxItems: 3000,
+          description: 'Each VPN service at each exit IP, all of them.',
+        }),
+        certificate_expiry: Type.Union([Integer('Epoch seconds.', 1), Type.Null()], {
+          description: 'When the certificate of the VPN ends; null: there is none.',
+        }),
+      },
+      'Left out: the node serves no VPN.',
+    ),
   ),
 });
 const Faults = Strict({
@@ -182,8 +204,9 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   app.post<{ Body: Static<typeof Health> }>(
     '/node/health',
     {
+      bodyLimit: healthBodyLimit,
       schema: {
-        summary: 'Report the health of exit IPs',
+        summary: 'Report the health of exit IPs, and of the VPN services at each',
         tags,
         body: Health,
         response: {
@@ -193,13 +216,18 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
       },
     },
     async (request, reply) => {
-      const known = await ctx.db.write(actorOf(request), (tx) => {
-        const reports = request.body.exit_ips.map(({ ip, status, checked_at }) => ({
+      const known = await ctx.db.write(actorOf(request), async (tx) => {
+        const toReport = ({ ip, status, checked_at }: Static<typeof CheckedExit>) => ({
           ip: canonicalAddress(ip) ?? ip,
           status: status as HealthStatus,
           status_time: Math.min(checked_at, tx.now),
-        }));
-        return reportHealth(tx, request.node, reports, ctx.config.health_stale_seconds);
+        });
+        const { exit_ips, vpn } = request.body;
+        const { services, certificate_expiry } = vpn ?? { services: [], certificate_expiry: null };
+        const ofVpn = services.map((one) => ({ ...toReport(one), service: one.service }));
+        await reportVpnHealth(tx, request.node, ofVpn, certificate_expiry);
+        const { health_stale_seconds } = ctx.config;
+        return reportHealth(tx, request.node, exit_ips.map(toReport), health_stale_seconds);
       });
       return sendJson(reply, { known });
     },

@@ -56,6 +56,10 @@ const NodeRecord = Strict({
     description:
       'Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say.',
   }),
+  certificate_expiry: Type.Union([Timestamp('By what it said last.'), Type.Null()], {
+    description:
+      'When the certificate of its VPN ends; null: it serves none, has none, or does not say.',
+  }),
   faults: Type.Array(FaultRecord, { description: 'What it last said is wrong with it.' }),
 });
 

@@ -11,7 +11,7 @@ import { parseHostname } from '../../hostname.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { nodeCounts } from '../../nodes/nodes.ts';
+import { nodeCounts, vpnHealth } from '../../nodes/nodes.ts';
 import {
   changeServer,
   createServer,
@@ -28,6 +28,7 @@ import {
   setExitIp,
 } from '../../servers/servers.ts';
 import { presentStatus, ServerPath } from '../account/servers.ts';
+import { ExitVpn, presentExitVpn } from '../manage/exit_vpn.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
@@ -61,11 +62,15 @@ const ListedServer = Strict(listed);
 const OneServer = Strict({
   ...listed,
   contracts: Integer('How many contracts it is on.'),
+  certificate_expiry: Type.Union([Timestamp('By what the nodes say.'), Type.Null()], {
+    description: 'When the first certificate of a node with a VPN ends; null: no node told of one.',
+  }),
   exit_ips: Type.Array(
     Strict({
       ...exitFields,
       status: Type.String({ description: 'ok, warn, crit or unknown.' }),
       status_time: Timestamp('Last status check; 0 if there was none.'),
+      vpn: ExitVpn,
       geostatus: Type.Array(
         Strict({
           provider: Type.String({ description: 'Third-party geo-IP provider.' }),
@@ -124,24 +129,24 @@ async function standingOf(
 
 /** A server with all that is known of it. */
 async function presentWhole(ctx: Context, db: Reader, server: Server, now: number) {
-  const [schemes, exits, geo, accounts, standing] = await Promise.all([
+  const { health_stale_seconds } = ctx.config;
+  const [schemes, exits, geo, accounts, standing, vpn] = await Promise.all([
     portSchemesOfServer(db, server.id),
     exitIpsOfServer(db, server.id),
     geoStatusesOfServer(db, server.id),
     accountsOfServer(db, server.id),
     standingOf(ctx, db, now, server.id),
+    vpnHealth(db, { server_id: server.id }, health_stale_seconds, now),
   ]);
   const names = schemes.map((scheme) => scheme.name);
   return {
     ...presentServer(server, names, exits.length, standing(server.id)),
     contracts: accounts.length,
+    certificate_expiry: vpn.certificate_expiry,
     exit_ips: exits.map(({ server_id: _, ...exit }) => ({
       ...exit,
-      status: presentStatus(
-        { server_id: server.id, ...exit },
-        ctx.config.health_stale_seconds,
-        now,
-      ),
+      status: presentStatus({ server_id: server.id, ...exit }, health_stale_seconds, now),
+      vpn: presentExitVpn(server, exit.ip, vpn),
       geostatus: geo.filter(({ ip }) => ip === exit.ip).map(({ ip: _, ...verdict }) => verdict),
     })),
   };

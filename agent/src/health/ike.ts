@@ -1,0 +1,101 @@
+// Asks the IKE daemon of this machine whether it serves an exit, as a client would begin.
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { on, once } from 'node:events';
+import { freshLoopback } from '../address.ts';
+import type { Clock } from '../clock.ts';
+import {
+  abandonment,
+  firstMessage,
+  type IkeResponse,
+  type IkeVersion,
+  notifications,
+  readResponse,
+  spi_bytes,
+} from '../vpn/ike.ts';
+import { isMissing } from './exit_addresses.ts';
+
+const port = 500;
+/** A datagram may be lost, and a charon that is just starting comes within that. */
+const mostTries = 4;
+const try_seconds = 1;
+
+/** Resolves when it does. Errors: it does not, and why. */
+export async function askIke(
+  exit: string,
+  version: IkeVersion,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  if (await isMissing(exit)) throw new Error('the address is not on this machine');
+  for (let tries = 1; ; tries += 1) {
+    const start = clock.steady();
+    try {
+      const response = await exchange(exit, version, clock, signal);
+      const { error } = response;
+      if (error === undefined || isWell.has(error)) return;
+      throw new Error(
+        error === notifications.no_proposal_chosen
+          ? 'charon has no connection for it'
+          : `charon answers with error ${error}`,
+      );
+    } catch (error) {
+      if (tries === mostTries || signal.aborted) throw error;
+    }
+    await clock.sleep(Math.max(0, try_seconds - (clock.steady() - start)), signal);
+  }
+}
+
+/** It asks for another group; or, with many logins under way, whether the client is where it says. */
+const isWell: ReadonlySet<number> = new Set([
+  notifications.invalid_ke_payload,
+  notifications.cookie,
+]);
+
+/**
+ * Sends a first message, and returns the response. From an address of the loopback: the firewall lets it reach an exit,
+ * no client has it, and packets with it never leave the machine. Errors: there is none in time.
+ */
+async function exchange(exit: string, version: IkeVersion, clock: Clock, signal: AbortSignal) {
+  const socket = createSocket('udp4');
+  const late = new AbortController();
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  void clock.sleep(try_seconds, either).then(() => late.abort());
+  const spi = randomBytes(spi_bytes);
+  try {
+    socket.bind(0, freshLoopback(exit));
+    await once(socket, 'listening');
+    socket.connect(port, exit);
+    await once(socket, 'connect');
+    socket.send(firstMessage(version, spi));
+    const response = await responseOf(socket, version, spi, late.signal);
+    if (version === '1' && response.error === undefined) {
+      const sent = Promise.withResolvers<unknown>();
+      socket.send(abandonment(spi, response.spi), sent.resolve);
+      await sent.promise;
+    }
+    return response;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNREFUSED') throw new Error('charon does not run');
+    throw code === 'ABORT_ERR' ? new Error('charon does not answer') : error;
+  } finally {
+    over.abort();
+    socket.close();
+  }
+}
+
+/** Datagrams that are no response are passed over. */
+async function responseOf(
+  socket: ReturnType<typeof createSocket>,
+  version: IkeVersion,
+  spi: Buffer,
+  signal: AbortSignal,
+): Promise<IkeResponse> {
+  for await (const [datagram] of on(socket, 'message', { signal })) {
+    const response = readResponse(version, spi, datagram as Buffer);
+    if (response) return response;
+  }
+  throw new Error('the socket is closed');
+}

@@ -1,0 +1,122 @@
+// Checks each VPN service at each exit as a client would begin, and the certificate by which the node shows who it is.
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { OfferedVpn, VpnOffer } from '../engine.ts';
+import type { Fault } from '../faults.ts';
+import type { VpnService } from '../vpn_password.ts';
+import type { HealthStatus } from './health.ts';
+import { askIke } from './ike.ts';
+
+export interface VpnServiceHealth {
+  service: VpnService;
+  ip: string;
+  status: HealthStatus;
+  /** Epoch seconds. */
+  checked_at: number;
+}
+
+export interface VpnReport {
+  services: VpnServiceHealth[];
+  /** When the certificate ends, epoch seconds; null: there is none. */
+  certificate_expiry: number | null;
+}
+
+export interface VpnHealthOptions {
+  /** The VPN that is to be served; undefined: none. */
+  offer: () => VpnOffer | undefined;
+  clock: Clock;
+  log: Logger;
+}
+
+const mostAtOnce = 32;
+
+interface Checked extends VpnServiceHealth {
+  /** Why it does not answer. */
+  reason: string | undefined;
+}
+
+const nameOf = ({ service, ip }: Pick<OfferedVpn, 'service' | 'ip'>) => `${service} ${ip}`;
+
+export class VpnHealth {
+  readonly #options: VpnHealthOptions;
+  #services = new Map<string, Checked>();
+  #isServed = false;
+  #certificate_expiry: number | null = null;
+
+  constructor(options: VpnHealthOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: no VPN is to be served, or nothing was checked yet. */
+  report(): VpnReport | undefined {
+    if (!this.#isServed) return undefined;
+    const services = Array.from(this.#services.values(), ({ reason: _, ...health }) => health);
+    return { services, certificate_expiry: this.#certificate_expiry };
+  }
+
+  /** The services that do not answer. The certificate's faults are told by those who read it. */
+  faults(): Fault[] {
+    return Array.from(this.#services).flatMap(([subject, { service, ip, reason }]) => {
+      if (reason === undefined) return [];
+      const message = `The service ${service} at ${ip} fails: ${reason}.`;
+      return [{ kind: 'vpn' as const, subject, message }];
+    });
+  }
+
+  /** One round. Answers whether it found something else than the last one. */
+  async check(signal: AbortSignal): Promise<boolean> {
+    const waiting = [...(this.#options.offer()?.services ?? [])];
+    const reasons = new Map<string, string | undefined>();
+    const work = async () => {
+      for (let one = waiting.shift(); one && !signal.aborted; one = waiting.shift()) {
+        reasons.set(nameOf(one), await this.#ask(one, signal));
+      }
+    };
+    await Promise.all(Array.from({ length: mostAtOnce }, work));
+    if (signal.aborted) return false;
+    // As it is now: a certificate may have been read meanwhile, or services may have gone.
+    return this.#note(this.#options.offer(), reasons);
+  }
+
+  /** Why it does not answer; undefined: it does. */
+  async #ask({ ip, version }: OfferedVpn, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      await askIke(ip, version, this.#options.clock, signal);
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  #note(offer: VpnOffer | undefined, reasons: ReadonlyMap<string, string | undefined>): boolean {
+    const { clock, log } = this.#options;
+    const before = this.#services;
+    const expiry = offer?.certificate?.expiry ?? null;
+    let isNews = this.#isServed !== (offer !== undefined) || this.#certificate_expiry !== expiry;
+    this.#isServed = offer !== undefined;
+    this.#certificate_expiry = expiry;
+    this.#services = new Map();
+    const checked_at = clock.now();
+    for (const { service, ip } of offer?.services ?? []) {
+      const name = nameOf({ service, ip });
+      if (!reasons.has(name)) continue;
+      const reason = reasons.get(name);
+      const status = reason === undefined ? this.#byCertificate(service, offer) : 'crit';
+      const { status: was = 'unknown' } = before.get(name) ?? {};
+      if (status !== was) {
+        isNews = true;
+        log.info({ service, exit_ip: ip, before: was, status, reason }, 'health of a VPN service');
+      }
+      this.#services.set(name, { service, ip, status, checked_at, reason });
+    }
+    return isNews || before.size !== this.#services.size;
+  }
+
+  /** The status of a service that answers: clients of IKEv1 ask for no certificate. */
+  #byCertificate(service: VpnService, offer: VpnOffer | undefined): HealthStatus {
+    if (service !== 'vpn-ikev2') return 'ok';
+    const { expiry = 0, isSoon = true } = offer?.certificate ?? {};
+    if (this.#options.clock.now() >= expiry) return 'crit';
+    return isSoon ? 'warn' : 'ok';
+  }
+}

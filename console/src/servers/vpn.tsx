@@ -1,0 +1,27 @@
+// The VPN services of an exit IP, with their health.
+import { dateTime } from '../format.ts';
+import { Badge, Status } from '../ui/ui.ts';
+import type { ExitIp } from './rows.ts';
+
+interface VpnServicesProps {
+  of: ExitIp['vpn'];
+  /** Whether a machine is there now: a status from before it was lost has no colour. */
+  isServed: boolean;
+}
+
+export function VpnServices({ of, isServed }: VpnServicesProps) {
+  if (of.length === 0) return <span class="note">none</span>;
+  return (
+    <ul class="exit-geo">
+      {of.map(({ service, status, status_time }) => (
+        <li
+          key={service}
+          title={status_time > 0 ? `Checked ${dateTime(status_time)}` : 'Not checked yet'}
+        >
+          {isServed ? <Status status={status} /> : <Badge tone="neutral">{`was ${status}`}</Badge>}{' '}
+          {service}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,77 @@
+// Health of VPN services at exit IPs that several nodes may serve: the worst that any of them reports, as of the exit IPs themselves.
+import { bumpVersion, networkVersion } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { exitIpsOfServer } from '../servers/servers.ts';
+import { severity } from './health.ts';
+import * as store from './store.ts';
+import {
+  type OfServers,
+  replaceVpnHealth,
+  type ToldByNode,
+  toldByNodes,
+  type VpnHealthRow,
+} from './vpn_health_store.ts';
+
+export type VpnReport = Omit<VpnHealthRow, 'node_id'>;
+
+/** An exit IP is of one server. */
+const nameOf = ({ ip, service }: Pick<VpnReport, 'ip' | 'service'>) => `${ip} ${service}`;
+
+export interface VpnHealth {
+  /** How a service stands at an exit IP; undefined: nothing is known of late. */
+  find(exit_ip: string, service: string): VpnReport | undefined;
+  /** When the first certificate of a node ends; null: none was told. */
+  certificate_expiry: number | null;
+}
+
+/** Stores all that a node says of its VPN now; no services and no certificate: it serves none. */
+export async function reportVpnHealth(
+  tx: Transaction,
+  { id, server_id, certificate_expiry: before }: store.NodeRow,
+  reports: readonly VpnReport[],
+  certificate_expiry: number | null,
+): Promise<void> {
+  const exits = new Set((await exitIpsOfServer(tx, server_id)).map(({ ip }) => ip));
+  const own = reports.filter(({ ip }) => exits.has(ip));
+  const rows = new Map(own.map((one) => [nameOf(one), { node_id: id, ...one }]));
+  await replaceVpnHealth(tx, id, [...rows.values()]);
+  if (before !== certificate_expiry) await store.setCertificateExpiry(tx, id, certificate_expiry);
+  if (rows.size > 0) await bumpVersion(tx, networkVersion);
+}
+
+/** The VPN of a server, or of those of a contract; by reports that are not older than `stale_seconds`. */
+export async function vpnHealth(
+  db: Reader,
+  of: OfServers,
+  stale_seconds: number,
+  now: number,
+): Promise<VpnHealth> {
+  const told = await toldByNodes(db, of, now - stale_seconds);
+  const byServer = Map.groupBy(told, ({ server_id }) => server_id);
+  const ends = told.flatMap(({ certificate_expiry }) => certificate_expiry ?? []);
+  const shown = new Map([...byServer.values()].flatMap(shownOf).map((one) => [nameOf(one), one]));
+  return {
+    find: (ip, service) => shown.get(nameOf({ ip, service })),
+    certificate_expiry: ends.length > 0 ? Math.min(...ends) : null,
+  };
+}
+
+/**
+ * The nodes of one server: those count that are live and not drained; where all of those are drained, new logins are
+ * refused, and it is `crit`. Where none is live, their last words count until they are too old.
+ */
+function shownOf(told: readonly ToldByNode[]): VpnReport[] {
+  const live = told.filter((one) => one.live === 1);
+  const counted = live.length > 0 ? live : told;
+  const open = counted.filter(({ drained_at }) => drained_at === null);
+  const isClosed = live.length > 0 && open.length === 0;
+  const reports = (isClosed ? counted : open).filter((one) => one.ip !== null);
+  return Array.from(Map.groupBy(reports, nameOf).values(), (some) => {
+    const [worst] = some.toSorted(
+      (a, b) => severity.indexOf(b.status) - severity.indexOf(a.status),
+    );
+    const { ip, service, status } = worst as (typeof some)[number];
+    const status_time = Math.max(...some.map((one) => one.status_time));
+    return { ip, service, status: isClosed ? 'crit' : status, status_time };
+  });
+}

@@ -1,0 +1,51 @@
+// The SQL of the VPN's health: the services that each node last told of, by exit.
+import type { Reader, Transaction } from '../db/database.ts';
+
+export interface VpnHealthRow {
+  node_id: number;
+  ip: string;
+  service: string;
+  status: 'ok' | 'warn' | 'crit' | 'unknown';
+  status_time: number;
+}
+
+/** Replaces all that a node told. The addresses are exits of its server, each with a service once. */
+export async function replaceVpnHealth(
+  tx: Transaction,
+  node_id: number,
+  rows: readonly VpnHealthRow[],
+): Promise<void> {
+  await tx.run('delete from node_vpn_health where node_id = $1', [node_id]);
+  await tx.insertMany(
+    'node_vpn_health',
+    rows.map((row) => ({ ...row })),
+  );
+}
+
+/** A node, and one report of it; or the node alone. */
+export type ToldByNode = {
+  server_id: number;
+  live: number;
+  drained_at: number | null;
+  certificate_expiry: number | null;
+} & (Omit<VpnHealthRow, 'node_id'> | { ip: null });
+
+/** A server, or those of a contract. */
+export type OfServers = { server_id: number } | { account_id: number };
+
+/** The nodes of servers that are not revoked, with their reports after `fresh_after`. */
+export function toldByNodes(db: Reader, of: OfServers, fresh_after: number): Promise<ToldByNode[]> {
+  const [which, id] =
+    'server_id' in of
+      ? ['n.server_id = $2', of.server_id]
+      : [
+          'n.server_id in (select server_id from contract_servers where account_id = $2)',
+          of.account_id,
+        ];
+  return db.all(
+    `select n.server_id, n.live, n.drained_at, n.certificate_expiry, h.ip, h.service, h.status, h.status_time
+     from nodes n left join node_vpn_health h on h.node_id = n.id and h.status_time > $1
+     where n.revoked_at is null and ${which}`,
+    [fresh_after, id],
+  );
+}
