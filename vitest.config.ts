@@ -15,15 +15,15 @@ const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
 
 /** Tests with strongSwan, in network namespaces, too. CI installs it. */
-const vpn = ['agent/test/vpn.squid.test.ts', 'test/{demo_vpn,vpn_profiles}.squid.test.ts'];
+const vpn = ['agent/test/vpn*.squid.test.ts', 'test/{demo_vpn,vpn_profiles}.squid.test.ts'];
 const hasStrongSwan =
   process.env.CI !== undefined ||
   ['charon-systemd', 'swanctl'].every((name) => existsSync(`/usr/sbin/${name}`));
 
 /** Tests on another kernel, in a virtual machine. CI installs what emulates one. */
 const otherKernels = ['test/vm/*.test.ts'];
-const hasEmulator =
-  process.env.CI !== undefined || (hasStrongSwan && ['qemu-system-x86_64', 'busybox'].every(has));
+const emulation = ['qemu-system-x86_64', 'busybox', 'xl2tpd', 'pppd'];
+const hasEmulator = process.env.CI !== undefined || (hasStrongSwan && emulation.every(has));
 
 /** Tests in a real terminal, which tmux makes. CI installs it. */
 const terminal = ['**/*.terminal.test.ts'];
@@ -231,9 +231,7 @@ function tellMissing(): void {
     console.error('The tests of the VPN are left out: they need charon-systemd and swanctl.');
   }
   if (!hasEmulator) {
-    console.error(
-      'The tests on another kernel are left out: they need qemu-system-x86 and busybox.',
-    );
+    console.error(`The tests on another kernel are left out: they need ${emulation.join(', ')}.`);
   }
   if (!hasTerminal) {
     console.error('The tests in a terminal are left out: they need tmux.');

@@ -29,7 +29,7 @@ describe.each([
   const text = settingsFile(of);
 
   test('has every setting that the program reads', () => {
-    const names = readFileSync(config, 'utf8').match(/EXITWARD_[A-Z_]+[A-Z]/g) ?? [];
+    const names = readFileSync(config, 'utf8').match(/EXITWARD_[A-Z0-9_]+[A-Z0-9]/g) ?? [];
     const wanted = new Set(names.filter((name) => !name.startsWith('EXITWARD_TEST_')));
     expect(wanted.size).toBeGreaterThan(20);
     expect(Object.keys(variables(text, true)).sort()).toEqual([...wanted].sort());

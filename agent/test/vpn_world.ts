@@ -27,6 +27,8 @@ export const vpn_key = Buffer.alloc(32, 7).toString('base64url');
 const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
 /** Whether packets go through a device, which counts them. */
 export const hasDevice = ipsec === 'userspace';
+/** A login's time: on a busy machine, and an emulated one, it takes many seconds. */
+const login_ms = 30_000;
 const names = ['node', 'beyond'] as const;
 const client_address = (client: number) => `198.18.${client}.2`;
 
@@ -275,7 +277,7 @@ export class VpnClient {
     this.#certificate = certificate;
     this.#dir = join(world.dir, name);
     execFileSync('mkdir', ['-p', this.#dir]);
-    this.#vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }));
+    this.#vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }), 2 * login_ms);
   }
 
   async start(): Promise<void> {
@@ -286,7 +288,7 @@ export class VpnClient {
         load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic ${ipsec === 'kernel' ? '' : 'kernel-libipsec'} kernel-netlink
         port = 0
         port_nat_t = 0
-        retransmit_tries = 2
+        retransmit_tries = 4
         retransmit_timeout = 1.0
         plugins {
           vici { socket = unix://${join(this.#dir, 'vici')} }
@@ -360,7 +362,7 @@ export class VpnClient {
       },
     };
     await this.#vici.command('load-conn', { vpn: connection });
-    await this.#vici.command('initiate', { child: 'net', timeout: '15000' });
+    await this.#vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
   }
 
   /** New keys for the tunnel, and for what leads it. Errors: charon's. */
@@ -411,7 +413,7 @@ export class VpnClient {
       },
     };
     await this.#vici.command('load-conn', { vpn: connection });
-    await this.#vici.command('initiate', { child: 'net', timeout: '15000' });
+    await this.#vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
     const address = (await this.tunnels())[0];
     if (address === undefined) throw new Error('there is no tunnel');
     return { address };

@@ -6,7 +6,7 @@ import { runInMachine } from './machine.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(import.meta.dirname, 'vpn_in_machine.ts');
-const names = readFileSync(program, 'utf8').matchAll(/^await attempt\('(.*)', async/gm);
+const names = readFileSync(program, 'utf8').matchAll(/^await attempt\(\s*'(.*)',/gm);
 
 let told = '';
 

@@ -21,19 +21,22 @@ const kinds = {
 const elements = { section: 1, end: 2, value: 3, list: 4, item: 5, list_end: 6 };
 /** A packet of ours or of charon's (VICI_MESSAGE_SIZE_MAX). */
 const longest = 512 * 1024;
-const patience_ms = 10_000;
+const default_patience_ms = 10_000;
 
 /** One socket to one charon: it is done with when a command fails. */
 export class Vici {
   readonly #path: string;
   readonly #log: Logger;
+  readonly #patience_ms: number;
   readonly #queue = new SerialQueue();
   #socket: Socket | undefined;
   #waiting: ((packet: Buffer | Error) => void) | undefined;
 
-  constructor(path: string, log: Logger) {
+  /** `patience_ms`: how long a command may take. */
+  constructor(path: string, log: Logger, patience_ms = default_patience_ms) {
     this.#path = path;
     this.#log = log;
+    this.#patience_ms = patience_ms;
   }
 
   /** The response to a command. Errors: charon does not run or answer, or says that it failed. */
@@ -73,7 +76,7 @@ export class Vici {
     const answered = Promise.withResolvers<Buffer>();
     const own = ownedByLog(this.#log);
     const giveUp = () => this.#fail(new Error('charon does not answer'));
-    const timer = setTimeout(own(giveUp), patience_ms);
+    const timer = setTimeout(own(giveUp), this.#patience_ms);
     this.#waiting = (received) => {
       if (received instanceof Error) answered.reject(received);
       else if (received[0] !== kinds.event) answered.resolve(received);
