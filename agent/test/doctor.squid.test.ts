@@ -118,6 +118,16 @@ describe('the VPN of a machine that has not joined', () => {
     );
   });
 
+  test('vpn-l2tp is told apart, as few servers have it', async () => {
+    const found = await doctor('vpn-l2tp', folder, after(forwarding(1)), {
+      ...pair(),
+      EXITWARD_AGENT_XL2TPD: '/usr/sbin/no-xl2tpd',
+    });
+    expect(found).toMatchObject([{ state: 'ok', remedy: 'apt-get install xl2tpd ppp' }]);
+    const [sealing] = await doctor('vpn-l2tp', folder, after(forwarding(1)), userspace);
+    expect(sealing).toMatchObject({ state: 'ok', remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel' });
+  });
+
   test('a kernel without ESP is told where it is to seal the packets', async () => {
     const state = 'ip xfrm state add src 127.0.0.1 dst 127.0.0.2 proto esp spi 1 mode tunnel';
     const cipher = ['aead', 'rfc4106(gcm(aes))', `0x${'2a'.repeat(36)}`, '128'];

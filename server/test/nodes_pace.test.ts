@@ -19,7 +19,7 @@ const megabyte = 1024 * 1024;
 const longName = 'x'.repeat(20_000);
 /** For tests that write tens of megabytes, in milliseconds. */
 const long = 180_000;
-const patience = { timeout: 40_000, interval: 200 };
+const patience = { timeout: 100_000, interval: 200 };
 
 interface Event {
   revision: number;

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Certificate } from '../certificate.ts';
+import type { ServerValue } from '../policy/records.ts';
 import { servedServices } from '../vpn/connections.ts';
 import {
   findKernelLack,
@@ -11,10 +12,26 @@ import {
   type Lack,
   listLacks,
 } from '../vpn/machine.ts';
+import type { VpnService } from '../vpn_password.ts';
 import { type Check, fault, type Outcome, ok, type Subject } from './check.ts';
 import { told } from './programs.ts';
 
-export const vpnChecks: Check[] = [{ name: 'vpn', run: vpn }];
+export const vpnChecks: Check[] = [
+  {
+    name: 'vpn',
+    run: (subject) => tell(subject, 'a VPN', servedServices, lacksOf),
+  },
+  {
+    name: 'vpn-l2tp',
+    run: (subject) => {
+      const served = (server: ServerValue) =>
+        servedServices(server).filter((one) => one === 'vpn-l2tp');
+      return tell(subject, 'vpn-l2tp', served, ({ config }) => [findLackOfL2tp(config.vpn)]);
+    },
+  },
+];
+
+type Lacks = ReadonlyArray<Lack | undefined>;
 
 /** Where Debian's charon has its plugins, and the packages of those that do not come along with it. */
 const pluginFolder = '/usr/lib/ipsec/plugins';
@@ -23,29 +40,34 @@ const pluginPackages = {
   openssl: 'libstrongswan-standard-plugins',
 };
 
-async function vpn(subject: Subject): Promise<Outcome | Outcome[]> {
+async function tell(
+  subject: Subject,
+  name: string,
+  servedBy: (server: ServerValue) => readonly VpnService[],
+  find: (subject: Subject) => Promise<Lacks> | Lacks,
+): Promise<Outcome | Outcome[]> {
   const { config, server } = subject;
   if (config.vpn.mode === 'off') return ok('The VPN is off (EXITWARD_AGENT_VPN).');
-  const lacks = await lacksOf(subject);
-  if (lacks.length === 0) return ok('This machine has what a VPN needs.');
+  const lacks = (await find(subject)).filter((lack) => lack !== undefined);
+  if (lacks.length === 0) return ok(`This machine has what ${name} needs.`);
   if (!server) {
     return lacks.map(({ sentence, remedy }) => {
-      return { ...ok(`A server with a VPN needs more here: ${sentence}.`), remedy };
+      return { ...ok(`A server with ${name} needs more here: ${sentence}.`), remedy };
     });
   }
-  if (servedServices(server).length > 0) {
+  if (servedBy(server).length > 0) {
     return lacks.map(({ sentence, remedy }) =>
-      fault(`The VPN of ${server.name} is not served: ${sentence}.`, remedy),
+      fault(`${server.name} cannot serve ${name}: ${sentence}.`, remedy),
     );
   }
   const sentences = lacks.map(({ sentence }) => sentence).join('; ');
-  return ok(`No VPN is served here, and for one ${sentences}.`);
+  return ok(`${server.name} is without ${name}, and for that ${sentences}.`);
 }
 
-async function lacksOf(subject: Subject): Promise<Lack[]> {
+async function lacksOf(subject: Subject): Promise<Lacks> {
   const { config, server, status } = subject;
   const isServed = status && server && servedServices(server).length > 0;
-  const found = [
+  return [
     ...listLacks(config.vpn),
     ...pluginLacks(),
     await firewallLack(),
@@ -53,15 +75,7 @@ async function lacksOf(subject: Subject): Promise<Lack[]> {
     // Where the agent runs with a VPN, its own charon has the ports.
     isServed ? undefined : await findTakenPort(),
     await certificateLack(subject),
-    l2tpLack(subject),
   ];
-  return found.filter((lack) => lack !== undefined);
-}
-
-function l2tpLack({ config, server }: Subject): Lack | undefined {
-  if (server && !server.services.includes('vpn-l2tp')) return undefined;
-  const lack = findLackOfL2tp(config.vpn);
-  return lack && { ...lack, sentence: `for vpn-l2tp ${lack.sentence}` };
 }
 
 function pluginLacks(): Lack[] {
