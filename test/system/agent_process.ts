@@ -81,7 +81,7 @@ export class AgentProcess {
   }
 
   /** Waits until its status is such. Errors: it is not in time, or the agent ended. */
-  async until(met: (status: Status) => boolean, seconds = 40): Promise<void> {
+  async until(met: (status: Status) => boolean, seconds = 90): Promise<void> {
     let status: Status | undefined;
     const otherwise = () => `${this.name}: ${JSON.stringify(status)} ${met}\n${this.#said}`;
     const holds = async () => {

@@ -18,7 +18,7 @@ export function switchingTests(world: () => World): void {
     const use = async (up: number, down: number) => {
       // A refusal costs nothing.
       const open = () => openTunnel(client, world().tunnel).catch(() => undefined);
-      const tunnel = await until(open, 20);
+      const tunnel = await until(open, 60);
       await tunnel.transfer(up, down);
       return tunnel;
     };
