@@ -67,6 +67,8 @@ export interface OfferedVpn {
   ip: string;
   /** Of the protocol that clients begin with. */
   version: IkeVersion;
+  /** It is not served, which a fault of the engine tells. */
+  isLacking: boolean;
 }
 
 /** The VPN as it is to be served. */

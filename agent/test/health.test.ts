@@ -433,8 +433,8 @@ test('reports come at once when a status changes, else at least every five minut
 
 describe('the VPN beside the exits', () => {
   const ip = '127.0.0.250';
-  const offer = { services: [{ service: 'vpn-ikev2', ip, version: '2' }], certificate: undefined };
-  const vpn = () => offer as VpnOffer;
+  const one = { service: 'vpn-ikev2', ip, version: '2', isLacking: false } as const;
+  const vpn = (): VpnOffer => ({ services: [one], certificate: undefined });
   /** Nobody answers there; nothing is waited for. */
   const clock: Clock = { ...systemClock, now: () => 1_800_000_000, sleep: async () => undefined };
   const report = {
@@ -476,6 +476,18 @@ describe('the VPN beside the exits', () => {
         subject: `vpn-ikev2 ${ip}`,
         message: expect.stringMatching(/^The service vpn-ikev2 at 127.0.0.250 fails: charon /),
       },
+    ]);
+  });
+
+  test('of a service that lacks something nothing is asked', async () => {
+    const lacking = { ...one, service: 'vpn-l2tp', version: '1', isLacking: true } as const;
+    const { checks } = await roundOf(
+      () => {},
+      () => ({ services: [lacking], certificate: undefined }),
+    );
+    expect(checks.vpn()?.services).toMatchObject([{ service: 'vpn-l2tp', status: 'crit' }]);
+    expect(checks.faults()).toMatchObject([
+      { message: `The service vpn-l2tp at ${ip} fails: another fault of the VPN says why.` },
     ]);
   });
 

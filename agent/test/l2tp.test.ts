@@ -165,6 +165,15 @@ describe('a login that pppd asks about', () => {
     expect(await asked).toContain('Authenticated: Yes');
   });
 
+  test('a daemon that ends again and again is told, and one that stays is not', async () => {
+    const program = join(dir, 'xl2tpd');
+    writeFileSync(program, '#!/bin/sh\nexit 1\n');
+    const other = ['127.0.0.4'];
+    await expect.poll(() => l2tp.offer(other).catch(String)).toMatch(/ends as soon as/);
+    writeFileSync(program, '#!/bin/sh\nexec sleep 1000\n');
+    await expect.poll(() => l2tp.offer(other).catch(String)).toBeUndefined();
+  });
+
   test('an exit keeps its addresses when another one goes, and its daemon runs on', async () => {
     const confOf = (exit: string) => readFileSync(join(dir, 'l2tp', `${exit}.conf`), 'utf8');
     const pidOf = (exit: string) => Number(readFileSync(join(dir, 'l2tp', `${exit}.pid`), 'utf8'));

@@ -145,7 +145,7 @@ test('the policy, the link, traffic, faults and exits are told', async () => {
 test('a VPN service that does not answer, and the end of the certificate, are told by metrics, status and report', async () => {
   const [service, ip, expiry] = ['vpn-ikev2', '127.0.0.250', later] as const;
   const { control, running } = await startNode('127.0.0.1:0', {
-    services: [{ service, ip, version: '2' }],
+    services: [{ service, ip, version: '2', isLacking: false }],
     certificate: { expiry, isSoon: false },
   });
   await control.until(() => control.health.length > 0);

@@ -16,14 +16,22 @@ export interface DaemonOptions {
 }
 
 const stopping_seconds = 10;
+/** A daemon that ends within so long cannot run. */
+const starting_seconds = 5;
 /** The rights of root that are left to it. It runs as root since no other user may write the kernel's policies, or make its devices. */
 const rights = '-all,+net_admin,+net_bind_service';
 
 export class Daemon {
   readonly #options: DaemonOptions;
+  #started: number | undefined;
 
   constructor(options: DaemonOptions) {
     this.#options = options;
+  }
+
+  get hasJustStarted(): boolean {
+    const { clock } = this.#options;
+    return this.#started !== undefined && clock.steady() - this.#started < starting_seconds;
   }
 
   /** The process, if it runs. */
@@ -36,7 +44,8 @@ export class Daemon {
 
   /** Starts it; returns its process. Errors: there is no such program. */
   async start(): Promise<number> {
-    const { command, dir, pid_file, mark } = this.#options;
+    const { command, dir, pid_file, mark, clock } = this.#options;
+    this.#started = clock.steady();
     const kept = mayDropRights() ? [`--bounding-set=${rights}`] : [];
     const args = ['--no-new-privs', '--inh-caps=-all', ...kept, '--', ...command];
     const child = spawn('setpriv', args, {

@@ -53,7 +53,10 @@ export class L2tp {
       ];
       // Options are read by each pppd as it starts, the configuration of the daemon once.
       if (isNew) await daemon.stop();
-      if (daemon.find() === undefined) await daemon.start();
+      if (daemon.find() !== undefined) continue;
+      const isBroken = !isNew && daemon.hasJustStarted;
+      await daemon.start();
+      if (isBroken) throw new Error(`xl2tpd for ${exit} ends as soon as it has started`);
     }
   }
 

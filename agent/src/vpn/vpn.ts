@@ -151,7 +151,14 @@ export class Vpn {
     if (!server || !this.#isWanted) return undefined;
     const exits = server.exit_ips.map(({ ip }) => ip).filter((ip) => isIPv4(ip));
     const services = servedServices(server).flatMap((service) =>
-      exits.map((ip) => ({ service, ip, version: ikeVersionOf(service) })),
+      exits.map((ip) => {
+        return {
+          service,
+          ip,
+          version: ikeVersionOf(service),
+          isLacking: this.#faults.has(service),
+        };
+      }),
     );
     return { services, certificate: this.#certificate.end };
   }
