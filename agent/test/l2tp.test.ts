@@ -165,6 +165,22 @@ describe('a login that pppd asks about', () => {
     expect(await asked).toContain('Authenticated: Yes');
   });
 
+  test('the links of a daemon that died are ended before another one gives out their addresses', async () => {
+    const linkOf = (exit: string) => {
+      const args = ['-c', 'sleep 1000; true', '100.88.0.0:100.88.4.1', 'ipparam', '198.18.1.2'];
+      return spawn(join(dir, 'pppd'), [...args, 'file', join(dir, 'l2tp', `${exit}.options`)]);
+    };
+    const [own, other] = [linkOf('127.0.0.1'), linkOf('127.0.0.2')];
+    const ended = once(own, 'exit');
+    await expect.poll(() => l2tp.findLink(own.pid ?? 0)?.exit_ip).toBe('127.0.0.1');
+    const daemon = readFileSync(join(dir, 'l2tp', '127.0.0.1.pid'), 'utf8').trim();
+    execFileSync('kill', ['-9', daemon]);
+    await expect.poll(() => l2tp.offer(exits).then(() => own.signalCode)).toBe('SIGKILL');
+    await ended;
+    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
+    other.kill('SIGKILL');
+  });
+
   test('a daemon that ends again and again is told, and one that stays is not', async () => {
     const program = join(dir, 'xl2tpd');
     writeFileSync(program, '#!/bin/sh\nexit 1\n');

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../agent/src/clock.ts';
 import type { Fault } from '../../agent/src/faults.ts';
+import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
 import { L2tpClient } from '../../agent/test/l2tp_client.ts';
@@ -47,6 +48,15 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
   }
 }
 
+async function tryUntil(what: string, work: () => Promise<unknown>): Promise<void> {
+  await until(what, () =>
+    work().then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
 async function idle(): Promise<void> {
   const tunnels = async () =>
     (await world.node.ask<{ tunnels?: number }>({ do: 'counts' })).tunnels;
@@ -86,17 +96,17 @@ const l2tp = new L2tpClient(world, 'client2', world.client(2));
 
 await attempt('the node has no fault', async () => {
   const faults = () => world.node.ask<Fault[]>({ do: 'faults' });
-  await until('a first login', () =>
-    world
-      .client(1)
-      .connect()
-      .then(
-        () => true,
-        () => false,
-      ),
-  );
+  await tryUntil('a first login', () => world.client(1).connect());
   await world.client(1).disconnect();
   assert.deepEqual(await faults(), []);
+});
+
+await attempt('each service is well at each exit', async () => {
+  const health = () => world.node.ask<Partial<VpnReport>>({ do: 'health' });
+  await until('six of them', async () => {
+    const { services = [] } = await health();
+    return services.filter(({ status }) => status === 'ok').length === 3 * exits.length;
+  });
 });
 
 await attempt(
@@ -205,6 +215,25 @@ await attempt('L2TP outside IPsec is not responded to', async () => {
   const dropped = world.run('node', 'nft', 'list', 'chain', 'inet', 'exitward_vpn', 'input');
   assert.match(dropped, /dport 1701 meta ipsec missing counter packets [1-9]/);
 });
+
+await attempt(
+  'charon and xl2tpd that are killed are there again, and their clients log in anew',
+  async () => {
+    await l2tp.connect(other);
+    const numberIn = (file: string) =>
+      Number(readFileSync(join(world.dir, 'node/vpn', file), 'utf8'));
+    for (const pid of [world.charonPid(), ...exits.map((exit) => numberIn(`l2tp/${exit}.pid`))]) {
+      process.kill(pid, 'SIGKILL');
+    }
+    await l2tp.disconnect();
+    await tryUntil('a login by IKEv2', () => world.client(1).connect());
+    await tryUntil('a login by L2TP', () => l2tp.connect(other));
+    for (const client of [1, 2]) {
+      assert.equal(world.client(client).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+    }
+    await l2tp.disconnect();
+  },
+);
 
 await attempt(
   'loss and delay: new keys in the middle of a transfer cost no byte and no session',

@@ -1,5 +1,5 @@
 // L2TP (RFC 2661) inside charon's transport mode: for each exit a daemon xl2tpd, which starts a pppd for each client; the kernel carries the packets.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { VpnSettings } from '../config.ts';
@@ -55,6 +55,7 @@ export class L2tp {
       if (isNew) await daemon.stop();
       if (daemon.find() !== undefined) continue;
       const isBroken = !isNew && daemon.hasJustStarted;
+      this.#endLinks(exit);
       await daemon.start();
       if (isBroken) throw new Error(`xl2tpd for ${exit} ends as soon as it has started`);
     }
@@ -96,6 +97,13 @@ export class L2tp {
       }
     }
     return links;
+  }
+
+  /** Those of a daemon that died lead nowhere, and hold addresses that the next one gives out again. */
+  #endLinks(exit: string): void {
+    for (const pid of readdirSync('/proc').map(Number)) {
+      if (pid > 0 && this.findLink(pid)?.exit_ip === exit) process.kill(pid, 'SIGKILL');
+    }
   }
 
   #daemonOf(exit: string): Daemon {
