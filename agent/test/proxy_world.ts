@@ -30,7 +30,6 @@ import {
 export {
   contractRecord,
   createCertificate,
-  type KeyPair,
   now,
   userRecord,
 } from './node_records.ts';

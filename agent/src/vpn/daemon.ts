@@ -67,10 +67,19 @@ export class Daemon {
   async stop(): Promise<void> {
     const pid = this.find();
     if (pid === undefined) return;
-    process.kill(pid, 'SIGTERM');
+    endIfThere(pid, 'SIGTERM');
     const { clock } = this.#options;
     const until = clock.steady() + stopping_seconds;
     while (this.find() !== undefined && clock.steady() < until) await clock.sleep(0.05);
+  }
+}
+
+/** A process may end by itself meanwhile. */
+export function endIfThere(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { VpnSettings } from '../config.ts';
 import { makeFolderDurably, replaceDurably } from '../durable.ts';
-import { Daemon, readIfThere } from './daemon.ts';
+import { Daemon, endIfThere, readIfThere } from './daemon.ts';
 import { gatewayOf, slotOf } from './pool.ts';
 import { type PppLink, PppLogins, type PppLoginsOptions } from './ppp_logins.ts';
 
@@ -102,7 +102,7 @@ export class L2tp {
   /** Those of a daemon that died lead nowhere, and hold addresses that the next one gives out again. */
   #endLinks(exit: string): void {
     for (const pid of readdirSync('/proc').map(Number)) {
-      if (pid > 0 && this.findLink(pid)?.exit_ip === exit) process.kill(pid, 'SIGKILL');
+      if (pid > 0 && this.findLink(pid)?.exit_ip === exit) endIfThere(pid, 'SIGKILL');
     }
   }
 
