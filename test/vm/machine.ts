@@ -1,5 +1,5 @@
-// A small virtual machine with Debian's own kernel, which has what the kernel of a container or of a cloud machine often lacks. It sees
-// the files of this machine, read-only, and has no network but what a script makes in namespaces. Emulated: a tenth of the speed.
+// A small virtual machine with Debian's own kernel, which has what the kernel of a container or of a cloud machine often lacks. It sees the
+// files of this machine, keeps what it writes to itself, and has no network but what a script makes in namespaces. Emulated: a tenth of the speed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -25,7 +25,7 @@ const first = ['virtio_pci', '9pnet_virtio', '9p'];
 /** Nothing in there loads modules for the kernel when they are asked for. */
 const later = `
   jitterentropy_rng sha512_generic sha256_generic drbg aes_generic crypto_null ctr cbc gcm ghash-generic seqiv echainiv
-  authenc hmac cmac md5 esp4 esp6 xfrm_user tun veth sch_netem
+  overlay authenc hmac cmac md5 esp4 esp6 xfrm_user tun veth sch_netem
   nf_tables nft_chain_nat nft_nat nft_ct nft_xfrm nft_reject_inet nft_fib_inet
   l2tp_core l2tp_netlink l2tp_ppp ppp_generic
 `
@@ -111,10 +111,12 @@ function initramfs(kernel: string, script: string): Buffer {
 b=/bin/busybox
 $b mount -t proc p /proc; $b mount -t sysfs s /sys; $b mount -t devtmpfs d /dev
 for one in ${early.map((path) => basename(path)).join(' ')}; do $b insmod /m/$one; done
-$b mount -t 9p -o ro,trans=virtio,version=9p2000.L,cache=loose,msize=262144 host /mnt || $b poweroff -f
-for one in ${rest.join(' ')}; do $b insmod /mnt$one; done 2> /dev/null
+$b mount -t 9p -o ro,trans=virtio,version=9p2000.L,cache=loose,msize=262144 host /host || $b poweroff -f
+for one in ${rest.join(' ')}; do $b insmod /host$one; done 2> /dev/null
+$b mount -t tmpfs t /over; $b mkdir /over/upper /over/work
+$b mount -t overlay -o lowerdir=/host,upperdir=/over/upper,workdir=/over/work o /mnt || $b poweroff -f
 $b mount -t proc p /mnt/proc; $b mount -t sysfs s /mnt/sys; $b mount -t devtmpfs d /mnt/dev; $b mkdir -p /mnt/dev/pts /mnt/dev/shm
-$b mount -t devpts p /mnt/dev/pts; for one in run tmp var/tmp; do $b mount -t tmpfs t /mnt/$one; done
+$b mount -t devpts p /mnt/dev/pts; $b mount -t tmpfs t /mnt/run
 $b mkdir -p /mnt/run/netns; $b cp /script /mnt/run/script; $b ip link set lo up
 $b chroot /mnt /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run LC_ALL=C.UTF-8 /bin/sh /run/script < /dev/null
 code=$?; echo; echo "vm: the script ended with $code"; $b poweroff -f
@@ -122,7 +124,7 @@ code=$?; echo; echo "vm: the script ended with $code"; $b poweroff -f
   const folder = 0o40755;
   const program = 0o100755;
   const files: Array<[name: string, mode: number, content: Buffer]> = [
-    ...['bin', 'dev', 'proc', 'sys', 'mnt', 'm'].map(
+    ...['bin', 'dev', 'proc', 'sys', 'host', 'over', 'mnt', 'm'].map(
       (name) => [name, folder, Buffer.alloc(0)] as [string, number, Buffer],
     ),
     ['bin/busybox', program, readFileSync('/bin/busybox')],
