@@ -353,7 +353,7 @@ eachDatabase((database) => {
       const changed = await t.operator.patch('/servers/ams1', { title: 'Amsterdam West' });
       expect(changed.body).toEqual({ ...made.body, title: 'Amsterdam West' });
       expect((await t.operator.get('/servers/ams1')).body).toEqual(changed.body);
-      const { exit_ips: _, contracts: __, ...listed } = changed.body;
+      const { exit_ips: _, contracts: __, certificate_expiry: ___, ...listed } = changed.body;
       expect((await t.operator.get('/servers')).body).toContainEqual(listed);
       expect((await t.operator.delete('/servers/ams1')).status).toBe(204);
       expect((await t.operator.get('/servers/ams1')).status).toBe(404);
@@ -390,7 +390,7 @@ eachDatabase((database) => {
       const added = await t.operator.put(`${path}/2001:DB8:0::7`, { port_base: 7 });
       expect(added.status).toBe(201);
       expect(added.headers.get('location')).toBe('/admin/servers/lon1/exits/2001:db8::7');
-      const exit = { ip: '2001:db8::7', status: 'unknown', status_time: 0, geostatus: [] };
+      const exit = { ip: '2001:db8::7', status: 'unknown', status_time: 0, vpn: [], geostatus: [] };
       expect(added.body.exit_ips).toContainEqual({ ...exit, port_base: 7 });
       const moved = await t.operator.put(`${path}/2001:db8::7`, { port_base: 8 });
       expect(moved.status).toBe(200);

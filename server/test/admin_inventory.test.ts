@@ -102,10 +102,10 @@ eachDatabase((database) => {
     const listed = (await t.operator.get('/servers')).body as Array<{ name: string }>;
     return Promise.all(
       listed.map(async ({ name }) => {
-        const { exit_ips, port_schemes, ip_count, contracts, created_at, exits, nodes, ...server } =
-          (await t.operator.get(`/servers/${name}`)).body;
+        const whole = (await t.operator.get(`/servers/${name}`)).body;
+        const { hostname, title, city, country, latitude, longitude, services, exit_ips } = whole;
         return {
-          ...server,
+          ...{ name, hostname, title, city, country, latitude, longitude, services },
           exit_ips: exit_ips.map(({ ip, port_base }: Exit) => ({ ip, port_base })),
         };
       }),
