@@ -88,7 +88,7 @@ const ports = [
 
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
-  '**/test/{cli,cli_run,cli_vpn_profile,package}.test.ts',
+  '**/test/{cli,cli_run,cli_vpn,cli_vpn_profile,package}.test.ts',
   'agent/test/{decide,journal,policy,replica,store_crash}.test.ts',
   'client/test/{examples,retries}.test.ts',
   'server/test/{admin_inventory,caching,console_events,console_flags,console_late_body}.test.ts',
