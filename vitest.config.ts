@@ -15,10 +15,14 @@ const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
 
 /** Tests with strongSwan, in network namespaces, too. CI installs it. */
-const vpn = ['agent/test/vpn*.squid.test.ts', 'test/{demo_vpn,vpn_profiles}.squid.test.ts'];
+const vpn = ['agent/test/vpn*.squid.test.ts', 'test/demo_vpn.squid.test.ts'];
 const hasStrongSwan =
   process.env.CI !== undefined ||
   ['charon-systemd', 'swanctl'].every((name) => existsSync(`/usr/sbin/${name}`));
+
+/** The test of VPN profiles, which nmcli reads, too. CI installs it. */
+const profiles = ['test/vpn_profiles.squid.test.ts'];
+const hasNmcli = process.env.CI !== undefined || (hasStrongSwan && has('nmcli'));
 
 /** Tests on another kernel, in a virtual machine. CI installs what emulates one. */
 const otherKernels = ['test/vm/*.test.ts'];
@@ -84,7 +88,7 @@ const ports = [
 
 /** Tests that start processes, try much by chance or take their time, which `npm run test:quick` leaves to `npm test`. */
 const slow = [
-  '**/test/{cli,cli_run,package}.test.ts',
+  '**/test/{cli,cli_run,cli_vpn,cli_vpn_profile,package}.test.ts',
   'agent/test/{decide,journal,policy,replica,store_crash}.test.ts',
   'client/test/{examples,retries}.test.ts',
   'server/test/{admin_inventory,caching,console_events,console_flags,console_late_body}.test.ts',
@@ -128,6 +132,7 @@ export default defineConfig(({ mode }) => {
   const leftOut = [
     ...(hasTerminal && !isQuick ? [] : terminal),
     ...(hasStrongSwan ? [] : vpn),
+    ...(hasNmcli ? [] : profiles),
     ...(hasEmulator && !isQuick ? [] : otherKernels),
     ...(hasCompiler && !isQuick ? [] : powerCuts),
     ...(hasMachineTools && !isQuick ? [] : machines),
@@ -229,6 +234,9 @@ function tellMissing(): void {
   }
   if (!hasStrongSwan) {
     console.error('The tests of the VPN are left out: they need charon-systemd and swanctl.');
+  }
+  if (!hasNmcli) {
+    console.error('The test of VPN profiles is left out: it needs strongSwan, and nmcli.');
   }
   if (!hasEmulator) {
     console.error(`The tests on another kernel are left out: they need ${emulation.join(', ')}.`);

@@ -46,7 +46,7 @@ async function show(): Promise<undefined> {
   await machines.startClient(
     await exitward('user vpn-profile acme alice here --format strongswan'),
   );
-  typed('swanctl --load-all; swanctl --initiate --child exitward');
+  typed('swanctl --load-all; swanctl --initiate --child exitward-here');
   if (!(await machines.isLetIn())) throw new Error('the login is refused');
   const [, address] = /\[((?:\d+\.){3}\d+)\]/.exec(await machines.swanctl('--list-sas')) ?? [];
   say(`  The tunnel is up. alice's address inside is ${address}.`);

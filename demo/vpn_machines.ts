@@ -103,7 +103,7 @@ export class Machines {
 
   /** The client logs in by its profile. Errors: neither is its tunnel up then, nor was it refused. */
   async isLetIn(): Promise<boolean> {
-    const login = await this.swanctl('--initiate', '--child', 'exitward').catch(
+    const login = await this.swanctl('--initiate', '--child', 'exitward-here').catch(
       (error: Error) => error,
     );
     if (!(login instanceof Error)) return true;

@@ -888,9 +888,11 @@ export interface NewSignInLink {
 }
 
 export interface NewVpnProfile {
-  /** Server name. The server must be on the contract, and have a VPN service. */
-  server: string;
-  /** After that the password ends; without it, only with the token version. */
+  /** Server name; all servers of the contract that have a VPN service when omitted. */
+  server?: string;
+  /** IPv4 exit of that server, to be dialled by the files; its first one when omitted. */
+  exit_ip?: string;
+  /** After that the passwords end; without it, only with the token version. */
   lifetime_seconds?: number;
 }
 
@@ -1483,28 +1485,35 @@ export interface VpnLogin {
 }
 
 export interface VpnProfile {
-  /** Server name. */
-  server: string;
-  /** VPN services of the server. */
-  services: string[];
-  /** Name by which the server shows who it is. */
-  hostname: string;
-  /** Addresses to dial; each is the exit. */
-  exit_ips: string[];
-  /** User name to log in with. */
+  /** User name to log in with, the same at all servers. */
   login: string;
-  /** Password, of this server alone. */
-  password: string;
-  /** Shared key of vpn-ikev1; null where the server does not have that. */
-  shared_key: string | null;
-  /** When the password ends, in epoch seconds; null: with the token version. */
+  /** When the passwords end, in epoch seconds; null: with the token version. */
   expiry: number | null;
-  /** Files by which devices take the profile of vpn-ikev2, for the first exit. */
+  /** Values to type, by server. */
+  servers: {
+    /** Server name. */
+    server: string;
+    /** VPN services of the server. */
+    services: string[];
+    /** Name by which the server shows who it is. */
+    hostname: string;
+    /** Address that the files dial. */
+    exit_ip: string;
+    /** All addresses that can be dialled; the one that is dialled is the exit. */
+    exit_ips: string[];
+    /** Password, of this server alone. */
+    password: string;
+    /** Shared key (PSK) of vpn-ikev1 and vpn-l2tp; null where the server has neither of them. */
+    shared_key: string | null;
+  }[];
+  /** Files by which devices take the profile of vpn-ikev2, or of vpn-l2tp where a server has only that. Each holds all servers, but android: one file for each. */
   files: {
     format: 'apple' | 'windows' | 'android' | 'networkmanager' | 'strongswan';
     /** File name. */
     name: string;
-    /** Text of the file. */
+    /** Of `content`: text, or the bytes of a signed file in base64. */
+    encoding: 'utf-8' | 'base64';
+    /** Content of the file. */
     content: string;
   }[];
 }

@@ -91,9 +91,9 @@ const shared: Record<string, OperationWords> = {
     record: 'VpnProfile',
     body: 'NewVpnProfile',
     statuses: {
-      201: 'The profile, with the password. `Location` is its user.',
+      201: 'The profile, with the passwords. `Location` is its user.',
       403: notAlone,
-      409: 'The user is unknown, inactive or without the proxy permission; or the server is not on the contract, or has no VPN.',
+      409: 'The user is unknown, inactive or without the proxy permission; the server is not on the contract, or has no VPN; or the exit is not one of its VPN.',
     },
   },
 

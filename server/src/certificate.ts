@@ -21,7 +21,8 @@ export interface TlsFiles {
   key_file: string;
 }
 
-interface Certificate {
+/** Both as PEM, the chain behind the certificate. */
+export interface Certificate {
   cert: Buffer;
   key: Buffer;
 }
@@ -109,6 +110,12 @@ export class ServedCertificate {
     );
     this.#timer.unref();
     this.#renewal?.start();
+  }
+
+  /** The one in use, unless it signs itself, which tells a device nothing. */
+  get issued(): Certificate | undefined {
+    const { is_self_signed } = readFacts(this.#current.cert.toString());
+    return is_self_signed ? undefined : this.#current;
   }
 
   status(): CertificateStatus {

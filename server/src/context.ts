@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { BackupSchedule } from './backups/schedule.ts';
 import type { Callers } from './callers.ts';
-import type { CertificateStatus } from './certificate.ts';
+import type { Certificate, CertificateStatus } from './certificate.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -25,6 +25,8 @@ export interface Context {
   install: Install;
   /** Null: no listener speaks TLS. */
   certificate: () => CertificateStatus | null;
+  /** The certificate and key that sign files for people; undefined: there is none that an authority issued. */
+  signer: () => Certificate | undefined;
   log: Logger;
   lastUsed: LastUsed;
   callers: Callers;

@@ -72,7 +72,7 @@ export function removeUnfinished(path: string): void {
 }
 
 /** Writes a file that only its owner reads, in place of the one that is there. Errors: those of the disk. */
-export function replaceDurably(path: string, text: string): void {
+export function replaceDurably(path: string, text: string | Buffer): void {
   const unfinished = createUnfinished(path);
   try {
     writeFileSync(unfinished, text);

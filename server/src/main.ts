@@ -124,6 +124,7 @@ export async function createContext(
     geoip: await Geoip.open(config.geoip, log),
     install: new Install(config),
     certificate: () => null,
+    signer: () => undefined,
     log,
     lastUsed: new LastUsed({
       api_tokens: markTokensUsed,
@@ -234,6 +235,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   if (ctx.config.node_url.endsWith(':0')) ctx.config.node_url = urls.get(keys.nodes) as string;
   if (certificate) {
     ctx.certificate = () => certificate.status();
+    ctx.signer = () => certificate.issued;
     ctx.metrics.tellCertificate(() => certificate.status().not_after);
     certificate.showOn(withTls);
   }

@@ -6,6 +6,7 @@ import { completion } from './completion.ts';
 import { dnsCommands } from './dns.ts';
 import { exits } from './exits.ts';
 import { run } from './run.ts';
+import { vpnCommands } from './vpn.ts';
 
 export const commands: readonly Command[] = [
   login,
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   tokenCreate,
   ...authlistCommands,
   ...dnsCommands,
+  ...vpnCommands,
   run,
   completion,
 ];

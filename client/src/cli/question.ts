@@ -1,9 +1,9 @@
-// Questions to a person: for a yes before something is destroyed, and for the token, which is not shown.
+// Questions to a person: for a yes before something is destroyed, and for secrets, which are not shown.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Failure, UsageFault } from './command.ts';
 
-const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
+export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
 /** Resolves when the answer is yes. Errors: a usage fault off a terminal; a failure when it is no. */
 export async function confirmed(question: string): Promise<void> {
@@ -13,22 +13,22 @@ export async function confirmed(question: string): Promise<void> {
 }
 
 /**
- * A token: from a person, without an echo, or all of standard input.
+ * A secret, such as `Token`: from a person, without an echo, or all of standard input.
  * Errors: a failure when the person leaves.
  */
-export async function askToken(): Promise<string> {
+export async function askSecret(what: string): Promise<string> {
   if (!isTerminal()) {
     let text = '';
     for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-    return text.trim();
+    return text.replace(/\r?\n$/, '');
   }
-  process.stderr.write('Token: ');
+  process.stderr.write(`${what}: `);
   // A terminal whose echo goes nowhere.
   const silent = new Writable({ write: (_chunk, _encoding, written) => written() });
   const answer = await asked('', silent);
-  if (answer === undefined) throw new Failure('There is no token.');
+  if (answer === undefined) throw new Failure(`There is no ${what.toLowerCase()}.`);
   process.stderr.write('\n');
-  return answer.trim();
+  return answer;
 }
 
 /** A line of the terminal; undefined for Ctrl-C and Ctrl-D. */

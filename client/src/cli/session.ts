@@ -4,7 +4,7 @@ import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
 import { type everywhere, Failure, type OptionValues, UsageFault } from './command.ts';
 
-import { askToken } from './question.ts';
+import { askSecret } from './question.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
 
 /** A setting and where it is from, for the message on a fault of it. */
@@ -41,6 +41,15 @@ export class Session {
   async account(): Promise<Account> {
     this.#stored = readLogin(this.loginFile);
     return this.accountWith(await this.#token());
+  }
+
+  /** Where the service is, and whether a token for its account is at hand. Errors: as those of `service`. */
+  known(): { url: string; has_token: boolean } {
+    this.#stored = readLogin(this.loginFile);
+    const { EXW_TOKEN_FILE, EXW_TOKEN } = this.#env;
+    const url = this.service().value;
+    const has_token = Boolean(EXW_TOKEN_FILE || EXW_TOKEN || this.#stored?.url === url);
+    return { url, has_token };
   }
 
   /** The account of this token. */
@@ -100,9 +109,14 @@ export class Session {
 
 /** A token from a file, or for `-` from standard input. Errors: a failure that names the file. */
 export async function readToken(file: string): Promise<string> {
-  if (file === '-') return askToken();
+  return (await readSecret(file, 'Token')).trim();
+}
+
+/** The same for any secret, which a person is asked for by its name; without the line's end. */
+export async function readSecret(file: string, what: string): Promise<string> {
+  if (file === '-') return askSecret(what);
   try {
-    return readFileSync(file, 'utf8').trim();
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch (error) {
     throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
   }

@@ -1,19 +1,10 @@
 // The stored login: a file of the user's own that no other user can read.
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { Failure } from './command.ts';
 import { OpenToOthers, readPrivate } from './private_files.ts';
+import { writePrivate } from './written.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -57,29 +48,7 @@ export function storeLogin(file: string, login: StoredLogin): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // It may have been there before, open to others.
   chmodSync(folder, 0o700);
-  const fresh = `${file}.${process.pid}`;
-  try {
-    writeFileSync(fresh, `${JSON.stringify(login, null, 2)}\n`, {
-      mode: 0o600,
-      flag: 'wx',
-      flush: true,
-    });
-    renameSync(fresh, file);
-    syncFolder(folder);
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-}
-
-function syncFolder(folder: string): void {
-  // Windows opens no folder.
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+  writePrivate(file, `${JSON.stringify(login, null, 2)}\n`);
 }
 
 /** Removes it, and tells whether there was one. */

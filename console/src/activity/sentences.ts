@@ -122,7 +122,7 @@ export const deeds: Record<string, (deed: Deed) => string> = {
     `took away the sign-in of ${deed.target} (password, second factor, invitations); ${sessions(deed)}`,
   'user.end_sessions': (deed) => `signed ${deed.target} out everywhere; ${sessions(deed)}`,
   'vpn_profile.create': ({ target, is }) =>
-    `made a VPN profile of ${text(is.server)} for ${target}${until(is)}`,
+    `made a VPN profile of ${is.server === null ? 'all servers' : text(is.server)} for ${target}${until(is)}`,
   'proxy_token.create': ({ target, is }) => `made a proxy access token for ${target}${until(is)}`,
 
   'session.create': ({ is }) =>

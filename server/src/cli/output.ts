@@ -40,6 +40,8 @@ export interface Shown {
   value: unknown;
   /** For people and pipes: data, on stdout. */
   parts: readonly Part[];
+  /** In place of the parts: a file, as it is. */
+  bytes?: Buffer;
   /** A sentence on what was done, for people: on stderr. */
   sentence?: string;
 }
@@ -69,11 +71,9 @@ export function notify(...sentences: string[]): void {
 export function print(shown: Shown, json = false): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
-  if (json) stdout.write(`${jsonText(shown.value, 2)}\n`);
-  else
-    stdout.write(
-      shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : ''),
-    );
+  const text = () =>
+    shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : '');
+  stdout.write(json ? `${jsonText(shown.value, 2)}\n` : (shown.bytes ?? text()));
 }
 
 /** A part as a person reads it on a terminal, or as lines for a pipe. */

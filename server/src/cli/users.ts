@@ -3,6 +3,7 @@ import { changeAt, createAt, listAt, removeAt } from './actions.ts';
 import { type Choice, type Noun, UsageFault } from './command.ts';
 import { type Column, expiry, record } from './output.ts';
 import { lifetime, yesNo } from './values.ts';
+import { vpnProfile } from './vpn_profile.ts';
 
 const users = '/accounts/<account>/users';
 const user = `${users}/<user>`;
@@ -16,16 +17,6 @@ const columns: Column[] = [
   ['billing', 'flags.billing'],
   ['admin', 'flags.admin'],
   'token_version',
-];
-const profileColumns: Column[] = [
-  'server',
-  'services',
-  'hostname',
-  'exit_ips',
-  'login',
-  'password',
-  'shared_key',
-  expiry,
 ];
 const code: Column[] = ['url', 'code', expiry];
 
@@ -81,38 +72,7 @@ export const userNoun: Noun = {
         return record(changed, columns, 'The tokens made so far are ended.');
       },
     },
-    {
-      usage: 'vpn-profile <account> <user> <server>',
-      summary: 'make what a device of a user needs for the VPN of a server',
-      options: [
-        [
-          '--lifetime <lifetime>',
-          'how long the password holds; without: as the token version',
-          'lifetime_seconds',
-          lifetime,
-        ],
-        [
-          '--format <format>',
-          'print this file alone: apple, windows, android, networkmanager, strongswan',
-        ],
-      ],
-      run: async (given, api) => {
-        const body = { ...given.fields, server: given.word('server') };
-        const profile = await api.post(given.path(`${user}/vpn-profile`), body);
-        const format = given.option('format');
-        if (format === undefined) {
-          return record(
-            profile,
-            profileColumns,
-            'The password is not stored; it is the same each time.',
-          );
-        }
-        const files = profile.files as Array<{ format: string; content: string }>;
-        const file = files.find((one) => one.format === format);
-        if (!file) throw new UsageFault(`there is no profile for ${format} of this server`);
-        return { value: file, parts: [{ text: file.content }] };
-      },
-    },
+    vpnProfile,
     {
       usage: 'erase <account> <user>',
       summary: 'erase a person: a pseudonym takes the place of names and addresses; usage stays',

@@ -1,5 +1,6 @@
-// The files by which devices take a VPN profile, for IKEv2 with EAP-MSCHAPv2: text for each family of systems.
+// The files by which devices take a VPN profile: text for each family of systems, for IKEv2 with EAP-MSCHAPv2 where the server has it, else for L2TP.
 import { createHash } from 'node:crypto';
+import type { VpnService } from '../vpn_password.ts';
 
 export interface ProfileFile {
   /** For whom it is. */
@@ -8,26 +9,46 @@ export interface ProfileFile {
   content: string;
 }
 
-interface Values {
+/** The values of one server. */
+export interface ServerProfile {
   server: string;
+  /** VPN services of the server. */
+  services: VpnService[];
+  /** By which the server shows who it is: its certificate has it. */
   hostname: string;
-  login: string;
+  /** The address that the files dial. */
+  exit_ip: string;
+  /** All that can be dialled: each of them is an exit. */
+  exit_ips: string[];
   password: string;
+  /** Ahead of the password, with vpn-ikev1 and vpn-l2tp; null where the server has neither. */
+  shared_key: string | null;
 }
 
-/** The files for one exit of a server. Those for Windows and NetworkManager hold no password: the systems ask for it. */
-export function profileFiles(values: Values, exit_ip: string): ProfileFile[] {
-  const named = (format: ProfileFile['format'], ending: string, content: string) => {
-    return { format, name: `exitward-${values.server}.${ending}`, content };
+/** The files for these servers, a format where there is something in it. Those for Windows and NetworkManager hold no password. */
+export function profileFiles(login: string, servers: readonly ServerProfile[]): ProfileFile[] {
+  const ikev2 = servers.filter(({ services }) => services.includes('vpn-ikev2'));
+  const both = servers.filter((one) => hasIkev2(one) || one.services.includes('vpn-l2tp'));
+  const file = (
+    format: ProfileFile['format'],
+    ending: string,
+    write: (login: string, some: readonly ServerProfile[]) => string,
+    some: readonly ServerProfile[],
+  ): ProfileFile[] => {
+    const name = `exitward${some.length === 1 ? `-${some[0]?.server}` : ''}.${ending}`;
+    return some.length === 0 ? [] : [{ format, name, content: write(login, some) }];
   };
   return [
-    named('apple', 'mobileconfig', apple(values, exit_ip)),
-    named('windows', 'ps1', windows(values)),
-    named('android', 'sswan', android(values, exit_ip)),
-    named('networkmanager', 'sh', networkManager(values, exit_ip)),
-    named('strongswan', 'conf', strongSwan(values, exit_ip)),
+    ...file('apple', 'mobileconfig', apple, both),
+    ...file('windows', 'ps1', windows, both),
+    // A file of the app holds one server.
+    ...ikev2.flatMap((one) => file('android', 'sswan', android, [one])),
+    ...file('networkmanager', 'sh', networkManager, both),
+    ...file('strongswan', 'conf', strongSwan, ikev2),
   ];
 }
+
+const hasIkev2 = ({ services }: ServerProfile) => services.includes('vpn-ikev2');
 
 /** The same profile again replaces the one before: its identifiers follow from its name. */
 function uuidOf(...parts: string[]): string {
@@ -36,29 +57,47 @@ function uuidOf(...parts: string[]): string {
   return `${a}-${b}-5${c}-8${d}-${hex.slice(20, 32)}`.toUpperCase();
 }
 
-function apple({ server, hostname, login, password }: Values, exit_ip: string): string {
-  const algorithms = `
-          <key>EncryptionAlgorithm</key><string>AES-256-GCM</string>
-          <key>IntegrityAlgorithm</key><string>SHA2-384</string>
-          <key>DiffieHellmanGroup</key><integer>20</integer>`;
+function apple(login: string, servers: readonly ServerProfile[]): string {
+  const [only, ...others] = servers;
+  const [user = ''] = login.split('~');
+  const isOne = only && others.length === 0;
+  const identifier = `exitward.${isOne ? only.hostname : user}`;
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
   <dict>
     <key>PayloadType</key><string>Configuration</string>
     <key>PayloadVersion</key><integer>1</integer>
-    <key>PayloadIdentifier</key><string>exitward.${xml(hostname)}</string>
-    <key>PayloadUUID</key><string>${uuidOf('profile', hostname, login)}</string>
-    <key>PayloadDisplayName</key><string>${xml(server)}</string>
+    <key>PayloadIdentifier</key><string>${xml(identifier)}</string>
+    <key>PayloadUUID</key><string>${uuidOf('profile', identifier, login)}</string>
+    <key>PayloadDisplayName</key><string>${xml(isOne ? only.server : `VPN of ${user}`)}</string>
     <key>PayloadContent</key>
-    <array>
+    <array>${servers.map((server) => applePayload(login, server, identifier)).join('')}
+    </array>
+  </dict>
+</plist>
+`;
+}
+
+function applePayload(login: string, server: ServerProfile, profile: string): string {
+  const { server: name, hostname } = server;
+  return `
       <dict>
         <key>PayloadType</key><string>com.apple.vpn.managed</string>
         <key>PayloadVersion</key><integer>1</integer>
-        <key>PayloadIdentifier</key><string>exitward.${xml(hostname)}.vpn</string>
-        <key>PayloadUUID</key><string>${uuidOf('vpn', hostname, login)}</string>
-        <key>PayloadDisplayName</key><string>${xml(server)}</string>
-        <key>UserDefinedName</key><string>${xml(server)}</string>
+        <key>PayloadIdentifier</key><string>${xml(`${profile}.vpn.${hostname}`)}</string>
+        <key>PayloadUUID</key><string>${uuidOf('vpn', profile, hostname, login)}</string>
+        <key>PayloadDisplayName</key><string>${xml(name)}</string>
+        <key>UserDefinedName</key><string>${xml(name)}</string>${hasIkev2(server) ? appleIkev2(login, server) : appleL2tp(login, server)}
+      </dict>`;
+}
+
+function appleIkev2(login: string, { hostname, exit_ip, password }: ServerProfile): string {
+  const algorithms = `
+            <key>EncryptionAlgorithm</key><string>AES-256-GCM</string>
+            <key>IntegrityAlgorithm</key><string>SHA2-384</string>
+            <key>DiffieHellmanGroup</key><integer>20</integer>`;
+  return `
         <key>VPNType</key><string>IKEv2</string>
         <key>IKEv2</key>
         <dict>
@@ -77,61 +116,101 @@ function apple({ server, hostname, login, password }: Values, exit_ip: string): 
           <key>ChildSecurityAssociationParameters</key>
           <dict>${algorithms}
           </dict>
+        </dict>`;
+}
+
+function appleL2tp(login: string, { exit_ip, password, shared_key }: ServerProfile): string {
+  return `
+        <key>VPNType</key><string>L2TP</string>
+        <key>PPP</key>
+        <dict>
+          <key>CommRemoteAddress</key><string>${xml(exit_ip)}</string>
+          <key>AuthName</key><string>${xml(login)}</string>
+          <key>AuthPassword</key><string>${xml(password)}</string>
         </dict>
-      </dict>
-    </array>
-  </dict>
-</plist>
-`;
+        <key>IPSec</key>
+        <dict>
+          <key>AuthenticationMethod</key><string>SharedSecret</string>
+          <key>SharedSecret</key><data>${Buffer.from(shared_key ?? '').toString('base64')}</data>
+        </dict>
+        <key>IPv4</key>
+        <dict>
+          <key>OverridePrimary</key><integer>1</integer>
+        </dict>`;
 }
 
-/** Windows checks the certificate against the name that it dials, so this dials the name. */
-function windows({ server, hostname, login }: Values): string {
-  return `# Adds the VPN connection ${psComment(server)}. Windows asks for the password when it connects first; the user name is:
-#   ${psComment(login)}
-$name = ${ps(server)}
-Add-VpnConnection -Name $name -ServerAddress ${ps(hostname)} -TunnelType Ikev2 -AuthenticationMethod Eap -EncryptionLevel Required -RememberCredential -Force
-Set-VpnConnectionIPsecConfiguration -ConnectionName $name -AuthenticationTransformConstants GCMAES256 -CipherTransformConstants GCMAES256 -EncryptionMethod GCMAES256 -IntegrityCheckMethod SHA384 -DHGroup ECP384 -PfsGroup ECP384 -Force
+/** Windows checks the certificate against what it dials: the name, but for an exit that the name does not lead to. */
+function windows(login: string, servers: readonly ServerProfile[]): string {
+  const connections = servers.map((one) => {
+    const added = `Add-VpnConnection -Name ${ps(one.server)} -EncryptionLevel Required -RememberCredential -Force`;
+    if (!hasIkev2(one)) {
+      return `${added} -ServerAddress ${ps(one.exit_ip)} -TunnelType L2tp -L2tpPsk ${ps(one.shared_key ?? '')} -AuthenticationMethod MSChapv2
 `;
+    }
+    const isFirst = one.exit_ip === one.exit_ips[0];
+    const dialled = ps(isFirst ? one.hostname : one.exit_ip);
+    return `${isFirst ? '' : '# It dials an address: the certificate of the server must have it.\n'}${added} -ServerAddress ${dialled} -TunnelType Ikev2 -AuthenticationMethod Eap
+Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(one.server)} -AuthenticationTransformConstants GCMAES256 -CipherTransformConstants GCMAES256 -EncryptionMethod GCMAES256 -IntegrityCheckMethod SHA384 -DHGroup ECP384 -PfsGroup ECP384 -Force
+`;
+  });
+  return `# Adds VPN connections. Windows asks for the password when each connects first; the user name is:
+#   ${login.replace(/\s+/g, ' ')}
+${connections.join('')}`;
 }
 
-function android({ server, hostname, login, password }: Values, exit_ip: string): string {
-  const profile = {
+function android(login: string, servers: readonly ServerProfile[]): string {
+  const profiles = servers.map(({ server, hostname, exit_ip, password }) => ({
     uuid: uuidOf('android', hostname, login).toLowerCase(),
     name: server,
     type: 'ikev2-eap',
     remote: { addr: exit_ip, id: hostname },
     local: { eap_id: login, password },
-  };
-  return `${JSON.stringify(profile, null, 2)}\n`;
+  }));
+  return profiles.map((one) => `${JSON.stringify(one, null, 2)}\n`).join('');
 }
 
-function networkManager({ server, hostname, login }: Values, exit_ip: string): string {
-  const data = [
-    `address = ${exit_ip}`,
-    `remote-identity = ${hostname}`,
-    'method = eap',
-    `user = ${login}`,
-    'virtual = yes',
-    'encap = no',
-    'ipcomp = no',
-    'proposal = yes',
-    'ike = aes256gcm16-prfsha384-ecp384',
-    'esp = aes256gcm16',
-    'password-flags = 1',
+function networkManager(login: string, servers: readonly ServerProfile[]): string {
+  const connections = servers.map((one) => {
+    const { server, hostname, exit_ip, shared_key } = one;
+    const add = `nmcli connection add type vpn con-name ${sh(server)} vpn-type`;
+    if (!hasIkev2(one)) {
+      const data = `gateway = ${exit_ip}, user = ${login}, password-flags = 1, machine-auth-type = psk, ipsec-enabled = yes`;
+      return `${add} l2tp vpn.data ${sh(data)} vpn.secrets ${sh(`ipsec-psk = ${shared_key}`)}\n`;
+    }
+    const data = [
+      `address = ${exit_ip}`,
+      `remote-identity = ${hostname}`,
+      'method = eap',
+      `user = ${login}`,
+      'virtual = yes',
+      'encap = no',
+      'ipcomp = no',
+      'proposal = yes',
+      'ike = aes256gcm16-prfsha384-ecp384',
+      'esp = aes256gcm16',
+      'password-flags = 1',
+    ];
+    return `${add} strongswan vpn.data ${sh(data.join(', '))}\n`;
+  });
+  const kinds = [
+    ...(servers.some(hasIkev2) ? ['network-manager-strongswan'] : []),
+    ...(servers.every(hasIkev2) ? [] : ['network-manager-l2tp']),
   ];
   return `#!/bin/sh
-# Adds the VPN connection; NetworkManager asks for the password. It needs the package network-manager-strongswan.
-exec nmcli connection add type vpn vpn-type strongswan con-name ${sh(server)} vpn.data ${sh(data.join(', '))}
-`;
+# Adds VPN connections; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
+set -e
+${connections.join('')}`;
 }
 
-function strongSwan({ hostname, login, password }: Values, exit_ip: string): string {
-  return `# /etc/swanctl/conf.d/exitward.conf; then: swanctl --load-all && swanctl --initiate --child exitward
-connections {
-  exitward {
+/** The login is the same at all servers and the password is not: charon takes the secret that has the server's identity, too. */
+function strongSwan(login: string, servers: readonly ServerProfile[]): string {
+  // A section's name takes no dot.
+  const name = ({ server }: ServerProfile) =>
+    `exitward-${server.replace(/[^\w-]|_/g, (one) => `_${one.charCodeAt(0).toString(16)}`)}`;
+  const connections = servers.map(
+    (one) => `  ${name(one)} {
     version = 2
-    remote_addrs = ${exit_ip}
+    remote_addrs = ${one.exit_ip}
     vips = 0.0.0.0
     proposals = aes256gcm16-prfsha384-ecp384
     local {
@@ -140,22 +219,31 @@ connections {
     }
     remote {
       auth = pubkey
-      id = ${quoted(hostname)}
+      id = ${quoted(one.hostname)}
     }
     children {
-      exitward {
+      ${name(one)} {
         remote_ts = 0.0.0.0/0
         esp_proposals = aes256gcm16
       }
     }
   }
-}
-secrets {
-  eap-exitward {
-    id = ${quoted(login)}
-    secret = ${quoted(password)}
+`,
+  );
+  const secrets = servers.map(
+    (one) => `  eap-${name(one)} {
+    id-login = ${quoted(login)}
+    id-server = ${quoted(one.hostname)}
+    secret = ${quoted(one.password)}
   }
-}
+`,
+  );
+  const [first] = servers as [ServerProfile];
+  return `# /etc/swanctl/conf.d/exitward.conf; then: swanctl --load-all && swanctl --initiate --child ${name(first)}
+connections {
+${connections.join('')}}
+secrets {
+${secrets.join('')}}
 `;
 }
 
@@ -168,10 +256,6 @@ function xml(text: string): string {
 
 function ps(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
-}
-
-function psComment(text: string): string {
-  return text.replace(/\s+/g, ' ');
 }
 
 function sh(text: string): string {

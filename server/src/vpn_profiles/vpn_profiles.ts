@@ -1,76 +1,133 @@
-// VPN profiles: what a user's device needs for the VPN of one server. Nothing of it is stored: it follows from the server's key and the
-// user's token version, and ends with that.
+// VPN profiles: what a user's devices need for the VPN of one server, or of all. Nothing of it is stored: it follows from the servers' keys
+// and the user's token version, and ends with that.
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
-import { requireOnContract } from '../contract_servers/contract_servers.ts';
+import type { Certificate } from '../certificate.ts';
+import { listContractServers, requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Transaction } from '../db/database.ts';
 import { conflict } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
-import { exitIpsOfServer } from '../servers/servers.ts';
 import { requireUserOfProxies } from '../users/users.ts';
-import { sharedKey, type VpnService, vpnPassword, vpnServices } from '../vpn_password.ts';
-import { type ProfileFile, profileFiles } from './files.ts';
+import { sharedKey, vpnPassword, vpnServices } from '../vpn_password.ts';
+import { type ProfileFile, profileFiles, type ServerProfile } from './files.ts';
+import { signed } from './signed.ts';
 
 export interface VpnProfile {
-  server: string;
-  /** VPN services of the server. */
-  services: VpnService[];
-  /** By which the server shows who it is: its certificate has it. */
-  hostname: string;
-  /** The addresses to dial, each of them an exit. */
-  exit_ips: string[];
   login: string;
-  password: string;
-  /** Ahead of the password, where the server has vpn-ikev1. */
-  shared_key: string | null;
   /** Epoch seconds; null: as long as the user's token version. */
   expiry: number | null;
-  files: ProfileFile[];
+  /** At least one. */
+  servers: ServerProfile[];
 }
 
-/** The exits that a VPN dials are of IPv4: the addresses in the tunnels are, too. */
-const isIPv4 = (ip: string) => !ip.includes(':');
+/** A file as it travels in JSON: one with a signature is no text. */
+export interface EncodedFile extends ProfileFile {
+  encoding: 'utf-8' | 'base64';
+}
+
+interface Wanted {
+  user: string;
+  /** Undefined: all that are on the contract and have a VPN. */
+  server?: string | undefined;
+  /** Of that server; undefined: its first. */
+  exit_ip?: string | undefined;
+  /** Undefined: without an end. */
+  lifetime_seconds?: number | undefined;
+}
 
 /**
- * Makes the profile of a user for one server; `lifetime_seconds` undefined: without an end. Errors: 404 for the user; 409 for a user
- * who is inactive or without the proxy flag, and for a server that is not on the contract, or has no VPN.
+ * Makes the profile of a user. Errors: 409 for a user who is unknown, inactive or without the proxy flag, for a server that is not on
+ * the contract, or has no VPN, and for an exit that is not one of its VPN.
  */
 export async function createVpnProfile(
   tx: Transaction,
   secrets: Secrets,
   account: Account,
-  of: { user: string; server: string; lifetime_seconds?: number | undefined },
+  wanted: Wanted,
 ): Promise<VpnProfile> {
-  const user = await requireUserOfProxies(tx, account.id, of.user);
-  const server = await requireOnContract(tx, account.id, of.server, '');
-  const offered = JSON.parse(server.services) as string[];
-  const services = vpnServices.filter((service) => offered.includes(service));
-  const exits = (await exitIpsOfServer(tx, server.id)).map(({ ip }) => ip).filter(isIPv4);
-  if (services.length === 0 || exits.length === 0) {
-    throw conflict(`${JSON.stringify(of.server)} has no VPN.`, { field: 'server' });
-  }
+  const user = await requireUserOfProxies(tx, account.id, wanted.user);
   const minutes =
-    of.lifetime_seconds === undefined ? null : Math.ceil((tx.now + of.lifetime_seconds) / 60);
+    wanted.lifetime_seconds === undefined
+      ? null
+      : Math.ceil((tx.now + wanted.lifetime_seconds) / 60);
   const expiry = minutes === null ? null : minutes * 60;
-  const key = secrets.vpnKey(server.id);
   const claims = { account: account.id, user: user.id, token_version: user.token_version, expiry };
+  const servers = (await vpnsOf(tx, account, wanted)).map(({ id, ...values }) => {
+    const key = secrets.vpnKey(id);
+    const isShared = values.services.some((service) => service !== 'vpn-ikev2');
+    return {
+      ...values,
+      password: vpnPassword(key, claims),
+      shared_key: isShared ? sharedKey(key) : null,
+    };
+  });
   await audit(tx, {
     account_id: account.id,
     action: 'vpn_profile.create',
     target: user.name,
-    after: { server: server.name, token_version: user.token_version, expiry },
+    after: { server: wanted.server ?? null, token_version: user.token_version, expiry },
   });
   const name = `${user.name}@${account.name}`;
-  const profile = {
-    server: server.name,
-    services,
-    hostname: server.hostname,
-    exit_ips: exits,
+  return {
     login: minutes === null ? name : `${name}~${minutes.toString(36)}`,
-    password: vpnPassword(key, claims),
-    shared_key: services.includes('vpn-ikev1') ? sharedKey(key) : null,
     expiry,
+    servers,
   };
-  const hasFiles = services.includes('vpn-ikev2');
-  return { ...profile, files: hasFiles ? profileFiles(profile, exits[0] as string) : [] };
+}
+
+type Vpn = Omit<ServerProfile, 'password' | 'shared_key'> & { id: number };
+
+const noDetail = { location: false, usage: false, geostatus: false };
+
+/** The VPNs that are wanted. Errors: 409. */
+async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promise<Vpn[]> {
+  const { server: name, exit_ip } = wanted;
+  if (name !== undefined) await requireOnContract(tx, account.id, name, '');
+  const names = name === undefined ? undefined : [name];
+  const { servers } = await listContractServers(tx, account.id, names, noDetail, tx.now);
+  const vpns = servers.flatMap(({ server, exit_ips }) => {
+    const offered = JSON.parse(server.services) as string[];
+    const services = vpnServices.filter((service) => offered.includes(service));
+    // The addresses in the tunnels are of IPv4, and so are the exits that a VPN dials.
+    const ips = exit_ips.map(({ ip }) => ip).filter((ip) => !ip.includes(':'));
+    const [first] = ips;
+    if (services.length === 0 || first === undefined) return [];
+    const { id, name: short, hostname } = server;
+    const exit = { exit_ip: exit_ip ?? first, exit_ips: ips };
+    return [{ id, server: short, services, hostname, ...exit }];
+  });
+  if (vpns.length === 0) {
+    const whose = name === undefined ? 'No server of the contract' : JSON.stringify(name);
+    throw conflict(`${whose} has ${name === undefined ? 'a' : 'no'} VPN.`, { field: 'server' });
+  }
+  const odd = vpns.find((one) => !one.exit_ips.includes(one.exit_ip));
+  if (!odd) return vpns;
+  throw conflict(
+    `exit_ip: ${odd.exit_ip} is no exit of the VPN of ${odd.server}; expected ${odd.exit_ips.join(' or ')}.`,
+    { field: 'exit_ip' },
+  );
+}
+
+/** The files of a profile; those for Apple's systems signed, where there is a signer. `now`: epoch seconds. */
+export function filesOf(
+  { login, servers }: VpnProfile,
+  signer: Certificate | undefined,
+  now: number,
+): Promise<EncodedFile[]> {
+  const files = profileFiles(login, servers);
+  return Promise.all(files.map((file) => encoded(file, signer, now)));
+}
+
+async function encoded(
+  file: ProfileFile,
+  signer: Certificate | undefined,
+  now: number,
+): Promise<EncodedFile> {
+  const der =
+    file.format === 'apple' && signer
+      ? await signed(Buffer.from(file.content), signer, now)
+      : undefined;
+  return der
+    ? { ...file, encoding: 'base64', content: der.toString('base64') }
+    : { ...file, encoding: 'utf-8' };
 }

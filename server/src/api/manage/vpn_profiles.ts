@@ -1,46 +1,67 @@
-// …/users/{user}/vpn-profile: what a user's device needs for the VPN of a server.
+// …/users/{user}/vpn-profile: what a user's devices need for the VPN of a server, or of all.
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
+import { invalidField } from '../../errors.ts';
 import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { createVpnProfile } from '../../vpn_profiles/vpn_profiles.ts';
+import { createVpnProfile, filesOf } from '../../vpn_profiles/vpn_profiles.ts';
 import { ten_years_seconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';
 import { requireSelf } from './scope.ts';
 import { UserPath, userOf } from './users.ts';
 
 const formats = ['apple', 'windows', 'android', 'networkmanager', 'strongswan'] as const;
+const encodings = ['utf-8', 'base64'] as const;
 
 const NewVpnProfile = Strict({
-  server: Text('Server name. The server must be on the contract, and have a VPN service.'),
+  server: Type.Optional(
+    Text('Server name; all servers of the contract that have a VPN service when omitted.'),
+  ),
+  exit_ip: Type.Optional(
+    Text('IPv4 exit of that server, to be dialled by the files; its first one when omitted.'),
+  ),
   lifetime_seconds: Type.Optional(
     Integer(
-      'After that the password ends; without it, only with the token version.',
+      'After that the passwords end; without it, only with the token version.',
       60,
       ten_years_seconds,
     ),
   ),
 });
-const VpnProfileRecord = Strict({
+const ServerProfile = Strict({
   server: Type.String({ description: 'Server name.' }),
   services: Type.Array(Type.String(), { description: 'VPN services of the server.' }),
   hostname: Type.String({ description: 'Name by which the server shows who it is.' }),
-  exit_ips: Type.Array(Type.String(), { description: 'Addresses to dial; each is the exit.' }),
-  login: Type.String({ description: 'User name to log in with.' }),
+  exit_ip: Type.String({ description: 'Address that the files dial.' }),
+  exit_ips: Type.Array(Type.String(), {
+    description: 'All addresses that can be dialled; the one that is dialled is the exit.',
+  }),
   password: Type.String({ description: 'Password, of this server alone.' }),
   shared_key: Type.Union([Type.String(), Type.Null()], {
-    description: 'Shared key of vpn-ikev1; null where the server does not have that.',
+    description:
+      'Shared key (PSK) of vpn-ikev1 and vpn-l2tp; null where the server has neither of them.',
   }),
+});
+const VpnProfileRecord = Strict({
+  login: Type.String({ description: 'User name to log in with, the same at all servers.' }),
   expiry: Type.Union([Timestamp('When it ends.'), Type.Null()], {
-    description: 'When the password ends, in epoch seconds; null: with the token version.',
+    description: 'When the passwords end, in epoch seconds; null: with the token version.',
   }),
+  servers: Type.Array(ServerProfile, { description: 'Values to type, by server.' }),
   files: Type.Array(
     Strict({
       format: Type.Union(formats.map((format) => Type.Literal(format))),
       name: Type.String({ description: 'File name.' }),
-      content: Type.String({ description: 'Text of the file.' }),
+      encoding: Type.Union(
+        encodings.map((encoding) => Type.Literal(encoding)),
+        { description: 'Of `content`: text, or the bytes of a signed file in base64.' },
+      ),
+      content: Type.String({ description: 'Content of the file.' }),
     }),
-    { description: 'Files by which devices take the profile of vpn-ikev2, for the first exit.' },
+    {
+      description:
+        'Files by which devices take the profile of vpn-ikev2, or of vpn-l2tp where a server has only that. Each holds all servers, but android: one file for each.',
+    },
   ),
 });
 
@@ -56,20 +77,23 @@ export function vpnProfileRoutes({ ctx, routesOf, write }: Mount): void {
     record: true,
     summary: 'Make a VPN profile of a user',
     description:
-      'Nothing is stored: the password follows from the user, the server and the token version. Without the admin flag: for oneself alone.',
+      'Nothing is stored: the passwords follow from the user, the servers and the token version. Without the admin flag: for oneself alone.',
     body: NewVpnProfile,
     created: VpnProfileRecord,
     errors: [404, 409],
     handle: async (request) => {
       const { user } = request.params;
-      const { server, lifetime_seconds } = request.body;
+      const { body } = request;
+      if (body.exit_ip !== undefined && body.server === undefined) {
+        throw invalidField('exit_ip', 'needs `server`, of which it is an exit.');
+      }
       const profile = await write(request, async (tx, scope) => {
         requireSelf(scope, user, 'name');
         const account = await requireWritable(tx, scope.account_id);
-        const of = { user, server, lifetime_seconds };
-        return createVpnProfile(tx, ctx.secrets, account, of);
+        return createVpnProfile(tx, ctx.secrets, account, { user, ...body });
       });
-      return created(`${request.scope.path}/users/${user}`, profile);
+      const files = await filesOf(profile, ctx.signer(), ctx.clock.now());
+      return created(`${request.scope.path}/users/${user}`, { ...profile, files });
     },
   });
 }

@@ -1,0 +1,122 @@
+// A person at the service: signed in with a password, as in the console, for as long as one command takes.
+import { Failure, type Option, type OptionValues, UsageFault } from './command.ts';
+import { notify } from './output.ts';
+import { askSecret, isTerminal } from './question.ts';
+import { readSecret, type Session } from './session.ts';
+
+export const personOptions = {
+  user: {
+    summary: 'your user name',
+    value: '<name>',
+    read: String,
+    required: true,
+  },
+  account: {
+    summary: 'the name of your account; that of the API token when left out',
+    value: '<name>',
+    read: String,
+  },
+  'password-file': {
+    summary: 'read your password from this file; else from standard input',
+    value: '<file>',
+    read: String,
+  },
+  code: {
+    summary: 'a code of your second factor; it is asked for on a terminal',
+    value: '<code>',
+    read: String,
+  },
+} as const satisfies Record<string, Option>;
+
+/** Below the options of each command that signs in. */
+export const personNotes = `You sign in with your password, as in the console, and are signed out again; an API token does not serve.
+The password is asked for on a terminal, without showing it. It is stored nowhere.`;
+
+type Credentials = OptionValues<typeof personOptions>;
+
+const response_milliseconds = 30_000;
+
+/** Runs `action` as this person, and signs out. Errors: a failure in the server's words. */
+export async function asPerson<T>(
+  session: Session,
+  given: Credentials,
+  action: (person: Person) => Promise<T>,
+): Promise<T> {
+  // The service is checked before the password is asked for: it would go there.
+  const { url, has_token } = session.known();
+  if (given.account === undefined && !has_token) {
+    throw new UsageFault('--account: expected the name of your account, or "exw login" before');
+  }
+  const account = given.account ?? (await (await session.account()).client.contract.get()).name;
+  const password = await readSecret(given['password-file'] ?? '-', 'Password');
+  const person = new Person(url, given.user);
+  await person.signIn({ account, password, code: given.code });
+  try {
+    return await action(person);
+  } finally {
+    await person
+      .send('DELETE', '/session')
+      .catch(() => notify('exw: the session could not be ended; it ends by itself.'));
+  }
+}
+
+export class Person {
+  readonly user: string;
+  readonly #url: string;
+  #cookies = '';
+
+  constructor(url: string, user: string) {
+    this.#url = url;
+    this.user = user;
+  }
+
+  async signIn(given: { account: string; password: string; code: string | undefined }) {
+    const { account, password } = given;
+    const body = { account, user: this.user, password };
+    const send = (code: string | undefined) =>
+      this.send<{ second_factor: 'totp' | boolean }>('POST', '/session', {
+        ...body,
+        ...(code === undefined ? {} : { code }),
+      });
+    const first = await send(given.code);
+    // A session tells here whether there is one at all.
+    if (first.second_factor !== 'totp') return;
+    if (!isTerminal()) throw new UsageFault('--code: expected a code of your second factor');
+    await send(await askSecret('Code'));
+  }
+
+  /** Calls a path of the console. Errors: a failure in the server's words. */
+  async send<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await this.#request(method, path, body);
+    const cookies = response.headers.getSetCookie().map((one) => one.replace(/;.*/, ''));
+    if (cookies.length > 0) this.#cookies = cookies.join('; ');
+    const text = await response.text();
+    const answer = (
+      /json/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : {}
+    ) as T & { message?: string };
+    if (response.ok) return answer;
+    throw new Failure(answer.message ?? `The service answered with status ${response.status}.`);
+  }
+
+  async #request(method: string, path: string, body?: object): Promise<Response> {
+    const url = `${this.#url}/console${path}`;
+    try {
+      return await fetch(url, {
+        method,
+        headers: {
+          accept: 'application/json',
+          // The server takes changes from its own pages alone, and this is the page.
+          origin: new URL(url).origin,
+          ...(this.#cookies ? { cookie: this.#cookies } : {}),
+          ...(body ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(response_milliseconds),
+      });
+    } catch (error) {
+      const { cause, message } = error as Error & { cause?: NodeJS.ErrnoException };
+      throw new Failure(`${this.#url} cannot be reached (${cause?.code ?? message}).`);
+    }
+  }
+}

@@ -1,0 +1,193 @@
+// exw vpn: what one's own devices need for the VPN of a server, or of all, and whether this machine leaves by one.
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { lifetimeUntil } from './account.ts';
+import { command, Failure, type Option, UsageFault } from './command.ts';
+import { type Column, done, type Shown } from './output.ts';
+import { asPerson, type Person, personNotes, personOptions } from './person.ts';
+import { address, isSameAddress, time } from './values.ts';
+import { writePrivate } from './written.ts';
+
+interface ProfileFile {
+  format: string;
+  name: string;
+  encoding: 'utf-8' | 'base64';
+  content: string;
+}
+
+interface Profile {
+  login: string;
+  expiry: number | null;
+  servers: object[];
+  files: ProfileFile[];
+}
+
+const formats = ['apple', 'windows', 'android', 'networkmanager', 'strongswan'] as const;
+
+const server = {
+  server: {
+    summary: 'the server; all of the contract when left out',
+    read: String,
+    optional: true,
+  },
+} as const;
+const options = {
+  ...personOptions,
+  exit: { summary: 'the exit of that server to dial', value: '<ip>', read: address },
+  expiry: {
+    summary: 'when the passwords end; with your token version when left out',
+    value: '<time>',
+    read: time,
+  },
+} as const satisfies Record<string, Option>;
+
+interface Wanted {
+  server?: string | undefined;
+  exit?: string | undefined;
+  expiry?: number | undefined;
+}
+
+const makeProfile = (person: Person, { server, exit, expiry }: Wanted) =>
+  person.send<Profile>('POST', `/users/${encodeURIComponent(person.user)}/vpn-profile`, {
+    ...(server === undefined ? {} : { server }),
+    ...(exit === undefined ? {} : { exit_ip: exit }),
+    ...(expiry === undefined ? {} : { lifetime_seconds: lifetimeUntil(expiry) }),
+  });
+
+const loginColumns: Column[] = [
+  ['login', 'login'],
+  ['expiry', 'expiry', 'time'],
+];
+const serverColumns: Column[] = [
+  ['server', 'server'],
+  ['services', 'services', 'list'],
+  ['hostname', 'hostname'],
+  ['exit IP', 'exit_ip'],
+  ['exit IPs', 'exit_ips', 'list'],
+  ['password', 'password'],
+  ['shared key', 'shared_key'],
+];
+
+const vpnLogin = command({
+  name: 'vpn login',
+  summary: 'print the values to type into a device: address, login, password, shared key',
+  arguments: server,
+  options,
+  notes: personNotes,
+  run: async ({ arguments: { server }, options }, session): Promise<Shown> => {
+    const wanted = { ...options, server };
+    const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
+    const { files: _, ...value } = profile;
+    const records = value.servers.map((one) => ({ record: one, columns: serverColumns }));
+    return { value, parts: [{ record: value, columns: loginColumns }, ...records] };
+  },
+});
+
+const vpnProfile = command({
+  name: 'vpn profile',
+  summary: 'make the files by which devices take a VPN',
+  arguments: server,
+  options: {
+    ...options,
+    format: {
+      summary: 'this file alone, to standard output or to --output',
+      value: '<name>',
+      choices: formats,
+      read: String,
+    },
+    output: {
+      summary: 'write the files into this folder, or the one of --format to this file',
+      value: '<path>',
+      read: String,
+    },
+  },
+  notes: `${personNotes}\nFiles are written for you alone to read: most hold a password.`,
+  run: async ({ arguments: { server }, options }, session) => {
+    const { format, output } = options;
+    if (format === undefined && output === undefined) {
+      throw new UsageFault(`--format: expected ${formats.join(', ')}; or a folder as --output`);
+    }
+    const wanted = { ...options, server };
+    const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
+    const files = profile.files.filter((file) => format === undefined || file.format === format);
+    if (files.length === 0) throw new Failure('There is no such file for these servers.');
+    return output === undefined ? printed(files) : written(files, output, format === undefined);
+  },
+});
+
+/** Errors: a usage fault when there are several, or one that a terminal cannot show. */
+function printed([file, ...others]: ProfileFile[]): Shown {
+  if (others.length > 0) {
+    throw new UsageFault('--output: expected a folder, as there is a file for each server');
+  }
+  if (file?.encoding === 'base64' && process.stdout.isTTY) {
+    throw new UsageFault('--output: expected a file, as a signed profile is no text');
+  }
+  return { value: file, parts: [], bytes: bytesOf(file as ProfileFile) };
+}
+
+/** Errors: a failure that says which file cannot be written. */
+function written(files: ProfileFile[], output: string, isFolder: boolean): Shown {
+  const isThere = statSync(output, { throwIfNoEntry: false })?.isDirectory();
+  const into = isFolder || files.length > 1 || isThere;
+  const paths = files.map((file) => (into ? join(output, file.name) : output));
+  try {
+    if (into) mkdirSync(output, { recursive: true, mode: 0o700 });
+    for (const [at, file] of files.entries()) writePrivate(paths[at] as string, bytesOf(file));
+  } catch (error) {
+    const { path, code } = error as NodeJS.ErrnoException;
+    throw new Failure(`${path ?? output} cannot be written (${code}).`);
+  }
+  return done(`Written for you alone to read:\n- ${paths.join('\n- ')}`, { files: paths });
+}
+
+const bytesOf = ({ content, encoding }: ProfileFile) => Buffer.from(content, encoding);
+
+interface SeenServer {
+  server: string;
+  hostname: string;
+  ips: Array<{ ip: string; vpn: Array<{ service: string; status: string }> }>;
+}
+
+const vpnStatus = command({
+  name: 'vpn status',
+  summary:
+    'list the exits that have a VPN, with its health, and say whether this machine leaves by one',
+  options: personOptions,
+  notes: `${personNotes}
+The service tells from which address this machine reaches it. That is an exit when a tunnel that takes all traffic is up.`,
+  run: async (given, session): Promise<Shown> => {
+    const [servers, { ip: address }] = await asPerson(session, given.options, (person) =>
+      Promise.all([
+        person.send<SeenServer[]>('GET', '/servers'),
+        person.send<{ ip: string }>('GET', '/address'),
+      ]),
+    );
+    const exits = servers.flatMap(({ server, hostname, ips }) =>
+      ips
+        .filter(({ vpn }) => vpn.length > 0)
+        .map(({ ip, vpn }) => {
+          const services = vpn.map(({ service, status }) => `${service} ${status}`);
+          return { server, hostname, ip, services, used: isSameAddress(ip, address) };
+        }),
+    );
+    const used = exits.find((exit) => exit.used);
+    return {
+      value: { address, exits },
+      parts: [{ rows: exits, columns: exitColumns }],
+      sentence: used
+        ? `This machine leaves by ${used.ip}, an exit of ${used.server}.`
+        : `This machine reaches the service from ${address}, which is no exit of these.`,
+    };
+  },
+});
+
+const exitColumns: Column[] = [
+  ['server', 'server'],
+  ['hostname', 'hostname'],
+  ['exit IP', 'ip'],
+  ['services', 'services', 'list'],
+  ['used', 'used'],
+];
+
+export const vpnCommands = [vpnProfile, vpnLogin, vpnStatus] as const;
