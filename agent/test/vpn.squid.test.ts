@@ -32,7 +32,7 @@ let billed = new Map<number, { up: number; down: number }>();
 beforeEach(async () => {
   for (const client of [1, 2]) await world.client(client).disconnect();
   await world.apply(...vpnRecords(), keys);
-  await until(async () => (await world.node.ask<Fault[]>({ do: 'faults' })).length === 0);
+  await world.serving();
   await tickUntilIdle();
   billed = new Map();
 });
@@ -326,7 +326,7 @@ describe('a machine that lacks something', () => {
       await world.node.ask({ do: 'stop', leave_running: false });
       await world.startNode();
     }
-    await until(async () => (await faults()).length === 0);
+    await world.serving();
     await world.client(1).connect();
     expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
   });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
+import type { Fault } from '../src/faults.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
 import { sharedKey, vpnPassword, vpnServices } from '../src/vpn_password.ts';
@@ -139,6 +140,17 @@ export class VpnWorld {
       },
     );
     this.#node = new NodeProcess(child);
+  }
+
+  /** Waits until the node serves all that it is to. Right after its start it has no faults, and serves nothing. */
+  async serving(): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      const { tunnels } = await this.node.ask<{ tunnels?: number }>({ do: 'counts' });
+      const faults = await this.node.ask<Fault[]>({ do: 'faults' });
+      if (tunnels !== undefined && faults.length === 0) return;
+      if (tries > 600) throw new Error(`the node does not serve: ${JSON.stringify(faults)}`);
+      await systemClock.sleep(0.1);
+    }
   }
 
   async apply(...records: NodeRecord[]): Promise<void> {

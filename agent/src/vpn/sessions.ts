@@ -2,17 +2,55 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import type { Finished, Kept, Poll, Traffic } from '../engine.ts';
-import type { Allowed, Authority } from '../policy/decide.ts';
-import { Sessions } from '../policy/sessions.ts';
+import { type Allowed, type Authority, type Rules, revocationOf } from '../policy/decide.ts';
+import type { Reason } from '../policy/denials.ts';
+import type { Policy } from '../policy/policy.ts';
+import { type Revoked, Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { type AddressRange, addressAt } from './pool.ts';
-import {
-  closeInKernel,
-  forgetInKernel,
-  type KernelCount,
-  listInKernel,
-  openInKernel,
-} from './vpn_firewall.ts';
+
+/** A session as the kernel is told it. */
+export interface KernelSession {
+  /** The client's inside the tunnel. */
+  address: string;
+  exit_ip: string;
+  /** Whether PPP carries it, in place of an IPsec tunnel. */
+  is_ppp: boolean;
+  /** At most 120 characters; no quotation marks. */
+  note: string;
+}
+
+/** The bytes of IP packets that pass through the tunnel of a session. */
+export interface KernelCount {
+  address: string;
+  note: string;
+  up: number;
+  down: number;
+}
+
+/** The part of the kernel that lets sessions pass and counts their bytes. It outlives this process. Errors of all: it refuses. */
+export interface KernelSessions {
+  /** Whether it has its rules, and with them what it was told. */
+  isThere(): Promise<boolean>;
+  /** Lets a session pass, all of it or nothing; an address that is in use is refused. */
+  open(session: KernelSession): Promise<void>;
+  /** Ends what these send and are sent, at once; they may be closed already. Their counts stay. */
+  close(addresses: readonly string[]): Promise<void>;
+  /** Forgets sessions that were closed, and their counts. */
+  forget(addresses: readonly string[]): Promise<void>;
+  /** All that it keeps, open or not. */
+  list(): Promise<KernelCount[]>;
+  listOpen(): Promise<ReadonlySet<string>>;
+}
+
+export interface VpnSessionsOptions {
+  pool: AddressRange;
+  kernel: KernelSessions;
+  rules: Rules;
+  /** That of now. */
+  policy: () => Policy;
+  clock: Clock;
+}
 
 export type VpnAuthority = Extract<Authority, { by: 'token' | 'vpn' }>;
 
@@ -34,31 +72,35 @@ const building_seconds = 30;
 const prefix = 'vpn-';
 
 export class VpnSessions {
-  readonly #clock: Clock;
-  readonly #range: AddressRange;
+  readonly #options: VpnSessionsOptions;
+  /** What opens, counts, forgets and restores, one at a time. Closing waits for none of it. */
   readonly #queue = new SerialQueue();
+  readonly #revocations = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
   /** Those that are open, by account, to find those that may no longer be. */
-  readonly authorities = new Sessions();
+  readonly #authorities = new Sessions();
   /** Those that had a tunnel at the last look, by address. */
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
   readonly #built = new Set<string>();
   /** Where the search for a free address goes on: an address rests as long as possible. */
   #next: number;
+  #isShut = false;
 
-  constructor(pool: AddressRange, clock: Clock) {
-    this.#clock = clock;
-    this.#range = pool;
-    this.#next = randomInt(pool.size);
+  constructor(options: VpnSessionsOptions) {
+    this.#options = options;
+    this.#next = randomInt(options.pool.size);
   }
 
   /** Takes over the sessions that the kernel has from an agent before. */
   async recover(): Promise<void> {
-    for (const count of await listInKernel()) {
+    const { kernel } = this.#options;
+    const [counts, open] = await Promise.all([kernel.list(), kernel.listOpen()]);
+    for (const count of counts) {
       const session = readNote(count);
       if (!session) continue;
-      this.#byAddress.set(session.address, { ...session, is_open: count.is_open });
-      if (count.is_open) this.authorities.open(session.connection, session.authority);
+      const is_open = open.has(session.address);
+      this.#byAddress.set(session.address, { ...session, is_open });
+      if (is_open) this.#authorities.open(session.connection, session.authority);
     }
   }
 
@@ -71,43 +113,64 @@ export class VpnSessions {
     return this.#tunnels?.size;
   }
 
-  tunnelOf(address: string): Tunnel | undefined {
-    return this.#tunnels?.get(address);
-  }
-
   /** Whether nobody has the address, and no count of somebody before is kept. */
   isFree(address: string): boolean {
     return !this.#byAddress.has(address);
   }
 
   /**
-   * Opens a session for a login; returns it. `given`: the address of a client by PPP, which has one already. Undefined: no
-   * address is free. Errors: the kernel's.
+   * Opens a session for a login; returns it, or the reason against it. `given`: the address of a client by PPP, which has one
+   * already. Errors: the kernel's.
    */
-  open({ authority, exit_ip }: Allowed, given?: string): Promise<VpnSession | undefined> {
+  open({ authority, exit_ip }: Allowed, given?: string): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
+      const { kernel, rules, policy, clock } = this.#options;
       const address = given ?? this.#freeAddress();
-      if (address === undefined || !this.isFree(address)) return undefined;
-      if (authority.by !== 'vpn' && authority.by !== 'token') return undefined;
+      if (this.#isShut) return 'not_ready';
+      if (address === undefined || !this.isFree(address)) return 'too_many_connections';
+      if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
-      const since = Math.floor(this.#clock.now());
+      const since = Math.floor(clock.now());
       const session = { connection, address, authority, since, is_open: true };
       const is_ppp = given !== undefined;
-      await openInKernel({ address, exit_ip, is_ppp, note: noteOf(session) });
+      await kernel.open({ address, exit_ip, is_ppp, note: noteOf(session) });
       this.#byAddress.set(address, session);
-      this.authorities.open(connection, authority);
-      return session;
+      this.#authorities.open(connection, authority);
+      // A change that came after the decision found no session to end.
+      const reason = revocationOf(policy(), rules, authority, clock.now());
+      if (reason) await this.#close([session]);
+      return reason ?? session;
     });
   }
 
-  /** Ends what these send and are sent, at once. */
-  async close(sessions: readonly VpnSession[]): Promise<void> {
-    if (sessions.length === 0) return;
-    await closeInKernel(sessions.map(({ address }) => address));
-    for (const session of sessions) {
-      session.is_open = false;
-      this.authorities.close(session.connection);
-    }
+  /** Ends those that may no longer be, of these accounts alone when some are given; returns them. Errors: the kernel's. */
+  closeRevoked(accounts?: Iterable<number>): Promise<Revoked[]> {
+    return this.#revocations.run(async () => {
+      const { rules, policy, clock } = this.#options;
+      const revoked = [...this.#authorities.revoked(policy(), rules, clock.now(), accounts)];
+      const reasons = new Map(revoked.map(({ connection, reason }) => [connection, reason]));
+      if (reasons.size > 0) {
+        await this.#close([...this.all].filter(({ connection }) => reasons.has(connection)));
+      }
+      return revoked;
+    });
+  }
+
+  /** Ends them all, and lets no more in. */
+  shut(): Promise<void> {
+    return this.#queue.run(async () => {
+      this.#isShut = true;
+      await this.#close([...this.all]);
+    });
+  }
+
+  /** Has the kernel's rules put in force by `apply`, if it lost them; with them went all sessions, whose counts that are kept are final. */
+  restore(apply: () => Promise<void>): Promise<void> {
+    return this.#queue.run(async () => {
+      if (this.#isShut || (await this.#options.kernel.isThere())) return;
+      for (const session of this.#byAddress.values()) this.#drop(session);
+      await apply();
+    });
   }
 
   /** `tunnels`: all that there are now, by the address inside. Returns those of no session, which are to be ended. */
@@ -122,12 +185,6 @@ export class VpnSessions {
     return strays;
   }
 
-  /** The sessions that are over: without a tunnel, and not about to get one. */
-  #isOver({ address, connection, since }: VpnSession): boolean {
-    if (!this.#tunnels || this.#tunnels.has(address)) return false;
-    return this.#built.has(connection) || this.#clock.now() - since >= building_seconds;
-  }
-
   /**
    * The counts. A session that is over is told once, and the kernel keeps it until the cursor that says so is kept. One
    * that the kernel lost, with the machine, is told as what is kept of it.
@@ -137,37 +194,32 @@ export class VpnSessions {
       const told = namesOf(cursor);
       const durable = kept ? namesOf(kept.cursor) : told;
       await this.#forget(durable);
-      const counts = this.#byAddress.size === 0 ? [] : await listInKernel();
+      const now = this.#options.clock.now();
+      const sessions = [...this.all];
+      // The last packets of those that end meanwhile may come after their counts are read.
+      const isFinal = new Set(sessions.filter(({ is_open }) => !is_open));
+      const counts = sessions.length === 0 ? [] : await this.#options.kernel.list();
       const finished: Finished[] = [];
       const open: Traffic[] = [];
       const known = new Set<string>();
-      const ended: VpnSession[] = [];
-      for (const { address, up, down } of counts) {
+      for (const { address, note, up, down } of counts) {
         const session = this.#byAddress.get(address);
-        if (!session) continue;
+        if (!session || !note.startsWith(session.connection)) continue;
         const { connection, authority } = session;
         const { account, user } = authority;
         known.add(connection);
-        const traffic = { connection, account, user, up, down };
         if (told.has(connection)) continue;
-        if (!this.#isOver(session)) open.push(traffic);
-        else if (session.is_open) {
-          // Its last packets are counted when it is closed: it is told the next time.
-          ended.push(session);
-          open.push(traffic);
-        } else finished.push({ ...traffic, at: this.#clock.now() });
+        const traffic = { connection, account, user, up, down };
+        if (isFinal.has(session) && this.#isOver(session)) finished.push({ ...traffic, at: now });
+        else open.push(traffic);
       }
-      await this.close(ended);
+      await this.#close(sessions.filter((session) => session.is_open && this.#isOver(session)));
       for (const [connection, traffic] of kept?.counted ?? []) {
         if (!connection.startsWith(prefix) || known.has(connection) || told.has(connection))
           continue;
-        finished.push({ ...traffic, at: this.#clock.now() });
+        finished.push({ ...traffic, at: now });
       }
-      for (const { address, connection } of this.#byAddress.values()) {
-        if (known.has(connection)) continue;
-        this.#byAddress.delete(address);
-        this.authorities.close(connection);
-      }
+      for (const session of sessions) if (!known.has(session.connection)) this.#drop(session);
       const waiting = [...told].filter((connection) => !durable.has(connection));
       return {
         finished,
@@ -177,29 +229,43 @@ export class VpnSessions {
     });
   }
 
-  /** The kernel lost them all. Their counts that are kept are told as final by the next poll. */
-  forgetAll(): void {
-    for (const { connection } of this.#byAddress.values()) this.authorities.close(connection);
-    this.#byAddress.clear();
-    this.#built.clear();
+  /** The sessions that are over: without a tunnel, and not about to get one. */
+  #isOver({ address, connection, since }: VpnSession): boolean {
+    if (this.#isShut) return true;
+    if (!this.#tunnels || this.#tunnels.has(address)) return false;
+    return this.#built.has(connection) || this.#options.clock.now() - since >= building_seconds;
+  }
+
+  /** Ends what these send and are sent, at once. */
+  async #close(sessions: readonly VpnSession[]): Promise<void> {
+    if (sessions.length === 0) return;
+    await this.#options.kernel.close(sessions.map(({ address }) => address));
+    for (const session of sessions) {
+      session.is_open = false;
+      this.#authorities.close(session.connection);
+    }
   }
 
   async #forget(durable: ReadonlySet<string>): Promise<void> {
     if (durable.size === 0) return;
-    const done = [...this.#byAddress.values()].filter(({ connection }) => durable.has(connection));
+    const done = [...this.all].filter(({ connection }) => durable.has(connection));
     if (done.length === 0) return;
-    await forgetInKernel(done.map(({ address }) => address));
-    for (const { address, connection } of done) {
-      this.#byAddress.delete(address);
-      this.#built.delete(connection);
-    }
+    await this.#options.kernel.forget(done.map(({ address }) => address));
+    for (const session of done) this.#drop(session);
+  }
+
+  #drop({ address, connection }: VpnSession): void {
+    this.#byAddress.delete(address);
+    this.#authorities.close(connection);
+    this.#built.delete(connection);
   }
 
   #freeAddress(): string | undefined {
-    for (let tries = 0; tries < this.#range.size; tries += 1) {
-      const address = addressAt(this.#range, this.#next);
-      this.#next = (this.#next + 1) % this.#range.size;
-      if (!this.#byAddress.has(address)) return address;
+    const { pool } = this.#options;
+    for (let tries = 0; tries < pool.size; tries += 1) {
+      const address = addressAt(pool, this.#next);
+      this.#next = (this.#next + 1) % pool.size;
+      if (this.isFree(address)) return address;
     }
     return undefined;
   }

@@ -23,6 +23,9 @@ const elements = { section: 1, end: 2, value: 3, list: 4, item: 5, list_end: 6 }
 const longest = 512 * 1024;
 const default_patience_ms = 10_000;
 
+/** A command that charon did not do. */
+export class Refused extends Error {}
+
 /** One socket to one charon: it is done with when a command fails. */
 export class Vici {
   readonly #path: string;
@@ -55,16 +58,16 @@ export class Vici {
     });
   }
 
+  /** A command that waits for its response fails. */
   close(): void {
-    this.#socket?.destroy();
-    this.#socket = undefined;
+    this.#fail(new Error('its socket was closed'));
   }
 
   async #command(name: string, message: ViciMessage, events?: ViciMessage[]): Promise<ViciMessage> {
     const packet = packetOf(kinds.request, name, encode(message));
     const response = decode((await this.#exchange(packet, events)).subarray(1));
     if (response.success === 'no')
-      throw new Error(`charon: ${name}: ${response.errmsg ?? 'failed'}`);
+      throw new Refused(`charon: ${name}: ${response.errmsg ?? 'failed'}`);
     return response;
   }
 
@@ -94,7 +97,8 @@ export class Vici {
   }
 
   #fail(error: Error): void {
-    this.close();
+    this.#socket?.destroy();
+    this.#socket = undefined;
     this.#waiting?.(error);
   }
 

@@ -4,23 +4,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Network, refusedIpv4 } from '../address.ts';
 import { networkText, nft } from '../firewall.ts';
+import type { KernelSessions } from './sessions.ts';
 
 const run = promisify(execFile);
 const table = 'inet exitward_vpn';
 const reject = 'counter reject with icmpx admin-prohibited';
 /** Fits the tunnels of all clients: ESP in UDP over PPPoE takes less than 140 bytes of 1500. */
 const segment = 1320;
-
-/** A session as the kernel keeps it. */
-export interface KernelSession {
-  /** The client's inside the tunnel. */
-  address: string;
-  exit_ip: string;
-  /** Whether PPP carries it, in place of an IPsec tunnel. */
-  is_ppp: boolean;
-  /** At most 120 characters; no quotation marks. */
-  note: string;
-}
 
 export interface VpnFirewallOptions {
   pool: Network;
@@ -31,14 +21,6 @@ export interface VpnFirewallOptions {
   refused_ports: readonly number[];
   /** Exits at which L2TP is served. */
   l2tp_exits: readonly string[];
-}
-
-/** The bytes of IP packets that pass through the tunnel of a session. */
-export interface KernelCount {
-  address: string;
-  note: string;
-  up: number;
-  down: number;
 }
 
 /** The table, for `nft -f`. The sessions in it stay when it is applied again. */
@@ -112,58 +94,52 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
   ].join('\n');
 }
 
-/** Whether the table is there: reloading the machine's own rules takes away all others. */
-export async function isInKernel(): Promise<boolean> {
-  const chain = ['list', 'chain', ...table.split(' '), 'forward'];
-  return run('nft', chain).then(
-    () => true,
-    () => false,
-  );
-}
+/** The sessions in the table. */
+export const nftSessions: KernelSessions = {
+  /** Reloading the machine's own rules takes away all others. A set that never grows is asked for: nft reads all that it has of what it lists. */
+  isThere() {
+    const list = run('nft', ['list', 'set', ...table.split(' '), 'refused4']);
+    return list.then(
+      () => true,
+      () => false,
+    );
+  },
 
-/** Lets a session pass, all of it or nothing. Errors: those that `nft` tells, also where the address is in use. */
-export function openInKernel({ address, exit_ip, is_ppp, note }: KernelSession): Promise<void> {
-  const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;
-  const lines = [
-    add('up', `${address} comment "${note}"`),
-    add('down', address),
-    add('exit', `${address} : ${exit_ip}`),
-    ...(is_ppp ? [add('ppp', address)] : []),
-    add('open', address),
-  ];
-  return nft(`${lines.join('\n')}\n`);
-}
+  open({ address, exit_ip, is_ppp, note }) {
+    const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;
+    const lines = [
+      add('up', `${address} comment "${note}"`),
+      add('down', address),
+      add('exit', `${address} : ${exit_ip}`),
+      ...(is_ppp ? [add('ppp', address)] : []),
+      add('open', address),
+    ];
+    return nft(`${lines.join('\n')}\n`);
+  },
 
-/** Ends what these sessions send and are sent, at once; they may be closed already. Their counts stay. */
-export function closeInKernel(addresses: readonly string[]): Promise<void> {
-  const list = addresses.join(', ');
-  const of = `element ${table} open { ${list} }`;
-  return nft(`add ${of}\ndelete ${of}\n`);
-}
+  close(addresses) {
+    const of = `element ${table} open { ${addresses.join(', ')} }`;
+    return nft(`add ${of}\ndelete ${of}\n`);
+  },
 
-/** Forgets sessions that were closed, and their counts. */
-export function forgetInKernel(addresses: readonly string[]): Promise<void> {
-  const list = addresses.join(', ');
-  const of = (name: string) => `element ${table} ${name} { ${list} }\n`;
-  const lines = ['up', 'down', 'exit'].map((name) => `delete ${of(name)}`);
-  return nft(`${lines.join('')}add ${of('ppp')}delete ${of('ppp')}`);
-}
+  forget(addresses) {
+    const of = (name: string) => `element ${table} ${name} { ${addresses.join(', ')} }\n`;
+    const lines = ['up', 'down', 'exit'].map((name) => `delete ${of(name)}`);
+    return nft(`${lines.join('')}add ${of('ppp')}delete ${of('ppp')}`);
+  },
 
-/** All sessions that it keeps, and which of them are open. Errors: those that `nft` tells. */
-export async function listInKernel(): Promise<Array<KernelCount & { is_open: boolean }>> {
-  const [up, down, open] = await Promise.all(['up', 'down', 'open'].map(elementsOf));
-  const isOpen = new Set(open?.map(({ address }) => address));
-  const downBytes = new Map(down?.map(({ address, bytes }) => [address, bytes]));
-  return (up ?? []).map(({ address, note, bytes }) => {
-    return {
-      address,
-      note,
-      up: bytes,
-      down: downBytes.get(address) ?? 0,
-      is_open: isOpen.has(address),
-    };
-  });
-}
+  async list() {
+    const [up, down] = await Promise.all([elementsOf('up'), elementsOf('down')]);
+    const downBytes = new Map(down.map(({ address, bytes }) => [address, bytes]));
+    return up.map(({ address, note, bytes }) => {
+      return { address, note, up: bytes, down: downBytes.get(address) ?? 0 };
+    });
+  },
+
+  async listOpen() {
+    return new Set((await elementsOf('open')).map(({ address }) => address));
+  },
+};
 
 interface Element {
   address: string;

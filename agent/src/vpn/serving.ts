@@ -1,0 +1,179 @@
+// The part of the VPN that serves: what charon and the daemons of L2TP are to offer, and the tunnels that they carry.
+import { isIPv4 } from 'node:net';
+import { ownAddresses } from '../address.ts';
+import type { Certificate, KeyPair } from '../certificate.ts';
+import type { Config, VpnSettings } from '../config.ts';
+import type { ServerValue } from '../policy/records.ts';
+import type { VpnService } from '../vpn_password.ts';
+import type { Charon } from './charon.ts';
+import {
+  certificatesOf,
+  connectionsOf,
+  extraPool,
+  servedServices,
+  sharedSecret,
+} from './connections.ts';
+import type { L2tp } from './l2tp.ts';
+import { findLackOfL2tp, type Lack } from './machine.ts';
+import type { Tunnel } from './sessions.ts';
+import { Refused, type ViciMessage } from './vici.ts';
+import { vpnFirewallRules } from './vpn_firewall.ts';
+
+/** All that is to be served at a moment, as far as the machine can. */
+export interface Offer {
+  server: ServerValue | null;
+  services: VpnService[];
+  /** Those of IPv4 that the machine has. */
+  exits: string[];
+  l2tp_exits: string[];
+  /** For which vpn-l2tp is left out. */
+  lack_of_l2tp: Lack | undefined;
+  /** Of the firewall. */
+  rules: string;
+}
+
+/** Mail servers refuse what comes from such addresses, and operators hear of it. */
+const refused_ports = [25];
+
+export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): Offer {
+  const own = ownAddresses();
+  const exits = (server?.exit_ips ?? [])
+    .map(({ ip }) => ip)
+    .filter((ip) => isIPv4(ip) && own.has(ip));
+  const listed = server ? servedServices(server) : [];
+  const lack_of_l2tp = listed.includes('vpn-l2tp') ? findLackOfL2tp(vpn) : undefined;
+  const services = lack_of_l2tp ? listed.filter((one) => one !== 'vpn-l2tp') : listed;
+  const l2tp_exits = services.includes('vpn-l2tp') ? exits : [];
+  const { pool, pool6 } = vpn;
+  const rules = vpnFirewallRules({ pool, pool6, allowed, refused_ports, l2tp_exits });
+  return { server, services, exits, l2tp_exits, lack_of_l2tp, rules };
+}
+
+export interface ServingOptions {
+  charon: Charon;
+  l2tp: L2tp;
+  certificate: Certificate;
+  vpn: VpnSettings;
+  /** Tells a fault of a subject, or that it is none any more. */
+  note: (subject: string, message: string | undefined) => void;
+}
+
+export class Serving {
+  readonly #options: ServingOptions;
+  /** The connections that charon was given, by name. */
+  readonly #offered = new Map<string, string>();
+  /** The secrets that charon was given. */
+  #given = '';
+
+  constructor(options: ServingOptions) {
+    this.#options = options;
+  }
+
+  /** Has all that is offered served, and nothing else. Errors: charon does not run, or refuses. */
+  async offer(offer: Offer): Promise<void> {
+    if (await this.#options.charon.start()) {
+      this.#offered.clear();
+      this.#given = '';
+    }
+    await this.#load(offer);
+    await this.#offerL2tp(offer);
+  }
+
+  /** All tunnels, by the address of the client inside. */
+  async tunnels(): Promise<Map<string, Tunnel>> {
+    const { charon, l2tp } = this.#options;
+    const links = Array.from(l2tp.links(), ([address, pppd]) => [address, { pppd }] as const);
+    const tunnels = new Map<string, Tunnel>(links);
+    for (const event of await charon.list('list-sas', 'list-sa')) {
+      for (const tunnel of Object.values(event) as ViciMessage[]) {
+        const { uniqueid, 'remote-vips': addresses = [] } = tunnel;
+        const address = (addresses as string[]).find((one) => isIPv4(one));
+        if (address !== undefined) tunnels.set(address, { ike: String(uniqueid) });
+      }
+    }
+    return tunnels;
+  }
+
+  /** Ends a tunnel, which tells its client; it may be gone. Errors: charon does not answer. */
+  async end(tunnel: Tunnel): Promise<void> {
+    try {
+      if ('pppd' in tunnel) process.kill(tunnel.pppd, 'SIGTERM');
+      else {
+        const how = { 'ike-id': tunnel.ike, force: 'yes', timeout: '-1' };
+        await this.#options.charon.command('terminate', how);
+      }
+    } catch (error) {
+      const isGone = error instanceof Refused || (error as NodeJS.ErrnoException).code === 'ESRCH';
+      if (!isGone) throw error;
+    }
+  }
+
+  /** Ends the daemons, and with them their tunnels. */
+  async stop(): Promise<void> {
+    const { charon, l2tp } = this.#options;
+    await Promise.all([charon.stop(), l2tp.stop()]);
+  }
+
+  /** Lets go of the daemons; they run on. */
+  close(): void {
+    const { charon, l2tp } = this.#options;
+    charon.close();
+    l2tp.close();
+  }
+
+  /** Gives charon what it lacks of certificates, secrets and connections, and takes back what is no longer so. */
+  async #load({ server, services, exits }: Offer): Promise<void> {
+    const { charon, certificate, note } = this.#options;
+    await certificate.renew();
+    const { current, fault } = certificate;
+    const isMissing = services.length > 0 && !current;
+    note('certificate', isMissing ? `The VPN has no certificate: ${fault}` : undefined);
+    const certificates = certificatesOf(current?.cert ?? '');
+    const wanted: Map<string, ViciMessage> =
+      server && current ? connectionsOf(server, services, exits, certificates) : new Map();
+    const given = JSON.stringify([server?.vpn_key, server?.hostname, current?.cert]);
+    if (current && server && given !== this.#given) {
+      await this.#giveSecrets(server, current);
+      this.#offered.clear();
+      this.#given = given;
+    }
+    // Also those of an agent before; and those that somebody else took away are given back.
+    const { conns = [] } = await charon.command('get-conns');
+    for (const [name, connection] of wanted) {
+      const text = JSON.stringify(connection);
+      if ((conns as string[]).includes(name) && this.#offered.get(name) === text) continue;
+      await charon.command('load-conn', { [name]: connection });
+      this.#offered.set(name, text);
+    }
+    for (const name of conns as string[]) {
+      if (wanted.has(name)) continue;
+      await charon.command('unload-conn', { name });
+      this.#offered.delete(name);
+    }
+  }
+
+  async #giveSecrets(server: ServerValue, { cert, key }: KeyPair): Promise<void> {
+    const { charon, vpn } = this.#options;
+    await charon.command('clear-creds');
+    for (const data of certificatesOf(cert)) {
+      await charon.command('load-cert', { type: 'X509', flag: 'NONE', data });
+    }
+    await charon.command('load-key', { type: 'any', data: key });
+    const shared = sharedSecret(server);
+    if (shared) await charon.command('load-shared', shared);
+    const extra = { addrs: vpn.pool6, dns: vpn.dns };
+    await charon.command('load-pool', { [extraPool]: extra });
+  }
+
+  /** A fault of L2TP leaves the others. */
+  async #offerL2tp({ l2tp_exits, lack_of_l2tp: lack }: Offer): Promise<void> {
+    const { l2tp, note } = this.#options;
+    let fault = lack && `${lack.sentence}: ${lack.remedy}`;
+    try {
+      await l2tp.offer(l2tp_exits);
+    } catch (error) {
+      fault = (error as Error).message;
+    }
+    note('vpn-l2tp', fault && `vpn-l2tp is not served: ${fault}.`);
+  }
+}
