@@ -19,7 +19,7 @@ interface Bytes {
   down: number;
 }
 
-const lives = 300;
+const lives = 3000;
 const steps = 150;
 const noon = 1_800_000_000;
 const vpn_key = Buffer.alloc(32, 9).toString('base64url');

@@ -73,7 +73,7 @@ const prefix = 'vpn-';
 
 export class VpnSessions {
   readonly #options: VpnSessionsOptions;
-  /** What opens, counts, forgets and restores, one at a time. Closing waits for none of it. */
+  /** Opening, counting, forgetting and restoring happen one at a time. Closing waits for none of them. */
   readonly #queue = new SerialQueue();
   readonly #revocations = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
