@@ -73,7 +73,7 @@ const prefix = 'vpn-';
 
 export class VpnSessions {
   readonly #options: VpnSessionsOptions;
-  /** What opens, counts, forgets and restores, one at a time. Closing waits for none of it. */
+  /** Opening, counting, forgetting and restoring happen one at a time. Closing waits for none of them. */
   readonly #queue = new SerialQueue();
   readonly #revocations = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
@@ -81,7 +81,11 @@ export class VpnSessions {
   readonly #authorities = new Sessions();
   /** Those that had a tunnel at the last look, by address. */
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
+  /** When that was, in epoch seconds. */
+  #looked_at = 0;
   readonly #built = new Set<string>();
+  /** Those of an agent before, until the first poll. */
+  #inherited: VpnSession[] = [];
   /** Where the search for a free address goes on: an address rests as long as possible. */
   #next: number;
   #isShut = false;
@@ -98,9 +102,10 @@ export class VpnSessions {
     for (const count of counts) {
       const session = readNote(count);
       if (!session) continue;
-      const is_open = open.has(session.address);
-      this.#byAddress.set(session.address, { ...session, is_open });
-      if (is_open) this.#authorities.open(session.connection, session.authority);
+      session.is_open = open.has(session.address);
+      this.#byAddress.set(session.address, session);
+      this.#inherited.push(session);
+      if (session.is_open) this.#authorities.open(session.connection, session.authority);
     }
   }
 
@@ -176,6 +181,7 @@ export class VpnSessions {
   /** `tunnels`: all that there are now, by the address inside. Returns those of no session, which are to be ended. */
   noteTunnels(tunnels: Map<string, Tunnel>): Tunnel[] {
     this.#tunnels = tunnels;
+    this.#looked_at = this.#options.clock.now();
     const strays: Tunnel[] = [];
     for (const [address, tunnel] of tunnels) {
       const session = this.#byAddress.get(address);
@@ -186,14 +192,20 @@ export class VpnSessions {
   }
 
   /**
-   * The counts. A session that is over is told once, and the kernel keeps it until the cursor that says so is kept. One
+   * The counts since the cursor; none: since this agent started. A session that is over is told once, and the kernel keeps it until the cursor that says so is kept. One
    * that the kernel lost, with the machine, is told as what is kept of it.
    */
   poll(cursor: unknown, kept?: Kept): Promise<Poll> {
     return this.#queue.run(async () => {
       const told = namesOf(cursor);
       const durable = kept ? namesOf(kept.cursor) : told;
-      await this.#forget(durable);
+      // A journal that is new was told nothing, and another one may have been: what was transferred before is not told again.
+      if (cursor === undefined || cursor === null) {
+        await this.#close(this.#inherited);
+        await this.#forget(this.#inherited);
+      }
+      this.#inherited = [];
+      await this.#forget([...this.all].filter(({ connection }) => durable.has(connection)));
       const now = this.#options.clock.now();
       const sessions = [...this.all];
       // The last packets of those that end meanwhile may come after their counts are read.
@@ -233,7 +245,7 @@ export class VpnSessions {
   #isOver({ address, connection, since }: VpnSession): boolean {
     if (this.#isShut) return true;
     if (!this.#tunnels || this.#tunnels.has(address)) return false;
-    return this.#built.has(connection) || this.#options.clock.now() - since >= building_seconds;
+    return this.#built.has(connection) || this.#looked_at - since >= building_seconds;
   }
 
   /** Ends what these send and are sent, at once. */
@@ -246,12 +258,10 @@ export class VpnSessions {
     }
   }
 
-  async #forget(durable: ReadonlySet<string>): Promise<void> {
-    if (durable.size === 0) return;
-    const done = [...this.all].filter(({ connection }) => durable.has(connection));
-    if (done.length === 0) return;
-    await this.#options.kernel.forget(done.map(({ address }) => address));
-    for (const session of done) this.#drop(session);
+  async #forget(sessions: readonly VpnSession[]): Promise<void> {
+    if (sessions.length === 0) return;
+    await this.#options.kernel.forget(sessions.map(({ address }) => address));
+    for (const session of sessions) this.#drop(session);
   }
 
   #drop({ address, connection }: VpnSession): void {
@@ -265,7 +275,7 @@ export class VpnSessions {
     for (let tries = 0; tries < pool.size; tries += 1) {
       const address = addressAt(pool, this.#next);
       this.#next = (this.#next + 1) % pool.size;
-      if (this.isFree(address)) return address;
+      if (this.isFree(address) && !this.#tunnels?.has(address)) return address;
     }
     return undefined;
   }

@@ -94,7 +94,7 @@ export class Vpn {
   }
 
   async poll(cursor: unknown, kept?: Kept): Promise<Poll> {
-    if (!this.#sessions) return { finished: [], open: [], cursor: cursor ?? [] };
+    if (!this.#sessions) return { finished: [], open: [], cursor: cursor ?? null };
     return this.#sessions.poll(cursor, kept);
   }
 

@@ -1,0 +1,102 @@
+// A kernel of the VPN that is only numbers: it lets sessions pass, counts, and is lost with its machine, as nftables would.
+import type { KernelCount, KernelSession, KernelSessions } from '../src/vpn/sessions.ts';
+
+interface Kept extends KernelCount {
+  exit_ip: string;
+  is_open: boolean;
+}
+
+export class FakeKernel implements KernelSessions {
+  #isThere = true;
+  readonly #kept = new Map<string, Kept>();
+  /** Comes ahead of each command, and once more ahead of its response: time passes, or the command fails. */
+  pause: () => Promise<void> = async () => {};
+
+  /** The sessions of its elements, as their notes name them. */
+  get kept(): ReadonlyMap<string, Readonly<Kept>> {
+    return this.#kept;
+  }
+
+  isThere(): Promise<boolean> {
+    return this.#do(() => this.#isThere);
+  }
+
+  open({ address, exit_ip, note }: KernelSession): Promise<void> {
+    return this.#change(() => {
+      if (this.#kept.has(address)) throw new Error(`${address} is in use`);
+      if (note.length > 120 || note.includes('"')) throw new Error(`${note} is no comment`);
+      this.#kept.set(address, { address, exit_ip, note, up: 0, down: 0, is_open: true });
+    });
+  }
+
+  close(addresses: readonly string[]): Promise<void> {
+    return this.#change(() => {
+      for (const address of addresses) {
+        const kept = this.#kept.get(address);
+        if (kept) kept.is_open = false;
+      }
+    });
+  }
+
+  forget(addresses: readonly string[]): Promise<void> {
+    return this.#change(() => {
+      for (const address of addresses) {
+        if (!this.#kept.delete(address)) throw new Error(`${address} is not there`);
+      }
+    });
+  }
+
+  list(): Promise<KernelCount[]> {
+    return this.#change(() =>
+      Array.from(this.#kept.values(), ({ address, note, up, down }) => ({
+        address,
+        note,
+        up,
+        down,
+      })),
+    );
+  }
+
+  listOpen(): Promise<ReadonlySet<string>> {
+    return this.#change(() => {
+      const open = [...this.#kept.values()].filter(({ is_open }) => is_open);
+      return new Set(open.map(({ address }) => address));
+    });
+  }
+
+  /** A packet of a client; whether it passes. */
+  transfer(address: string, up: number, down: number): boolean {
+    const kept = this.#kept.get(address);
+    if (!kept?.is_open) return false;
+    kept.up += up;
+    kept.down += down;
+    return true;
+  }
+
+  /** Its rules are flushed, or the machine starts anew. */
+  lose(): void {
+    this.#kept.clear();
+    this.#isThere = false;
+  }
+
+  /** The rules are put in force. */
+  apply(): Promise<void> {
+    return this.#do(() => {
+      this.#isThere = true;
+    });
+  }
+
+  #change<T>(work: () => T): Promise<T> {
+    return this.#do(() => {
+      if (!this.#isThere) throw new Error('there is no such table');
+      return work();
+    });
+  }
+
+  async #do<T>(work: () => T): Promise<T> {
+    await this.pause();
+    const outcome = work();
+    await this.pause();
+    return outcome;
+  }
+}

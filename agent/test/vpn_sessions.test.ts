@@ -1,0 +1,357 @@
+// Lives of the VPN's sessions over a kernel that is only numbers: logins, changes, deaths and counts in any order, each command taking its time.
+import { expect, test } from 'vitest';
+import { Random } from '../../server/test/random.ts';
+import { parseNetworks } from '../src/address.ts';
+import type { Traffic } from '../src/engine.ts';
+import { type Rules, revocationOf } from '../src/policy/decide.ts';
+import { decideLogin } from '../src/policy/logins.ts';
+import { Policy } from '../src/policy/policy.ts';
+import type { NodeRecord } from '../src/policy/records.ts';
+import { rangeOf } from '../src/vpn/pool.ts';
+import { type Tunnel, VpnSessions } from '../src/vpn/sessions.ts';
+import { vpnPassword } from '../src/vpn_password.ts';
+import { FakeKernel } from './fake_kernel.ts';
+import { contractRecord, userRecord } from './node_records.ts';
+
+/** Bytes of one session. */
+interface Bytes {
+  up: number;
+  down: number;
+}
+
+const lives = 3000;
+const steps = 150;
+const noon = 1_800_000_000;
+const vpn_key = Buffer.alloc(32, 9).toString('base64url');
+const exit_ip = '198.51.100.1';
+const accounts = [1, 2, 3];
+/** Six for IKE, so that they come again. */
+const pool = rangeOf(parseNetworks('100.80.0.0/28')[0] as never);
+const ppp = ['100.80.0.9', '100.80.0.10'];
+const rules: Rules = {
+  ...{ node: 7, connect_ports: [], http_ports: [], allowed: [] },
+  staleness_seconds: 86_400,
+};
+const contract = (account: number, change: object = {}) =>
+  contractRecord(account, { expiry: noon + 1000, ...change });
+
+/** Resolves when all has gone as far as it can. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+class Life {
+  readonly trace: string[] = [];
+  readonly #random: Random;
+  readonly #kernel = new FakeKernel();
+  readonly #policy = new Policy();
+  #now = noon;
+  #sessions: VpnSessions;
+  /** The kernel's commands under way; each is let go on by chance. */
+  #waiting: Array<() => void> = [];
+  /** What the agent does meanwhile; of one that has died nothing. */
+  #doing = new Set<Promise<void>>();
+  #changes = 0;
+  readonly #tunnels = new Map<string, Tunnel>();
+  /** The journal on disk. */
+  #kept: { cursor: unknown; counted: Map<string, Traffic> } = { cursor: [], counted: new Map() };
+  /** Told by polls, and not on disk yet. */
+  #unkept: { cursor: unknown; finished: Traffic[] } | undefined;
+  #isPolling = false;
+  /** The tunnels of sessions that the kernel lost are there until the next look. */
+  #isLost = false;
+  readonly #billed = new Map<string, Bytes>();
+  /** The least that is billed of a session that the kernel lost. */
+  readonly #lost = new Map<string, Bytes>();
+  /** The bytes of each session that the kernel let through. */
+  readonly #due = new Map<string, Bytes>();
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#kernel.pause = () => new Promise((resolve) => this.#waiting.push(resolve));
+    this.#sessions = new VpnSessions(this.#options());
+    const server = { name: 'fra1', hostname: 'fra1.example.net', services: ['vpn-ikev2'], vpn_key };
+    const exit_ips = [{ ip: exit_ip, port_base: 0 }];
+    this.#policy.apply({ kind: 'server', value: { ...server, port_schemes: [], exit_ips } });
+    for (const account of accounts) {
+      this.#policy.apply(contract(account));
+      this.#policy.apply(userRecord(account));
+    }
+  }
+
+  #options() {
+    const clock = { now: () => this.#now, steady: () => this.#now, sleep: settled };
+    return { pool, kernel: this.#kernel, rules, policy: () => this.#policy, clock };
+  }
+
+  async step(): Promise<void> {
+    const [name, act] = this.#random.one(drawn);
+    this.trace.push(name);
+    await act(this);
+    await settled();
+    this.#check();
+  }
+
+  /** Does something that waits for the kernel, for as long as this agent lives. */
+  #do(work: (isAlive: () => boolean) => Promise<void>): void {
+    const sessions = this.#sessions;
+    const isAlive = () => this.#sessions === sessions;
+    const done = work(isAlive)
+      .catch((error: Error) => {
+        // The kernel lost its rules meanwhile.
+        if (isAlive() && !/no such table/.test(error.message)) this.fault ??= error;
+      })
+      .finally(() => this.#doing.delete(done));
+    this.#doing.add(done);
+  }
+  fault: Error | undefined;
+
+  goOn(): void {
+    const [next] = this.#waiting.splice(this.#random.between(0, this.#waiting.length - 1), 1);
+    next?.();
+  }
+
+  /** Lets all go on, until the agent has nothing more to do. */
+  async quiet(): Promise<void> {
+    while (this.#doing.size > 0 || this.#waiting.length > 0) {
+      this.goOn();
+      await settled();
+    }
+  }
+
+  // ---- What clients do ----------------------------------------------------------------------
+
+  login(given?: string): void {
+    const account = this.#random.one(accounts);
+    const expiry = this.#random.one([null, null, noon + 120, noon + 600]);
+    const token_version = this.#random.one([1, 1, 1, 2]);
+    const password = vpnPassword(vpn_key, { account, user: 1, token_version, expiry });
+    const ending = expiry === null ? '' : `~${(expiry / 60).toString(36)}`;
+    const login = {
+      ...{ service: 'vpn-ikev2' as const, login: `alice@contract${account}${ending}`, exit_ip },
+      proves: (one: string) => one === password,
+    };
+    const decision = decideLogin(this.#policy, rules, login, this.#now);
+    if (decision.verdict !== 'allow') return;
+    this.#do(async (isAlive) => {
+      const outcome = await this.#sessions.open(decision, given);
+      if (!isAlive() || typeof outcome === 'string') return;
+      const { address, authority, connection } = outcome;
+      this.trace.push(`${connection} has ${address}`);
+      expect(address, 'the address of PPP').toBe(given ?? address);
+      expect(revocationOf(this.#policy, rules, authority, this.#now), connection).toBeUndefined();
+      const isShared = !this.#isLost && this.#tunnels.has(address);
+      expect(isShared, 'the address has a tunnel').toBe(false);
+      // charon does not wait for that long.
+      if (this.#now - outcome.since >= 30) return;
+      if (this.#random.between(0, 4) > 0) this.#tunnels.set(address, { ike: connection });
+    });
+  }
+
+  /** xl2tpd gives an address to one client at a time. */
+  loginByPpp(): void {
+    const given = this.#random.one(ppp);
+    if (!this.#tunnels.has(given)) this.login(given);
+  }
+
+  transfer(): void {
+    for (const address of this.#tunnels.keys()) {
+      const [up, down] = [this.#random.between(0, 1000), this.#random.between(0, 9000)];
+      if (!this.#kernel.transfer(address, up, down)) continue;
+      const connection = this.#nameAt(address);
+      const due = this.#due.get(connection) ?? { up: 0, down: 0 };
+      this.#due.set(connection, { up: due.up + up, down: due.down + down });
+    }
+  }
+
+  leave(): void {
+    if (this.#tunnels.size > 0) this.#tunnels.delete(this.#random.one([...this.#tunnels.keys()]));
+  }
+
+  #nameAt = (address: string) => this.#kernel.kept.get(address)?.note.split(' ')[0] as string;
+
+  // ---- What the agent does ------------------------------------------------------------------
+
+  change(): void {
+    const account = this.#random.one(accounts);
+    const record = this.#random.one<NodeRecord>([
+      contract(account, { suspended: true }),
+      contract(account, { blocked: true }),
+      contract(account, { expiry: noon + this.#random.between(0, 600) }),
+      userRecord(account, { proxy: false }),
+      userRecord(account, { token_version: 2 }),
+      { kind: 'account', account, value: null },
+      ...[contract(account), contract(account), userRecord(account), userRecord(account)],
+    ]);
+    this.#policy.apply(record);
+    this.#changes += 1;
+    this.closeRevoked([account]);
+  }
+
+  /** When it is over, nothing is open that may not be, but for what is about to be refused. */
+  closeRevoked(accounts?: number[]): void {
+    const [change, at] = [this.#changes, this.#now];
+    const before = [...this.#sessions.all].filter(({ is_open }) => is_open);
+    this.#do(async (isAlive) => {
+      await this.#sessions.closeRevoked(accounts);
+      if (!isAlive() || change !== this.#changes) return;
+      for (const { address, connection, authority } of before) {
+        if (accounts && !accounts.includes(authority.account)) continue;
+        const reason = revocationOf(this.#policy, rules, authority, at);
+        const isOpen =
+          this.#kernel.kept.get(address)?.is_open && this.#nameAt(address) === connection;
+        if (isOpen) expect(reason, `${connection} is open`).toBeUndefined();
+      }
+    });
+  }
+
+  look(): void {
+    this.#isLost = false;
+    for (const stray of this.#sessions.noteTunnels(new Map(this.#tunnels))) {
+      for (const [address, tunnel] of this.#tunnels) {
+        if (tunnel === stray) this.#tunnels.delete(address);
+      }
+    }
+  }
+
+  /** As the meter does; the disk may be full. */
+  poll(): void {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    this.#do(async (isAlive) => {
+      const unkept = this.#unkept ?? { cursor: this.#kept.cursor, finished: [] };
+      const poll = this.#sessions.poll(unkept.cursor, this.#kept).finally(() => {
+        if (isAlive()) this.#isPolling = false;
+      });
+      const { finished, open, cursor } = await poll;
+      if (!isAlive()) return;
+      this.#unkept = { cursor, finished: [...unkept.finished, ...finished] };
+      if (this.#random.between(0, 3) === 0) return;
+      for (const { connection, up, down } of this.#unkept.finished) {
+        expect(this.#billed.has(connection), `${connection} is told again`).toBe(false);
+        this.#billed.set(connection, { up, down });
+      }
+      const counted = new Map(this.#kept.counted);
+      for (const one of open) counted.set(one.connection, one);
+      for (const { connection } of this.#unkept.finished) counted.delete(connection);
+      this.#kept = { cursor, counted };
+      this.#unkept = undefined;
+    });
+  }
+
+  async flush(): Promise<void> {
+    this.#lose();
+    this.#do(() => this.#sessions.restore(() => this.#kernel.apply()));
+    await this.quiet();
+  }
+
+  async killAgent(): Promise<void> {
+    this.#waiting = [];
+    this.#doing.clear();
+    this.#unkept = undefined;
+    this.#isPolling = false;
+    this.#sessions = new VpnSessions(this.#options());
+    this.#do(async () => {
+      await this.#kernel.apply();
+      await this.#sessions.recover();
+    });
+    await this.quiet();
+    this.closeRevoked();
+  }
+
+  cutPower(): Promise<void> {
+    this.#tunnels.clear();
+    this.#lose();
+    return this.killAgent();
+  }
+
+  /** Of what it kept the bytes are due that are in the journal, and no more than passed. */
+  #lose(): void {
+    for (const address of this.#kernel.kept.keys()) {
+      const connection = this.#nameAt(address);
+      this.#lost.set(connection, this.#kept.counted.get(connection) ?? { up: 0, down: 0 });
+    }
+    this.#kernel.lose();
+    this.#isLost = true;
+  }
+
+  pass(): void {
+    this.#now += this.#random.one([1, 1, 10, 40]);
+  }
+
+  // ---- What must be -------------------------------------------------------------------------
+
+  #check(): void {
+    if (this.fault) throw this.fault;
+    for (const connection of this.#billed.keys()) this.#checkBilled(connection);
+  }
+
+  #checkBilled(connection: string): void {
+    const { up, down } = this.#billed.get(connection) ?? { up: 0, down: 0 };
+    const due = this.#due.get(connection) ?? { up: 0, down: 0 };
+    const least = this.#lost.get(connection) ?? due;
+    expect([connection, up >= least.up, down >= least.down]).toEqual([connection, true, true]);
+    expect([connection, up <= due.up, down <= due.down]).toEqual([connection, true, true]);
+  }
+
+  /** Nothing is open that may not be, once all is done; and nothing is open, kept or unbilled once all have left. */
+  async end(): Promise<void> {
+    await this.quiet();
+    this.closeRevoked();
+    await this.quiet();
+    const open = [...this.#sessions.all].filter(({ is_open }) => is_open);
+    expect(open.map(({ address }) => address).sort()).toEqual(
+      [...this.#kernel.kept.values()]
+        .filter(({ is_open }) => is_open)
+        .map(({ address }) => address)
+        .sort(),
+    );
+    for (const { authority, connection } of open) {
+      expect(revocationOf(this.#policy, rules, authority, this.#now), connection).toBeUndefined();
+    }
+    this.#tunnels.clear();
+    this.#now += 60;
+    for (let count = 0; count < 20; count += 1) {
+      this.look();
+      this.poll();
+      await this.quiet();
+    }
+    this.#check();
+    expect(this.#kernel.kept.size).toBe(0);
+    for (const connection of this.#due.keys()) this.#checkBilled(connection);
+  }
+}
+
+type Act = (life: Life) => void | Promise<void>;
+/** Each as often as its number says. */
+const acts: Array<[times: number, name: string, act: Act]> = [
+  [30, 'the kernel goes on', (life) => life.goOn()],
+  [5, 'all goes on', (life) => life.quiet()],
+  [10, 'login', (life) => life.login()],
+  [5, 'login by PPP', (life) => life.loginByPpp()],
+  [12, 'transfer', (life) => life.transfer()],
+  [5, 'leave', (life) => life.leave()],
+  [6, 'change', (life) => life.change()],
+  [2, 'the clock is looked at', (life) => life.closeRevoked()],
+  [8, 'look', (life) => life.look()],
+  [10, 'poll', (life) => life.poll()],
+  [4, 'time passes', (life) => life.pass()],
+  [2, 'agent dies', (life) => life.killAgent()],
+  [1, 'rules are flushed', (life) => life.flush()],
+  [1, 'power cut', (life) => life.cutPower()],
+];
+const drawn = acts.flatMap(([times, name, act]) =>
+  Array.from({ length: times }, () => [name, act] as const),
+);
+
+test(`whatever happens in whatever order, no session is open that may not be, and each byte is told once: ${lives} lives`, async () => {
+  const { seed } = Random.printed('sessions of the VPN');
+  for (let life = 0; life < lives; life += 1) {
+    const one = new Life(new Random(seed + life));
+    try {
+      for (let left = steps; left > 0; left -= 1) await one.step();
+      await one.end();
+    } catch (error) {
+      const said = `EXITWARD_TEST_SEED=${seed + life} replays it:\n${one.trace.join('\n')}`;
+      throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
+    }
+  }
+}, 120_000);
