@@ -11,6 +11,7 @@ import { layPrograms } from '../../packaging/programs.ts';
 import { until } from '../../server/test/waiting.ts';
 import { addresses, Internet } from './internet.ts';
 import { Machine, makeDebian } from './machine.ts';
+import { serveVpn, takeProfile } from './vpn.ts';
 
 const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'exitward-booted-'));
@@ -152,6 +153,29 @@ test('after a reboot of both, everything is as it was', async () => {
   await Promise.all([control.reboot(), node.reboot()]);
   await until(async () => (await proxied()).includes(addresses.node), 60);
   await until(async () => /^1\tfra1\tfra1-a\tyes\t/m.test(await control.run('exitward node list')));
+}, 300_000);
+
+test('a VPN: the agent has what it needs of systemd, a client leaves by its exit, and what ends the password ends the tunnel', async () => {
+  await control.run('exitward contract add acme ams1');
+  await serveVpn(control, second, 'ams1', internet.site);
+  await until(
+    async () => /^vpn-ikev2\t.*\tok/m.test(await second.run('exitward-agent status')),
+    60,
+  );
+  await second.run('exitward-agent doctor');
+  const made = 'exitward user vpn-profile acme alice ams1 --format strongswan';
+  await takeProfile(client, await control.run(made), internet.authority);
+  await client.run('swanctl --initiate --child exitward-ams1');
+  const page = () => client.run('curl -sf -m 10 https://www.example.com/');
+  expect(await page()).toBe(`Example Domain, seen from ${addresses.second}\n`);
+  // The agent alone is replaced; then all of it stops.
+  await second.run('systemctl kill -s SIGUSR2 --kill-whom=main exitward-agent');
+  expect(await page()).toBe(`Example Domain, seen from ${addresses.second}\n`);
+  await until(async () => /^state\tfollowing$/m.test(await second.run('exitward-agent status')));
+  await control.run('exitward user raise-token-version acme alice --yes');
+  await until(async () => (await client.run('swanctl --list-sas')) === '');
+  expect(await page()).toBe(`Example Domain, seen from ${addresses.client}\n`);
+  await client.run('systemctl disable --now strongswan');
 }, 300_000);
 
 test('a backup is made as the page says', async () => {

@@ -104,6 +104,7 @@ export class Internet {
     );
     const names = [
       'control.example.net',
+      'ams1.example.net',
       'www.example.com',
       'acme-v02.api.letsencrypt.org',
       'localhost',

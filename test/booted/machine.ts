@@ -63,7 +63,7 @@ export class Machine {
       'systemd-nspawn',
       ...['--quiet', `--directory=${this.root}`, `--machine=${this.#name}`, '--boot'],
       ...[`--network-bridge=${bridge}`, '--resolv-conf=off', '--timezone=off'],
-      ...['--register=no', '--keep-unit', '--console=pipe'],
+      ...['--register=no', '--keep-unit', '--console=pipe', '--bind=/dev/net/tun'],
     );
     this.#container = spawn(command, words, { stdio: 'ignore' });
     // So it ends when the machine reboots.
