@@ -1,7 +1,9 @@
 // Users, proxy access tokens, API tokens and the record of what was done, in the console.
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TestClient } from '../server/test/client.ts';
 import { Console, everything, passwordOf } from './console/console.ts';
+import { expectAccessible, expectFitsPhone } from './console/looking.ts';
 import type { Visit } from './console/visit.ts';
 import { throughProxy } from './demo_process.ts';
 
@@ -171,6 +173,49 @@ describe('users and tokens in the console', { timeout: 120_000 }, () => {
     await visit.toast('made so far are invalid').waitFor();
     await expect.poll(() => page(`proxy:${token}`), patience).toMatchObject({ status: 407 });
     expect((await page(`proxy:${token}`)).reason).toMatch(/token/);
+  });
+
+  test('a VPN profile is made for one server or all: files for devices, and the values to type', async () => {
+    const made = async (body: object) =>
+      (await t.operator.post('/accounts/acme/users/proxy/vpn-profile', body)).body;
+    const [server = { name: '', exit_ips: [] }] = (await made({})).servers
+      .filter(({ exit_ips }: { exit_ips: string[] }) => exit_ips.length > 1)
+      .map(({ server: name, exit_ips }: { server: string; exit_ips: string[] }) => {
+        return { name, exit_ips };
+      });
+    const exit_ip = server.exit_ips[1];
+    const expected = await made({ server: server.name, exit_ip });
+    const dialog = visit.dialog('VPN profile for proxy');
+    await more('proxy', 'VPN profile');
+    await visit.field('Server').selectOption(server.name);
+    await visit.field('Exit').selectOption(exit_ip);
+    await visit.button('Make the profile').click();
+    for (const file of expected.files) {
+      const downloaded = visit.page.waitForEvent('download');
+      await visit.button(`Save ${file.name}`).click();
+      const saved = await downloaded;
+      expect(saved.suggestedFilename()).toBe(file.name);
+      expect(await text(await saved.createReadStream())).toBe(file.content);
+    }
+    const [{ hostname, password, shared_key }] = expected.servers;
+    expect(await dialog.locator('pre').allTextContents()).toEqual(
+      [exit_ip, hostname, expected.login, password, shared_key].filter(Boolean),
+    );
+    await expectAccessible(visit, 'a VPN profile');
+    await visit.button('Done').click();
+    expect(await visit.page.content()).not.toContain(password);
+
+    await more('proxy', 'VPN profile');
+    await visit.field('Lifetime').selectOption({ label: '7 days' });
+    await visit.button('Make the profile').click();
+    await dialog.getByText('A file for each server').click();
+    const { servers, files } = await made({});
+    expect(await dialog.getByRole('button', { name: /^Save / }).count()).toBe(files.length);
+    await visit.field('At the server').selectOption(servers.at(-1).server);
+    await dialog.getByText(servers.at(-1).hostname).waitFor();
+    await dialog.getByText(/^proxy@acme~/).waitFor();
+    await expectFitsPhone(visit, 'a VPN profile');
+    await visit.button('Done').click();
   });
 
   test('an API token is made, viewed by who gives the password, and gets 401 once it is revoked', async () => {

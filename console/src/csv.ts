@@ -17,8 +17,12 @@ export function csv(header: readonly string[], rows: ReadonlyArray<readonly Cell
 }
 
 /** Hands a file to the browser's downloads. */
-export function download(name: string, text: string, type = 'text/csv;charset=utf-8'): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export function download(
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  type = 'text/csv;charset=utf-8',
+): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

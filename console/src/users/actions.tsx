@@ -12,11 +12,14 @@ import { ChangeUserDialog, type User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
 import { ProxyTokenDialog } from './proxy_token.tsx';
 import { SignInLinkDialog } from './sign_in_link.tsx';
+import { useVpnServers, VpnProfileDialog } from './vpn_profile.tsx';
 
 type UserDialog = typeof ChangeUserDialog;
 
 export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
-  const { flags, isOperator, readOnlyReason } = useScope();
+  const scope = useScope();
+  const { flags, isOperator, readOnlyReason } = scope;
+  const hasVpn = useVpnServers(scope).length > 0;
   const { name, active, sign_in } = user;
   const hasSignIn =
     sign_in.has_password ||
@@ -32,6 +35,7 @@ export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
   ): MenuItem => ({ text, icon, danger, onSelect: show(Shown) });
   const items = [
     flags.admin && item('Change', 'edit', ChangeUserDialog),
+    hasVpn && active && user.flags.proxy && item('VPN profile', 'lock', VpnProfileDialog),
     flags.admin && active && item('Invite to sign in', 'link', InviteDialog),
     isOperator && active && item('Link that signs in', 'lock', SignInLinkDialog),
     item('Invalidate all tokens', 'tokens', InvalidateTokensDialog, true),

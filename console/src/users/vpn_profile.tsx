@@ -1,0 +1,208 @@
+// A VPN profile of a user: for which servers and how long, then files for devices, and the values to type.
+import { useState } from 'preact/hooks';
+import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { download } from '../csv.ts';
+import { dateTime } from '../format.ts';
+import { MakerDialog } from '../forms/form_dialog.tsx';
+import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+import { Button, Copy, SelectField, StartingFocus, textOf } from '../ui/ui.ts';
+import type { User } from './form.tsx';
+
+type VpnProfile = AccountResponse<'create_vpn_profile'>;
+type ProfileFile = VpnProfile['files'][number];
+
+/** For whom each file is, and how it gets into the device. */
+const formats: Record<ProfileFile['format'], { name: string; how: string; type: string }> = {
+  apple: {
+    name: 'iPhone, iPad and Mac',
+    how: 'Open it on the device, and allow the profile in the settings.',
+    type: 'application/x-apple-aspen-config',
+  },
+  windows: {
+    name: 'Windows 10 and 11',
+    how: 'Run it with PowerShell. Windows asks for the password.',
+    type: 'text/plain',
+  },
+  android: {
+    name: 'Android',
+    how: 'Open it with the app “strongSwan VPN Client”.',
+    type: 'application/vnd.strongswan.profile',
+  },
+  networkmanager: {
+    name: 'Linux with NetworkManager',
+    how: 'Run it with sh. NetworkManager asks for the password.',
+    type: 'text/plain',
+  },
+  strongswan: {
+    name: 'Linux with strongSwan',
+    how: 'Put it into /etc/swanctl/conf.d, and run swanctl --load-all.',
+    type: 'text/plain',
+  },
+};
+
+/** The servers of the contract that have a VPN, with the exits that it dials. */
+export function useVpnServers(scope: Scope) {
+  const servers = useReadIn(scope, 'list_servers', {}).data ?? [];
+  return servers
+    .filter(({ services }) => services.some((service) => service.startsWith('vpn-')))
+    .map(({ server, title, ips }) => {
+      return { server, title, exits: ips.map(({ ip }) => ip).filter((ip) => !ip.includes(':')) };
+    })
+    .filter(({ exits }) => exits.length > 0);
+}
+
+export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
+  const scope = useScope();
+  const servers = useVpnServers(scope);
+  const [chosen, setChosen] = useState('');
+  const exits = servers.find(({ server }) => server === chosen)?.exits ?? [];
+  const make = (fields: FormData) => {
+    const [server, exit_ip, lifetime] = ['server', 'exit_ip', 'lifetime_seconds'].map((field) =>
+      textOf(fields, field),
+    );
+    const body = {
+      ...(server ? { server } : {}),
+      ...(exit_ip ? { exit_ip } : {}),
+      ...(lifetime ? { lifetime_seconds: Number(lifetime) } : {}),
+    };
+    return changeIn(scope, 'create_vpn_profile', { path: { user: name }, body });
+  };
+  const { hour, day, week, month, quarter, year } = lifetimes;
+  return (
+    <MakerDialog
+      title={`VPN profile for ${name}`}
+      verb="Make the profile"
+      make={make}
+      shown={(profile) => <Made profile={profile} onDone={onClose} />}
+      onClose={onClose}
+    >
+      <p>
+        It has all that the devices of <strong>{name}</strong> need for the VPN. Its passwords are
+        derived, not stored: they are the same each time, and another one for each server.
+      </p>
+      <SelectField
+        label="Server"
+        name="server"
+        value={chosen}
+        onInput={setChosen}
+        options={[
+          { value: '', text: 'All that have a VPN' },
+          ...servers.map(({ server, title }) => ({ value: server, text: `${title} (${server})` })),
+        ]}
+      />
+      {exits.length > 1 && (
+        <SelectField
+          key={chosen}
+          label="Exit"
+          name="exit_ip"
+          options={exits.map((ip) => ({ value: ip, text: ip }))}
+        />
+      )}
+      <SelectField
+        label="Lifetime"
+        name="lifetime_seconds"
+        options={[
+          { value: '', text: 'Until all tokens are invalidated' },
+          ...lifetimeOptions(hour, day, week, month, quarter, year),
+        ]}
+      />
+    </MakerDialog>
+  );
+}
+
+function Made({ profile, onDone }: { profile: VpnProfile; onDone: () => void }) {
+  const { login, expiry, servers, files } = profile;
+  const [shown, setShown] = useState(servers[0]?.server ?? '');
+  const values = servers.find(({ server }) => server === shown);
+  return (
+    <StartingFocus>
+      <p>
+        {expiry === null
+          ? 'The passwords work until all tokens of the user are invalidated.'
+          : `The passwords work until ${dateTime(expiry)}.`}{' '}
+        Most files hold one: keep them as you keep a password.
+      </p>
+      <div class="stack">
+        {(Object.keys(formats) as Array<ProfileFile['format']>).map((format) => (
+          <Files
+            key={format}
+            format={format}
+            files={files.filter((file) => file.format === format)}
+          />
+        ))}
+        <div class="stack-tight">
+          <h3>To type by hand</h3>
+          {servers.length > 1 && (
+            <SelectField
+              label="At the server"
+              name="shown"
+              value={shown}
+              onInput={setShown}
+              options={servers.map(({ server }) => ({ value: server, text: server }))}
+            />
+          )}
+          {values && (
+            <>
+              <Value name="Address" text={values.exit_ip} />
+              <Value name="Name of the server" text={values.hostname} />
+              <Value name="Login" text={login} />
+              <Value name="Password" text={values.password} />
+              {values.shared_key && <Value name="Shared key" text={values.shared_key} />}
+            </>
+          )}
+        </div>
+      </div>
+      <div class="actions">
+        <Button kind="primary" onClick={onDone}>
+          Done
+        </Button>
+      </div>
+    </StartingFocus>
+  );
+}
+
+/** The file of a format; there is one for each server where it holds only one. */
+function Files({ format, files }: { format: ProfileFile['format']; files: ProfileFile[] }) {
+  const { name, how } = formats[format];
+  if (files.length === 0) return null;
+  const buttons = files.map((file) => (
+    <Button
+      key={file.name}
+      icon="download"
+      aria-label={`Save ${file.name}`}
+      onClick={() => save(file)}
+    >
+      {file.name}
+    </Button>
+  ));
+  return (
+    <div class="stack-tight">
+      <h3>{name}</h3>
+      <p class="note">{how}</p>
+      {files.length === 1 ? (
+        <div class="row">{buttons}</div>
+      ) : (
+        <details>
+          <summary>A file for each server</summary>
+          <div class="row">{buttons}</div>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function save({ format, name, encoding, content }: ProfileFile) {
+  const isText = encoding === 'utf-8';
+  const bytes = isText ? content : Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
+  download(name, bytes, formats[format].type);
+}
+
+function Value({ name, text }: { name: string; text: string }) {
+  return (
+    <>
+      <span class="note">{name}</span>
+      <Copy text={text} what={name.toLowerCase()} />
+    </>
+  );
+}
