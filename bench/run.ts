@@ -12,6 +12,7 @@ for (const [file, ...args] of [
   ['follow.ts'],
   ['effect.ts'],
   ['limit.ts'],
+  ['vpn.ts'],
   ['fair.ts'],
   ['postgres.ts', 'fair.ts'],
   ['proxy.ts'],

@@ -1,0 +1,311 @@
+// The VPN of a node: logins in a second and what each costs, how soon a revoked session is dead, and what counting costs.
+//   node bench/vpn.ts [--sessions 1000] [--logins 3000]
+// As root with nftables the kernel is the real one, in a network namespace of its own; charon is a socket that speaks VICI.
+import { spawn, spawnSync } from 'node:child_process';
+import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import pino from 'pino';
+import { parseNetworks } from '../agent/src/address.ts';
+import { systemClock } from '../agent/src/clock.ts';
+import { nft } from '../agent/src/firewall.ts';
+import { decideLogin } from '../agent/src/policy/logins.ts';
+import { md4 } from '../agent/src/vpn/md4.ts';
+import { rangeOf } from '../agent/src/vpn/pool.ts';
+import { type Tunnel, VpnSessions } from '../agent/src/vpn/sessions.ts';
+import { encode, Vici } from '../agent/src/vpn/vici.ts';
+import { nftSessions, vpnFirewallRules } from '../agent/src/vpn/vpn_firewall.ts';
+import { FakeKernel } from '../agent/test/fake_kernel.ts';
+import { quantile } from './clients.ts';
+import { contractOf, exit_ip, passwordOf, policyOf, rules, secret } from './vpn_scene.ts';
+
+const { values } = parseArgs({
+  options: {
+    sessions: { type: 'string', default: '1000' },
+    logins: { type: 'string', default: '3000' },
+    inside: { type: 'boolean', default: false },
+  },
+});
+/** From a change to a dead tunnel, in milliseconds. */
+const most_ms = { p50: 200, p99: 1000 };
+const isReal = process.getuid?.() === 0 && spawnSync('nft', ['--version']).status === 0;
+if (isReal && !values.inside) {
+  const own = [process.execPath, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  const { status } = spawnSync('unshare', ['--net', ...own, '--inside'], { stdio: 'inherit' });
+  process.exit(status ?? 1);
+}
+if (isReal) spawnSync('ip', ['link', 'set', 'lo', 'up']);
+
+// ---- Logins -------------------------------------------------------------------------------
+
+const accounts = 1000;
+
+/** A request of RADIUS, as charon makes it. */
+function requestOf(
+  identifier: number,
+  login: string,
+  more: Array<[number, Buffer]>,
+  password?: string,
+): Buffer {
+  const authenticator = randomBytes(16);
+  const text = (type: number, value: string) => [type, Buffer.from(value)] as [number, Buffer];
+  const attributes = [
+    ...[text(1, login), text(30, exit_ip), text(31, '192.0.2.1'), text(87, 'vpn-ikev2')],
+    ...more,
+    ...(password === undefined ? [] : [[2, hidden(password, authenticator)] as [number, Buffer]]),
+    [80, Buffer.alloc(16)] as [number, Buffer],
+  ];
+  const body = Buffer.concat(
+    attributes.map(([type, value]) =>
+      Buffer.concat([Buffer.from([type, value.length + 2]), value]),
+    ),
+  );
+  const head = Buffer.concat([Buffer.from([1, identifier, 0, 0]), authenticator]);
+  head.writeUInt16BE(20 + body.length, 2);
+  const packet = Buffer.concat([head, body]);
+  createHmac('md5', secret)
+    .update(packet)
+    .digest()
+    .copy(packet, packet.length - 16);
+  return packet;
+}
+
+function hidden(password: string, authenticator: Buffer): Buffer {
+  const clear = Buffer.alloc(Math.ceil(password.length / 16) * 16);
+  clear.write(password);
+  const blocks: Buffer[] = [];
+  let last = authenticator;
+  for (let at = 0; at < clear.length; at += 16) {
+    const pad = createHash('md5').update(secret).update(last).digest();
+    last = Buffer.from(clear.subarray(at, at + 16).map((byte, index) => byte ^ (pad[index] ?? 0)));
+    blocks.push(last);
+  }
+  return Buffer.concat(blocks);
+}
+
+/** A socket with one request at a time. */
+class RadiusClient {
+  readonly #socket = createSocket('udp4');
+  readonly #port: number;
+  #identifier = 0;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** The code of the response, its EAP packet and its state. */
+  async ask(login: string, more: Array<[number, Buffer]>, password?: string) {
+    const answered = new Promise<Buffer>((resolve) => this.#socket.once('message', resolve));
+    this.#identifier = (this.#identifier + 1) & 0xff;
+    this.#socket.send(requestOf(this.#identifier, login, more, password), this.#port, '127.0.0.1');
+    const bytes = await answered;
+    const found = new Map<number, Buffer>();
+    for (let at = 20; at < bytes.length; at += bytes[at + 1] as number) {
+      found.set(bytes[at] as number, bytes.subarray(at + 2, at + (bytes[at + 1] as number)));
+    }
+    return { code: bytes[0], eap: found.get(79) ?? Buffer.alloc(0), state: found.get(24) };
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+}
+
+const eapOf = (identifier: number, ...parts: Buffer[]) => {
+  const data = Buffer.concat(parts);
+  const head = Buffer.from([2, identifier, 0, 0]);
+  head.writeUInt16BE(4 + data.length, 2);
+  return Buffer.concat([head, data]);
+};
+
+/** The client's side of RFC 2759. */
+function ntResponse(challenge: Buffer, peer: Buffer, name: string, password: string): Buffer {
+  const mixed = createHash('sha1').update(peer).update(challenge).update(name).digest();
+  const hash = Buffer.concat([md4(Buffer.from(password, 'utf16le')), Buffer.alloc(5)]);
+  const parts = [0, 7, 14].map((at) => {
+    const bits = BigInt(`0x${hash.subarray(at, at + 7).toString('hex')}`);
+    const key = Buffer.from(
+      Array.from({ length: 8 }, (_, byte) => Number((bits >> BigInt(49 - 7 * byte)) & 0x7fn) << 1),
+    );
+    const cipher = createCipheriv('des-ede3', Buffer.concat([key, key, key]), null);
+    return cipher.setAutoPadding(false).update(mixed.subarray(0, 8));
+  });
+  return Buffer.concat(parts);
+}
+
+async function loginByEap(client: RadiusClient, account: number): Promise<void> {
+  const login = `alice@c${account}`;
+  const asked = await client.ask(login, [
+    [79, eapOf(1, Buffer.concat([Buffer.from([1]), Buffer.from(login)]))],
+  ]);
+  const state = (from: { state: Buffer | undefined }): [number, Buffer] => [
+    24,
+    from.state ?? Buffer.alloc(0),
+  ];
+  const { eap } = asked;
+  const peer = randomBytes(16);
+  const answer = ntResponse(eap.subarray(10, 26), peer, login, passwordOf(account));
+  const chap = Buffer.from([26, 2, eap[6] as number, 0, 0, 49]);
+  chap.writeUInt16BE(4 + 1 + 49 + login.length, 3);
+  const response = eapOf(
+    eap[1] as number,
+    ...[chap, peer, Buffer.alloc(8), answer, Buffer.alloc(1), Buffer.from(login)],
+  );
+  const proven = await client.ask(login, [[79, response], state(asked)]);
+  const done = eapOf(proven.eap[1] as number, Buffer.from([26, 3]));
+  const { code } = await client.ask(login, [[79, done], state(proven)]);
+  if (code !== 2) throw new Error(`a login was answered by ${code}`);
+}
+
+/** As xauth-radius asks: the password hidden by the secret (RFC 2865, 5.2). */
+async function loginByPassword(client: RadiusClient, account: number): Promise<void> {
+  const { code } = await client.ask(`alice@c${account}`, [], passwordOf(account));
+  if (code !== 2) throw new Error(`a login was answered by ${code}`);
+}
+
+async function logins(name: string, login: typeof loginByEap, count: number): Promise<void> {
+  const path = fileURLToPath(new URL('vpn_process.ts', import.meta.url));
+  const child = spawn(process.execPath, [path, String(accounts)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const port = Number((await lines.next()).value);
+  const start = performance.now();
+  let begun = 0;
+  const work = async () => {
+    const client = new RadiusClient(port);
+    while (begun < count) {
+      begun += 1;
+      await login(client, 1 + (begun % accounts));
+    }
+    client.close();
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+  const seconds = (performance.now() - start) / 1000;
+  child.stdin.end();
+  const took_us = Number((await lines.next()).value);
+  const rate = (count / seconds).toFixed(0).padStart(6);
+  console.log(
+    `${name.padEnd(34)} ${rate} a second   ${(took_us / count / 1000).toFixed(2)} ms of CPU each`,
+  );
+}
+
+// ---- Sessions -----------------------------------------------------------------------------
+
+const kernel = isReal ? nftSessions : new FakeKernel();
+const all = Number(values.sessions);
+const pool = parseNetworks('100.80.0.0/12')[0] as NonNullable<ReturnType<typeof parseNetworks>[0]>;
+
+async function filled(count: number) {
+  if (isReal) {
+    spawnSync('nft', ['flush', 'ruleset']);
+    const range = { pool, pool6: 'fd00::/96', allowed: [], refused_ports: [25], l2tp_exits: [] };
+    await nft(vpnFirewallRules(range));
+  }
+  const policy = policyOf(count);
+  const clock = systemClock;
+  const sessions = new VpnSessions({
+    pool: rangeOf(pool),
+    kernel,
+    rules,
+    policy: () => policy,
+    clock,
+  });
+  const tunnels = new Map<string, Tunnel>();
+  for (let account = 1; account <= count; account++) {
+    const login = { service: 'vpn-ikev2' as const, login: `alice@c${account}`, exit_ip };
+    const decision = decideLogin(policy, rules, { ...login, proves: () => true }, clock.now());
+    if (decision.verdict !== 'allow') throw new Error(decision.reason);
+    const session = await sessions.open(decision);
+    if (typeof session === 'string') throw new Error(session);
+    tunnels.set(session.address, { ike: String(account) });
+  }
+  sessions.noteTunnels(tunnels);
+  return { policy, sessions, tunnels };
+}
+
+/** A charon that has ended each tunnel as soon as it is told. */
+async function startCharon(path: string): Promise<() => void> {
+  const server = createServer((socket) => {
+    socket.on('data', () => {
+      const body = Buffer.concat([Buffer.from([1]), encode({ success: 'yes' })]);
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(body.length);
+      socket.write(Buffer.concat([head, body]));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  return () => server.close();
+}
+
+async function revocations(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
+  const stop = await startCharon(join(folder, 'vici'));
+  const vici = new Vici(join(folder, 'vici'), pino({ level: 'silent' }));
+  const { policy, sessions, tunnels } = await filled(all);
+  const end = async () => {
+    for (const stray of sessions.noteTunnels(tunnels)) {
+      if ('ike' in stray) await vici.command('terminate', { 'ike-id': stray.ike, timeout: '-1' });
+    }
+  };
+  const [dead, told]: [number[], number[]] = [[], []];
+  for (let account = 1; account <= all / 4; account++) {
+    const start = performance.now();
+    policy.apply(contractOf(account, true));
+    if ((await sessions.closeRevoked([account])).length !== 1) throw new Error('it is not ended');
+    dead.push(performance.now() - start);
+    await end();
+    told.push(performance.now() - start);
+    // Opened in the order of the accounts.
+    tunnels.delete([...tunnels.keys()][0] ?? '');
+  }
+  for (const list of [dead, told]) list.sort((one, other) => one - other);
+  const [p50, p99] = [quantile(dead, 0.5), quantile(dead, 0.99)];
+  const shown = (list: number[]) =>
+    `p50 ${quantile(list, 0.5).toFixed(1)} ms   p99 ${quantile(list, 0.99).toFixed(1)} ms`;
+  console.log(
+    `one of ${all} sessions revoked: dead   ${shown(dead)}, asked: <= ${most_ms.p50} and ${most_ms.p99}`,
+  );
+  console.log(`                       charon told   ${shown(told)}`);
+  const start = performance.now();
+  for (let account = 1; account <= all; account++) policy.apply(contractOf(account, true));
+  const { length } = await sessions.closeRevoked();
+  const ended = performance.now() - start;
+  await end();
+  console.log(
+    `${length} at once: dead ${ended.toFixed(0)} ms   charon told ${(performance.now() - start).toFixed(0)} ms`,
+  );
+  if (p50 > most_ms.p50 || p99 > most_ms.p99 || ended > most_ms.p99) process.exitCode = 1;
+  vici.close();
+  stop();
+  rmSync(folder, { recursive: true });
+}
+
+async function counting(count: number): Promise<void> {
+  const { sessions } = await filled(count);
+  const took: number[] = [];
+  for (let round = 0; round < 9; round += 1) {
+    const start = performance.now();
+    await sessions.poll([]);
+    took.push(performance.now() - start);
+  }
+  took.sort((one, other) => one - other);
+  console.log(
+    `the counts of ${String(count).padStart(5)} sessions       p50 ${quantile(took, 0.5).toFixed(0)} ms`,
+  );
+}
+
+await logins('logins by EAP-MSCHAPv2', loginByEap, Number(values.logins));
+await logins('logins by password', loginByPassword, 3 * Number(values.logins));
+console.log(
+  isReal ? 'The kernel is the real one.' : 'The kernel is simulated: not root, or no nft.',
+);
+await revocations();
+for (const count of [all, 10 * all]) await counting(count);
+process.exit();
