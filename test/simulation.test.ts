@@ -28,6 +28,7 @@ const wanted = [
   // The decisions about requests, and the states of custom DNS entries.
   ...['allowed', 'stale', 'contract_expired', 'contract_suspended', 'expired_token', 'over_limit'],
   ...['old_token_version', 'inactive_user', 'no_proxy_flag', 'server_not_on_contract', 'not_ready'],
+  ...['login-allow', 'login-challenge', 'tunnel-ended'],
   ...['active', 'pending', 'expiring', 'expired', 'still-open'],
 ];
 

@@ -7,14 +7,21 @@ import {
   type ProxyRequest,
   type Rules,
 } from '../../agent/src/policy/decide.ts';
+import { decideLogin } from '../../agent/src/policy/logins.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
 import { Sessions } from '../../agent/src/policy/sessions.ts';
 import { Replica } from '../../agent/src/store/replica.ts';
+import type { Attempt } from '../../agent/test/oracle.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
+/** A request to a proxy, or a login to the VPN. */
+export type Asked = ProxyRequest | Attempt;
+
+export const isLogin = (asked: Asked): asked is Attempt => 'made' in asked;
+
 export interface Exchange {
-  request: ProxyRequest;
+  asked: Asked;
   account: number;
   user: number;
   up: number;
@@ -144,14 +151,23 @@ export class SimulatedEngine {
     return decide(this.#replica.policy, rules, request, scheduler.now());
   }
 
+  /** Of a client with this password. */
+  evaluateLogin({ service, exit_ip }: Attempt, login: string, password: string) {
+    const { rules, scheduler } = this.#options;
+    if (!this.#replica) return undefined;
+    const proves = (one: string) => one === password;
+    const asked = { service: service as 'vpn-ikev2', login, exit_ip, proves };
+    return decideLogin(this.#replica.policy, rules, asked, scheduler.now());
+  }
+
   /** Opens a connection, or begins another request on one that is open. */
-  open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
+  open(asked: Asked, verdict: Decision, connection = this.#newName()): void {
     if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
     this.finish(connection);
     const { account, user } = verdict.authority;
     this.#sessions.open(connection, verdict.authority);
     this.#exchanges.set(connection, {
-      request,
+      asked,
       account,
       user,
       up: 0,
@@ -192,6 +208,8 @@ export class SimulatedEngine {
     ];
     for (const { connection, reason } of revoked) {
       trace.note('closed', `${owner.name} ${connection} ${reason}`);
+      const { asked } = this.#exchanges.get(connection) ?? {};
+      if (asked && isLogin(asked)) trace.note('tunnel-ended');
       this.finish(connection);
     }
   }

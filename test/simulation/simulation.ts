@@ -8,6 +8,8 @@ import { createProxyToken, requireUserNamed } from '../../server/src/users/users
 import { Random } from '../../server/test/random.ts';
 import { accounts, type Beginning, Center, type Joined, users } from './center.ts';
 import { drawChange, hostnames, sources } from './changes.ts';
+import { type Asked, isLogin } from './engine.ts';
+import { drawLogin } from './logins.ts';
 import { Machine } from './machine.ts';
 import { Scheduler, settled, Trace } from './scheduler.ts';
 import { saidOf, Truth } from './truth.ts';
@@ -44,6 +46,8 @@ export class Simulation {
   readonly #machines: Machine[];
   readonly #tokens: Array<{ user: string; password: string }> = [];
   readonly #life_seconds: number;
+  /** In one life of five, so that the lives that are kept stay as they were. */
+  readonly #hasLogins: boolean;
   readonly #watch: Watch;
   #isOver = false;
   /** The part of an action that takes longer than its call. */
@@ -51,6 +55,7 @@ export class Simulation {
 
   constructor(seed: number, beginning: Beginning, dir: string) {
     this.#random = new Random(seed);
+    this.#hasLogins = seed % 5 === 0;
     this.#dir = dir;
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { recursive: true });
@@ -231,7 +236,10 @@ export class Simulation {
     const random = this.#random;
     for (const machine of this.#machines) {
       this.#watch.checkHeld(machine);
-      for (let count = random.between(0, 3); count > 0; count -= 1) this.#request(machine);
+      for (let count = random.between(0, 3); count > 0; count -= 1) {
+        if (this.#hasLogins && random.between(0, 2) === 0) this.#login(machine);
+        else this.#request(machine);
+      }
       for (const connection of [...machine.engine.exchanges.keys()]) {
         machine.engine.transfer(connection, random.between(0, 5000), random.between(0, 50_000));
         if (random.between(0, 4) === 0) machine.engine.finish(connection);
@@ -248,23 +256,38 @@ export class Simulation {
       host: random.one(hostnames),
       credentials: withToken ? random.one(this.#tokens) : undefined,
     });
-    const open = [...machine.engine.exchanges.keys()];
+    const open = [...machine.engine.exchanges]
+      .filter(([, { asked }]) => !isLogin(asked))
+      .map(([connection]) => connection);
     const again = open.length > 0 && random.between(0, 3) === 0 ? random.one(open) : undefined;
     const verdict = this.#ask(machine, request);
     if (verdict) machine.engine.open(request, verdict, again);
   }
 
+  #login(machine: Machine): void {
+    const { secrets } = this.#center.ctx;
+    const drawn = drawLogin(this.#random, machine, secrets, this.#scheduler.now());
+    const verdict = machine.engine.evaluateLogin(drawn.attempt, drawn.login, drawn.password);
+    if (!verdict) return;
+    this.trace.note(`login-${verdict.verdict}`);
+    this.#check(machine, drawn.attempt, verdict);
+    machine.engine.open(drawn.attempt, verdict);
+  }
+
   #ask(machine: Machine, asked: Partial<ProxyRequest>): Decision | undefined {
     const request = requestOf(asked);
     const verdict = machine.engine.evaluate(request);
-    if (!verdict) return undefined;
+    if (verdict) this.#check(machine, request, verdict);
+    return verdict;
+  }
+
+  #check(machine: Machine, asked: Asked, verdict: Decision): void {
     const said = saidOf(verdict);
     this.trace.note(
       verdict.verdict === 'allow' ? 'allowed' : verdict.reason,
       `${machine.name} ${said}`,
     );
-    this.#watch.checkVerdict(machine, request, said);
-    return verdict;
+    this.#watch.checkVerdict(machine, asked, said);
   }
 
   #disturb(): void {

@@ -1,8 +1,9 @@
 // The records of each revision, as the control plane's tables had them; and whether a node abides by them.
-import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decide.ts';
+import type { Decision, Rules } from '../../agent/src/policy/decide.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import { type Issued, Oracle, type World } from '../../agent/test/oracle.ts';
+import { type Asked, isLogin } from './engine.ts';
 import type { Cleared, Tables } from './tables.ts';
 
 /** A record, or that there is none, from this revision on. */
@@ -122,16 +123,19 @@ export class Truth {
    */
   evaluations(
     server_id: number,
-    request: ProxyRequest,
+    asked: Asked,
     { held, claimed, heard_at }: Known,
     now: number,
   ): string[] | undefined {
-    return this.#combine(server_id, request, held, claimed, (oracle) => {
+    return this.#combine(server_id, asked, held, claimed, (oracle) => {
       oracle.heard_at = heard_at;
-      const { reason, by, account, user, exit_ip, dial, override } = oracle.evaluate(
-        request,
-        now,
-      ) as Record<string, unknown>;
+      const evaluation = isLogin(asked)
+        ? { by: 'vpn', exit_ip: asked.exit_ip, ...oracle.evaluateLogin(asked, now) }
+        : oracle.evaluate(asked, now);
+      const { reason, by, account, user, exit_ip, dial, override } = evaluation as Record<
+        string,
+        unknown
+      >;
       return JSON.stringify(reason ? { reason } : { by, account, user, exit_ip, dial, override });
     });
   }
@@ -139,20 +143,23 @@ export class Truth {
   /** Why a connection may not be any more, or '' when it may, for each of what a node may know. */
   objections(
     server_id: number,
-    { request, account, user }: { request: ProxyRequest; account: number; user: number },
+    { asked, account, user }: { asked: Asked; account: number; user: number },
     { held, claimed, heard_at }: Known,
     now: number,
   ): string[] | undefined {
-    return this.#combine(server_id, request, held, claimed, (oracle) => {
+    return this.#combine(server_id, asked, held, claimed, (oracle) => {
       oracle.heard_at = heard_at;
-      return oracle.faultOf(request, account, user, now) ?? '';
+      if (!isLogin(asked)) return oracle.faultOf(asked, account, user, now) ?? '';
+      const evaluation = oracle.evaluateLogin(asked, now);
+      // An exit that is taken away lets nobody in, and ends no tunnel.
+      return 'reason' in evaluation && evaluation.reason !== 'no_service' ? evaluation.reason : '';
     });
   }
 
   /** The decisions of an oracle for each combination of versions that matter. */
   #combine(
     server_id: number,
-    request: ProxyRequest,
+    asked: Asked,
     held: Position,
     claimed: Position | undefined,
     ask: (oracle: Oracle) => string,
@@ -164,7 +171,7 @@ export class Truth {
     for (const key of history.keys()) {
       const may = new Set(
         possible(history, key, since).map(({ record }) =>
-          record && matters(record, request) ? record : undefined,
+          record && matters(record, asked) ? record : undefined,
         ),
       );
       const [first] = may;
@@ -214,9 +221,9 @@ function possible(history: History, key: string, since: number): Version[] {
 }
 
 /** Of other addresses and hostnames a evaluation knows nothing. */
-function matters(record: NodeRecord, { source, host }: ProxyRequest): boolean {
-  if (record.kind === 'authlist') return record.value?.ip === source;
-  if (record.kind === 'override') return record.value?.hostname === host;
+function matters(record: NodeRecord, asked: Asked): boolean {
+  if (record.kind === 'authlist') return !isLogin(asked) && record.value?.ip === asked.source;
+  if (record.kind === 'override') return !isLogin(asked) && record.value?.hostname === asked.host;
   return true;
 }
 

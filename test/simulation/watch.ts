@@ -1,11 +1,11 @@
 // The invariants: those that are checked after each step, and those that hold when all is healed.
 import { isDeepStrictEqual } from 'node:util';
-import type { ProxyRequest } from '../../agent/src/policy/decide.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import { accountsOfServer } from '../../server/src/contract_servers/contract_servers.ts';
 import { accountRecords } from '../../server/src/nodes/records.ts';
 import { listOverrides, statusOf } from '../../server/src/overrides/overrides.ts';
 import type { Center } from './center.ts';
+import type { Asked } from './engine.ts';
 import type { Machine } from './machine.ts';
 import type { Scheduler, Trace } from './scheduler.ts';
 import type { Truth } from './truth.ts';
@@ -92,7 +92,7 @@ export class Watch {
 
   checkVerdict(
     { name, joined, engine, claimed, heard_at }: Machine,
-    request: ProxyRequest,
+    asked: Asked,
     said: string,
   ): void {
     const { policy, position: held } = engine;
@@ -103,11 +103,11 @@ export class Watch {
     }
     if (!policy || !held) return;
     const about = { held, claimed, heard_at: policy.heard_at };
-    const may = this.#watched.truth.evaluations(joined.server_id, request, about, now);
+    const may = this.#watched.truth.evaluations(joined.server_id, asked, about, now);
     if (!may) this.#watched.trace.note('too-many-truths');
     else if (!may.includes(said)) {
       throw new Violation(
-        `${name} says ${said} of ${JSON.stringify(request)}; true is ${may.join(' or ')}`,
+        `${name} says ${said} of ${JSON.stringify(asked)}; true is ${may.join(' or ')}`,
       );
     }
   }
