@@ -121,12 +121,15 @@ test.each(denied)('%s is denied, with its reason in the log and by explain', asy
   const [, login, records, reason] = given;
   await world.apply(...records);
   const before = agentLog().length;
-  await expect(world.client(1).connect(login)).rejects.toThrow();
-  expect(
+  const denials = () =>
     agentLog()
       .slice(before)
-      .filter(({ msg }) => msg === 'a VPN login was denied'),
-  ).toHaveLength(1);
+      .filter(({ msg }) => msg === 'a VPN login was denied').length;
+  // On a busy machine a packet may be late, and the client gives up ahead of its login.
+  for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
+    await expect(world.client(1).connect(login)).rejects.toThrow();
+  }
+  expect(denials()).toBe(1);
   expect(reasonOfLast()).toBe(reason);
   expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
   if (!['bad_token', 'old_token_version'].includes(reason)) {
