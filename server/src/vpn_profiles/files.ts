@@ -142,7 +142,8 @@ function appleL2tp(login: string, { exit_ip, password, shared_key }: ServerProfi
 /** Windows checks the certificate against what it dials: the name, but for an exit that the name does not lead to. */
 function windows(login: string, servers: readonly ServerProfile[]): string {
   const connections = servers.map((one) => {
-    const added = `Add-VpnConnection -Name ${ps(one.server)} -EncryptionLevel Required -RememberCredential -Force`;
+    const added = `Remove-VpnConnection -Name ${ps(one.server)} -Force -ErrorAction SilentlyContinue
+Add-VpnConnection -Name ${ps(one.server)} -EncryptionLevel Required -RememberCredential -Force`;
     if (!hasIkev2(one)) {
       return `${added} -ServerAddress ${ps(one.exit_ip)} -TunnelType L2tp -L2tpPsk ${ps(one.shared_key ?? '')} -AuthenticationMethod MSChapv2
 `;
@@ -153,7 +154,7 @@ function windows(login: string, servers: readonly ServerProfile[]): string {
 Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(one.server)} -AuthenticationTransformConstants GCMAES256 -CipherTransformConstants GCMAES256 -EncryptionMethod GCMAES256 -IntegrityCheckMethod SHA384 -DHGroup ECP384 -PfsGroup ECP384 -Force
 `;
   });
-  return `# Adds VPN connections. Windows asks for the password when each connects first; the user name is:
+  return `# Adds VPN connections, in place of those of the same name. Windows asks for the password when each connects first; the user name is:
 #   ${login.replace(/\s+/g, ' ')}
 ${connections.join('')}`;
 }
@@ -172,7 +173,8 @@ function android(login: string, servers: readonly ServerProfile[]): string {
 function networkManager(login: string, servers: readonly ServerProfile[]): string {
   const connections = servers.map((one) => {
     const { server, hostname, exit_ip, shared_key } = one;
-    const add = `nmcli connection add type vpn con-name ${sh(server)} vpn-type`;
+    const add = `nmcli connection delete id ${sh(server)} > /dev/null 2>&1 || :
+nmcli connection add type vpn con-name ${sh(server)} vpn-type`;
     if (!hasIkev2(one)) {
       const data = `gateway = ${exit_ip}, user = ${login}, password-flags = 1, machine-auth-type = psk, ipsec-enabled = yes`;
       return `${add} l2tp vpn.data ${sh(data)} vpn.secrets ${sh(`ipsec-psk = ${shared_key}`)}\n`;
@@ -197,7 +199,7 @@ function networkManager(login: string, servers: readonly ServerProfile[]): strin
     ...(servers.every(hasIkev2) ? [] : ['network-manager-l2tp']),
   ];
   return `#!/bin/sh
-# Adds VPN connections; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
+# Adds VPN connections, in place of those of the same name; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
 set -e
 ${connections.join('')}`;
 }
