@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { newSeed } from './seed.ts';
 import type { Life } from './simulation/lives.ts';
+import type { VpnConduct } from './simulation/vpn.ts';
 
 const simulations = Number(process.env.EXITWARD_TEST_SIMULATIONS ?? (process.env.CI ? 2000 : 200));
 /** Replays one life. */
@@ -44,8 +45,8 @@ const kept = {
 const program = fileURLToPath(new URL('simulation/lives.ts', import.meta.url));
 
 /** The lives of these seeds, in a process of their own. Errors: what went wrong in one of them. */
-async function live(of: readonly number[], core = 0): Promise<Life[]> {
-  const child = fork(program, of.map(String), {
+async function live(of: readonly number[], core = 0, vpn: VpnConduct = 'sound'): Promise<Life[]> {
+  const child = fork(program, [vpn, ...of.map(String)], {
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     // Several begin: what Node made of the sources is kept.
     env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
@@ -65,7 +66,8 @@ async function live(of: readonly number[], core = 0): Promise<Life[]> {
 
 describe('the simulated network', () => {
   test('the same seed gives the same life, to the last event', { timeout: 120_000 }, async () => {
-    const few = seeds.slice(0, 3);
+    // One of five has a VPN.
+    const few = seeds.slice(0, 5);
     const [lives, again] = await Promise.all([live(few), live(few, 1)]);
     expect(lives).toHaveLength(few.length);
     expect(again).toEqual(lives);
@@ -74,6 +76,14 @@ describe('the simulated network', () => {
 
   test.each(Object.entries(kept))('%s', async (_, seed) => {
     expect(await live([seed])).toHaveLength(1);
+  });
+
+  test.each<[string, VpnConduct, RegExp]>([
+    ['keeps tunnels that may no longer be', 'keeps-tunnels', /is open, and should not be/],
+    ['tells bytes of tunnels again', 'tells-again', /counted \d+, transferred \d+/],
+  ])('a VPN that %s is found', async (_, conduct, says) => {
+    const faulty = live([5, 10, 15, 20, 25, 30, 35, 40], 0, conduct);
+    await expect(faulty).rejects.toThrow(says);
   });
 
   test('nothing false is ever served, shown or counted, and all is well after the healing', {

@@ -1,6 +1,6 @@
 // The engine of the simulation: evaluates by a real replica of the policy, and carries connections that are only numbers.
 
-import type { Finished, Poll } from '../../agent/src/engine.ts';
+import type { Finished, Kept, Poll } from '../../agent/src/engine.ts';
 import {
   type Decision,
   decide,
@@ -14,6 +14,7 @@ import { Replica } from '../../agent/src/store/replica.ts';
 import type { Attempt } from '../../agent/test/oracle.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
+import { SimulatedVpn, type VpnConduct } from './vpn.ts';
 
 /** A request to a proxy, or a login to the VPN. */
 export type Asked = ProxyRequest | Attempt;
@@ -37,12 +38,21 @@ export interface EngineOptions {
   scheduler: Scheduler;
   random: Random;
   trace: Trace;
+  /** None: it has no VPN. */
+  vpn: VpnConduct | undefined;
+}
+
+/** Where the meter goes on, with a VPN. */
+interface Cursors {
+  proxy: unknown;
+  vpn: unknown;
 }
 
 const slowest_seconds = 0.3;
 
 export class SimulatedEngine {
   readonly #options: EngineOptions;
+  readonly #vpn: SimulatedVpn | undefined;
   #replica: Replica | undefined;
   #sessions = new Sessions();
   readonly #exchanges = new Map<string, Exchange>();
@@ -58,6 +68,8 @@ export class SimulatedEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
+    const { vpn: conduct } = options;
+    if (conduct) this.#vpn = new SimulatedVpn({ ...options, conduct });
   }
 
   get isUp(): boolean {
@@ -70,12 +82,18 @@ export class SimulatedEngine {
     return this.#replica?.position;
   }
   get exchanges(): ReadonlyMap<string, Exchange> {
-    return this.#exchanges;
+    return this.#vpn ? new Map([...this.#exchanges, ...this.#vpn.open]) : this.#exchanges;
+  }
+  /** Whether it knows the sessions of the VPN that an engine before let in. */
+  get hasTakenOver(): boolean {
+    return this.#vpn?.hasTakenOver === true;
   }
 
   async start(): Promise<void> {
-    this.#replica = new Replica(this.#options.dir);
-    await this.#replica.load();
+    const replica = new Replica(this.#options.dir);
+    this.#replica = replica;
+    await replica.load();
+    this.#vpn?.start(() => replica.policy);
   }
 
   /** Ends at once. `withLog`: the machine goes with it, and what nobody read of the log. */
@@ -84,7 +102,9 @@ export class SimulatedEngine {
     this.#replica = undefined;
     this.#sessions = new Sessions();
     const unread = withLog ? this.#log.splice(this.#told) : [];
-    for (const { account, user, up, down, told } of [...this.#exchanges.values(), ...unread]) {
+    const sessions = this.#vpn?.die({ withMachine: withLog }) ?? [];
+    const untold = [...this.#exchanges.values(), ...unread, ...sessions];
+    for (const { account, user, up, down, told } of untold) {
       this.#add(this.lost, account, user, up + down - told.up - told.down);
     }
     this.#exchanges.clear();
@@ -116,11 +136,29 @@ export class SimulatedEngine {
 
   async #apply(replica: Replica): Promise<Position | undefined> {
     const touched = await replica.catchUp();
-    this.#close(touched === 'all' ? undefined : touched);
+    const accounts = touched === 'all' ? undefined : touched;
+    this.#close(accounts);
+    await this.#vpn?.closeRevoked(accounts);
     return replica.position;
   }
 
-  poll(cursor: unknown): Poll {
+  /** `isHeard`: whether the one who asks is there when the response comes. */
+  async poll(cursor: unknown, kept: Kept, isHeard: () => boolean): Promise<Poll> {
+    if (!this.#vpn) return this.#pollProxies(cursor);
+    const cursors = cursorsOf(cursor);
+    const { counted } = kept;
+    const vpn = await this.#vpn.poll(cursors.vpn, { cursor: cursorsOf(kept.cursor).vpn, counted });
+    if (!isHeard()) throw new Error('the agent has died');
+    const proxy = this.#pollProxies(cursors.proxy);
+    this.#vpn.noteTold(vpn);
+    return {
+      finished: [...proxy.finished, ...vpn.finished],
+      open: [...proxy.open, ...vpn.open],
+      cursor: { proxy: proxy.cursor, vpn: vpn.cursor } satisfies Cursors,
+    };
+  }
+
+  #pollProxies(cursor: unknown): Poll {
     if (!this.#replica) throw new Error('the engine is not there');
     const told = Number(cursor ?? 0);
     this.#told = this.#log.length;
@@ -137,7 +175,9 @@ export class SimulatedEngine {
   rememberTold(): () => void {
     const before = this.#told;
     const exchanges = Array.from(this.#exchanges.values(), (one) => ({ one, told: one.told }));
+    const forget = this.#vpn?.rememberTold();
     return () => {
+      forget?.();
       this.#told = before;
       for (const { one, told } of exchanges) one.told = told;
     };
@@ -160,8 +200,13 @@ export class SimulatedEngine {
     return decideLogin(this.#replica.policy, rules, asked, scheduler.now());
   }
 
+  /** The client of a login that was decided so. */
+  login(asked: Attempt, verdict: Decision): void {
+    if (verdict.verdict === 'allow') this.#vpn?.login(asked, verdict);
+  }
+
   /** Opens a connection, or begins another request on one that is open. */
-  open(asked: Asked, verdict: Decision, connection = this.#newName()): void {
+  open(asked: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
     if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
     this.finish(connection);
     const { account, user } = verdict.authority;
@@ -178,16 +223,21 @@ export class SimulatedEngine {
 
   transfer(connection: string, up: number, down: number): void {
     const exchange = this.#exchanges.get(connection);
-    if (!exchange) return;
-    exchange.up += up;
-    exchange.down += down;
-    this.#add(this.transferred, exchange.account, exchange.user, up + down);
+    if (exchange) {
+      exchange.up += up;
+      exchange.down += down;
+    }
+    const passed = exchange ?? this.#vpn?.transfer(connection, up, down);
+    if (passed) this.#add(this.transferred, passed.account, passed.user, up + down);
   }
 
   /** The request is over; the connection too, unless another one begins. */
   finish(connection: string): void {
     const exchange = this.#exchanges.get(connection);
-    if (!exchange) return;
+    if (!exchange) {
+      this.#vpn?.leave(connection);
+      return;
+    }
     const { account, user, up, down, told } = exchange;
     const at = this.#options.scheduler.now();
     this.#exchanges.delete(connection);
@@ -198,6 +248,7 @@ export class SimulatedEngine {
   /** As every engine does each second: time ends what nobody tells of. */
   sweep(): void {
     this.#close(undefined);
+    this.#vpn?.sweep();
   }
 
   #close(accounts: Iterable<number> | undefined): void {
@@ -208,8 +259,6 @@ export class SimulatedEngine {
     ];
     for (const { connection, reason } of revoked) {
       trace.note('closed', `${owner.name} ${connection} ${reason}`);
-      const { asked } = this.#exchanges.get(connection) ?? {};
-      if (asked && isLogin(asked)) trace.note('tunnel-ended');
       this.finish(connection);
     }
   }
@@ -223,4 +272,8 @@ export class SimulatedEngine {
     const key = `${account} ${user}`;
     to.set(key, (to.get(key) ?? 0) + bytes);
   }
+}
+
+function cursorsOf(cursor: unknown): Cursors {
+  return (cursor ?? { proxy: undefined, vpn: undefined }) as Cursors;
 }

@@ -1,10 +1,11 @@
-// A program: lives one simulated life after another, of the seeds that its arguments name, and sends each outcome to its parent.
+// A program: lives one simulated life after another, with the VPN and of the seeds that its arguments name, and sends each outcome to its parent.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TestClock } from '../../server/test/harness.ts';
 import { begin } from './center.ts';
 import { Simulation } from './simulation.ts';
+import type { VpnConduct } from './vpn.ts';
 
 /** One life, as it is sent. */
 export interface Life {
@@ -23,8 +24,9 @@ process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
 process.on('disconnect', () => process.exit());
 
 const beginning = await begin(join(dir, 'beginning'), new TestClock());
-for (const seed of process.argv.slice(2).map(Number)) {
-  const simulation = new Simulation(seed, beginning, join(dir, 'life'));
+const [, , conduct, ...seeds] = process.argv;
+for (const seed of seeds.map(Number)) {
+  const simulation = new Simulation(seed, beginning, join(dir, 'life'), conduct as VpnConduct);
   try {
     const { digest, counts } = await simulation.run();
     process.send?.({ seed, digest, counts: [...counts] } satisfies Life);

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import type { Kept } from '../../agent/src/engine.ts';
 import { Link } from '../../agent/src/link/link.ts';
 import type { Rules } from '../../agent/src/policy/decide.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
@@ -26,6 +27,7 @@ import type { Joined } from './center.ts';
 import { SimulatedEngine } from './engine.ts';
 import { type Door, Line, Wire } from './network.ts';
 import { type Owner, type Scheduler, settled, type Trace } from './scheduler.ts';
+import type { VpnConduct } from './vpn.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -47,6 +49,7 @@ export interface MachineOptions {
   scheduler: Scheduler;
   random: Random;
   trace: Trace;
+  vpn: VpnConduct | undefined;
   /** The agent said that this is applied. */
   onClaim: (machine: Machine) => void;
 }
@@ -67,7 +70,7 @@ export class Machine implements Owner {
   heard_at = 0;
 
   constructor(options: MachineOptions) {
-    const { joined, rules, scheduler, random, trace } = options;
+    const { joined, rules, scheduler, random, trace, vpn } = options;
     this.#options = options;
     this.joined = joined;
     this.name = joined.name;
@@ -81,6 +84,7 @@ export class Machine implements Owner {
       ...shared,
       dir: this.#policyDir,
       rules,
+      vpn,
       random: random.fork(),
     });
   }
@@ -149,7 +153,7 @@ export class Machine implements Owner {
             else resolve(position);
           });
         }),
-      poll: async (cursor: unknown) => this.engine.poll(cursor),
+      poll: (cursor: unknown, kept: Kept) => this.engine.poll(cursor, kept, () => agent.isAlive),
       explain: () => Promise.reject(new Error('there are no questions in the simulation')),
     };
   }

@@ -13,6 +13,7 @@ import { drawLogin } from './logins.ts';
 import { Machine } from './machine.ts';
 import { Scheduler, settled, Trace } from './scheduler.ts';
 import { saidOf, Truth } from './truth.ts';
+import type { VpnConduct } from './vpn.ts';
 import { Violation, Watch } from './watch.ts';
 
 const staleness_seconds = 25;
@@ -46,16 +47,16 @@ export class Simulation {
   readonly #machines: Machine[];
   readonly #tokens: Array<{ user: string; password: string }> = [];
   readonly #life_seconds: number;
-  /** In one life of five, so that the lives that are kept stay as they were. */
-  readonly #hasLogins: boolean;
+  /** In one life of five, so that the lives that are kept stay as they were; none: no machine has a VPN. */
+  readonly #vpn: VpnConduct | undefined;
   readonly #watch: Watch;
   #isOver = false;
   /** The part of an action that takes longer than its call. */
   #doing: Promise<unknown> = Promise.resolve();
 
-  constructor(seed: number, beginning: Beginning, dir: string) {
+  constructor(seed: number, beginning: Beginning, dir: string, conduct: VpnConduct) {
     this.#random = new Random(seed);
-    this.#hasLogins = seed % 5 === 0;
+    this.#vpn = seed % 5 === 0 ? conduct : undefined;
     this.#dir = dir;
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir, { recursive: true });
@@ -83,6 +84,7 @@ export class Simulation {
       scheduler: this.#scheduler,
       random: this.#random.fork(),
       trace: this.trace,
+      vpn: this.#vpn,
       onClaim: (machine) => this.#watch.noteClaim(machine),
     });
   }
@@ -237,7 +239,7 @@ export class Simulation {
     for (const machine of this.#machines) {
       this.#watch.checkHeld(machine);
       for (let count = random.between(0, 3); count > 0; count -= 1) {
-        if (this.#hasLogins && random.between(0, 2) === 0) this.#login(machine);
+        if (this.#vpn && random.between(0, 2) === 0) this.#login(machine);
         else this.#request(machine);
       }
       for (const connection of [...machine.engine.exchanges.keys()]) {
@@ -271,7 +273,7 @@ export class Simulation {
     if (!verdict) return;
     this.trace.note(`login-${verdict.verdict}`);
     this.#check(machine, drawn.attempt, verdict);
-    machine.engine.open(drawn.attempt, verdict);
+    machine.engine.login(drawn.attempt, verdict);
   }
 
   #ask(machine: Machine, asked: Partial<ProxyRequest>): Decision | undefined {

@@ -1,0 +1,187 @@
+// The VPN of a simulated machine: the agent's own sessions over a kernel that is only numbers. Kernel and tunnels outlive the engine.
+import { parseNetworks } from '../../agent/src/address.ts';
+import type { Kept, Poll } from '../../agent/src/engine.ts';
+import type { Allowed, Rules } from '../../agent/src/policy/decide.ts';
+import type { Policy } from '../../agent/src/policy/policy.ts';
+import { rangeOf } from '../../agent/src/vpn/pool.ts';
+import { type Tunnel, VpnSessions } from '../../agent/src/vpn/sessions.ts';
+import { FakeKernel } from '../../agent/test/fake_kernel.ts';
+import type { Attempt } from '../../agent/test/oracle.ts';
+import type { Random } from '../../server/test/random.ts';
+import type { Exchange } from './engine.ts';
+import type { Owner, Scheduler, Trace } from './scheduler.ts';
+
+/** Those with a fault show that the simulation finds it. */
+export type VpnConduct = 'sound' | 'keeps-tunnels' | 'tells-again';
+
+export interface VpnOptions {
+  owner: Owner;
+  rules: Rules;
+  scheduler: Scheduler;
+  random: Random;
+  trace: Trace;
+  conduct: VpnConduct;
+}
+
+interface Session extends Exchange {
+  address: string;
+}
+
+const slowest_seconds = 0.1;
+/** So few addresses that they come again. */
+const pool = rangeOf(parseNetworks('100.80.0.0/27')[0] as never);
+
+export class SimulatedVpn {
+  readonly #options: VpnOptions;
+  readonly #kernel = new FakeKernel();
+  /** Ends the commands of the kernel that are under way. */
+  readonly #waiting = new Set<() => void>();
+  #sessions: VpnSessions | undefined;
+  #takingOver: Promise<VpnSessions> | undefined;
+  readonly #tunnels = new Map<string, Tunnel>();
+  /** All that clients were let in with since the machine was started, by connection. */
+  readonly #all = new Map<string, Session>();
+  /** Clients come once it has: a journal without a cursor is not told of sessions before it. */
+  #hasTold = false;
+
+  constructor(options: VpnOptions) {
+    this.#options = options;
+  }
+
+  get hasTakenOver(): boolean {
+    return this.#sessions !== undefined;
+  }
+
+  /** The sessions that the kernel lets pass. */
+  get open(): Array<[connection: string, Session]> {
+    return [...this.#all].filter(([connection, { address }]) => {
+      const kept = this.#kernel.kept.get(address);
+      return kept?.is_open && kept.note.startsWith(connection);
+    });
+  }
+
+  // ---- What the engine does -----------------------------------------------------------------
+
+  /** Begins to take over what the kernel has of an engine before. */
+  start(policy: () => Policy): void {
+    const { rules, scheduler, owner } = this.#options;
+    const kernel = this.#kernel;
+    kernel.pause = () => this.#pass();
+    const clock = scheduler.clockOf(owner, () => true);
+    const sessions = new VpnSessions({ pool, kernel, rules, policy, clock });
+    const takeOver = async () => {
+      await kernel.apply();
+      await sessions.recover();
+      await sessions.closeRevoked();
+      this.#sessions = sessions;
+      return sessions;
+    };
+    this.#takingOver = takeOver();
+    this.#takingOver.catch(() => {});
+  }
+
+  /** The engine ends at once, or the machine with it; returns the sessions whose counts are lost. */
+  die({ withMachine }: { withMachine: boolean }): Session[] {
+    this.#sessions = undefined;
+    this.#takingOver = undefined;
+    this.#kernel.pause = () => Promise.reject(new Error('the engine has died'));
+    for (const end of this.#waiting) end();
+    if (!withMachine) return [];
+    const lost = [...this.#all.values()];
+    this.#kernel.lose();
+    this.#tunnels.clear();
+    this.#all.clear();
+    return lost;
+  }
+
+  /** Errors: the engine died meanwhile. */
+  async closeRevoked(accounts?: Iterable<number>): Promise<void> {
+    const sessions = await this.#takingOver;
+    if (this.#options.conduct === 'keeps-tunnels') return;
+    for (const { reason } of (await sessions?.closeRevoked(accounts)) ?? []) {
+      this.#options.trace.note('tunnel-ended', reason);
+    }
+  }
+
+  /** As each second: time ends sessions, and tunnels without one are ended. */
+  sweep(): void {
+    this.closeRevoked().catch(() => {});
+    for (const stray of this.#sessions?.noteTunnels(new Map(this.#tunnels)) ?? []) {
+      for (const [address, tunnel] of this.#tunnels) {
+        if (tunnel === stray) this.#tunnels.delete(address);
+      }
+    }
+  }
+
+  async poll(cursor: unknown, kept: Kept): Promise<Poll> {
+    if (!this.#sessions) return { finished: [], open: [], cursor: cursor ?? null };
+    if (this.#options.conduct !== 'tells-again') return this.#sessions.poll(cursor, kept);
+    return this.#sessions.poll([], { cursor: [], counted: kept.counted });
+  }
+
+  noteTold({ finished, open, cursor }: Poll): void {
+    this.#hasTold ||= cursor !== null;
+    for (const { connection, up, down } of [...finished, ...open]) {
+      const session = this.#all.get(connection);
+      if (session) session.told = { up, down };
+    }
+  }
+
+  /** The bytes that the meter was told, to be put back when it forgot them. */
+  rememberTold(): () => void {
+    const hadTold = this.#hasTold;
+    const before = Array.from(this.#all.values(), (one) => ({ one, told: one.told }));
+    return () => {
+      this.#hasTold = hadTold;
+      for (const { one, told } of before) one.told = told;
+    };
+  }
+
+  // ---- What clients do ----------------------------------------------------------------------
+
+  /** One whose login was allowed builds a tunnel, when it has an address. */
+  async login(asked: Attempt, allowed: Allowed): Promise<void> {
+    if (!this.#hasTold) return;
+    // An engine that dies answers nothing.
+    const outcome = await this.#sessions?.open(allowed).catch(() => undefined);
+    if (typeof outcome === 'string') this.#options.trace.note('login-overtaken', outcome);
+    if (typeof outcome !== 'object') return;
+    const { address, connection, authority } = outcome;
+    const { account, user } = authority;
+    const none = { up: 0, down: 0 };
+    this.#all.set(connection, { asked, address, account, user, ...none, told: none });
+    this.#tunnels.set(address, { ike: connection });
+  }
+
+  /** Whether it passes. */
+  transfer(connection: string, up: number, down: number): Session | undefined {
+    const session = this.#all.get(connection);
+    if (!session || !this.#kernel.transfer(session.address, up, down)) return undefined;
+    session.up += up;
+    session.down += down;
+    return session;
+  }
+
+  leave(connection: string): void {
+    const { address = '' } = this.#all.get(connection) ?? {};
+    this.#tunnels.delete(address);
+  }
+
+  /** The time that a command of the kernel takes. */
+  #pass(): Promise<void> {
+    const { scheduler, random, owner } = this.#options;
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        this.#waiting.delete(end);
+        cancel();
+        reject(new Error('the engine has died'));
+      };
+      const go = () => {
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const cancel = scheduler.after(random.next() * slowest_seconds, go, owner);
+      this.#waiting.add(end);
+    });
+  }
+}
