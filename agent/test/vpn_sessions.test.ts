@@ -59,6 +59,8 @@ class Life {
   /** The tunnels of sessions that the kernel lost are there until the next look. */
   #isLost = false;
   readonly #billed = new Map<string, Bytes>();
+  /** Those that were told as ended by a change, or by time. */
+  readonly #revoked = new Set<string>();
   /** The least that is billed of a session that the kernel lost. */
   readonly #lost = new Map<string, Bytes>();
   /** The bytes of each session that the kernel let through. */
@@ -191,8 +193,13 @@ class Life {
     const [change, at] = [this.#changes, this.#now];
     const before = [...this.#sessions.all].filter(({ is_open }) => is_open);
     this.#do(async (isAlive) => {
-      await this.#sessions.closeRevoked(accounts);
-      if (!isAlive() || change !== this.#changes) return;
+      const revoked = await this.#sessions.closeRevoked(accounts);
+      if (!isAlive()) return;
+      for (const { connection } of revoked) {
+        expect(this.#revoked.has(connection), `${connection} is ended again`).toBe(false);
+        this.#revoked.add(connection);
+      }
+      if (change !== this.#changes) return;
       for (const { address, connection, authority } of before) {
         if (accounts && !accounts.includes(authority.account)) continue;
         const reason = revocationOf(this.#policy, rules, authority, at);
@@ -255,6 +262,17 @@ class Life {
     });
     await this.quiet();
     this.closeRevoked();
+  }
+
+  /** For good, whatever login is under way or was decided just now; later it is started again. */
+  async stop(): Promise<void> {
+    this.#do(() => this.#sessions.shut());
+    this.login();
+    await this.quiet();
+    const open = [...this.#kernel.kept.values()].filter(({ is_open }) => is_open);
+    expect(open, 'open after the stop').toEqual([]);
+    this.#tunnels.clear();
+    await this.killAgent();
   }
 
   cutPower(): Promise<void> {
@@ -335,6 +353,7 @@ const acts: Array<[times: number, name: string, act: Act]> = [
   [10, 'poll', (life) => life.poll()],
   [4, 'time passes', (life) => life.pass()],
   [2, 'agent dies', (life) => life.killAgent()],
+  [1, 'agent stops', (life) => life.stop()],
   [1, 'rules are flushed', (life) => life.flush()],
   [1, 'power cut', (life) => life.cutPower()],
 ];
