@@ -20,6 +20,9 @@ interface Bytes {
 const loginOf = (client: number): Login => {
   return { login: `alice@contract${client}`, password: passwordOf(client) };
 };
+const difference = (after: Bytes, before: Bytes): Bytes => {
+  return { up: after.up - before.up, down: after.down - before.down };
+};
 const tunnels = async () => (await world.node.ask<{ tunnels?: number }>({ do: 'counts' })).tunnels;
 
 class Life {
@@ -42,13 +45,16 @@ class Life {
 
   async transfer(client: number, bytes: { up?: number; down?: number }): Promise<void> {
     const device = world.client(client);
-    const before = device.deviceBytes();
+    const [before, node_before] = [device.deviceBytes(), world.deviceBytes()];
     device.fetch({ ...bytes, rate: 'k', seconds: 30 });
     await device.settle();
-    const after = device.deviceBytes();
+    const carried = difference(device.deviceBytes(), before);
+    const { up, down } = difference(world.deviceBytes(), node_before);
+    // The others are silent; the node receives what a client sends.
+    expect({ up: down, down: up }).toEqual(carried);
     const sum = this.#carried.get(client) as Bytes;
-    sum.up += after.up - before.up;
-    sum.down += after.down - before.down;
+    sum.up += carried.up;
+    sum.down += carried.down;
   }
 
   async tick(): Promise<void> {

@@ -109,6 +109,8 @@ export class VpnWorld {
     writeFileSync(join(this.dir, 'node.crt'), this.#certificate.cert);
     writeFileSync(join(this.dir, 'node.key'), this.#certificate.key, { mode: 0o600 });
     await this.startNode();
+    // As the meter does at its start.
+    await this.node.ask({ do: 'tick' });
     await this.node.ask({ do: 'replace', revision: this.#revision, records: vpnRecords() });
   }
 

@@ -94,8 +94,10 @@ export class Vpn {
   }
 
   async poll(cursor: unknown, kept?: Kept): Promise<Poll> {
-    if (!this.#sessions) return { finished: [], open: [], cursor: cursor ?? null };
-    return this.#sessions.poll(cursor, kept);
+    if (this.#sessions) return this.#sessions.poll(cursor, kept);
+    // Without its folder there never was a session: one that outlives this agent is to be told to this journal.
+    const begun = existsSync(this.#dir) ? null : [];
+    return { finished: [], open: [], cursor: cursor ?? begun };
   }
 
   /** As it would decide on this login with the right password. */
