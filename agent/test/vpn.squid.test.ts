@@ -288,11 +288,14 @@ test('with the agent stopped for good charon ends, and the kernel lets nothing t
   await world.client(1).connect();
   const pid = world.charonPid();
   await world.node.ask({ do: 'stop', leave_running: false });
-  expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
-  expect(world.run('node', 'nft', 'list', 'set', 'inet', 'exitward_vpn', 'open')).not.toContain(
-    'elements',
-  );
-  await world.startNode();
+  try {
+    expect(existsSync(`/proc/${pid}/exe`)).toBe(false);
+    expect(world.run('node', 'nft', 'list', 'set', 'inet', 'exitward_vpn', 'open')).not.toContain(
+      'elements',
+    );
+  } finally {
+    await world.startNode();
+  }
 });
 
 describe('a machine that lacks something', () => {
@@ -318,14 +321,17 @@ describe('a machine that lacks something', () => {
         : undefined;
     await world.startNode(settings);
     const faults = () => world.node.ask<Fault[]>({ do: 'faults' });
-    await until(async () =>
-      (await faults()).some(({ kind, message }) => kind === 'vpn' && says.test(message)),
-    );
-    if (what === 'forwarding') forwarding(1);
-    held?.kill('SIGKILL');
-    if (Object.keys(settings).length > 0) {
-      await world.node.ask({ do: 'stop', leave_running: false });
-      await world.startNode();
+    try {
+      await until(async () =>
+        (await faults()).some(({ kind, message }) => kind === 'vpn' && says.test(message)),
+      );
+    } finally {
+      forwarding(1);
+      held?.kill('SIGKILL');
+      if (Object.keys(settings).length > 0) {
+        await world.node.ask({ do: 'stop', leave_running: false });
+        await world.startNode();
+      }
     }
     await world.serving();
     await world.client(1).connect();
