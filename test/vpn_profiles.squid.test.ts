@@ -115,6 +115,10 @@ test('nmcli takes the script for NetworkManager, and makes a connection of each 
   const connections = keyfile.split('[connection]\n').slice(1);
   const linesOf = (text = '') => text.split('\n');
   expect(connections).toHaveLength(2);
+  // It takes away what it added itself, and nothing else of the same name.
+  const removed = Array.from(script.matchAll(/delete uuid (\S+)/g), ([, uuid]) => `uuid=${uuid}`);
+  expect(linesOf(keyfile).filter((line) => line.startsWith('uuid='))).toEqual(removed);
+  expect(new Set(removed).size).toBe(2);
   expect(linesOf(connections[0])).toEqual(
     expect.arrayContaining([
       'id=fra1',

@@ -51,7 +51,7 @@ test('what destroys asks first, and only yes is yes', async () => {
   for (const keys of [['n'], ['Enter'], ['C-c'], ['Escape']]) {
     const before = await tokenVersion();
     await terminal.enter('exitward user raise-token-version acme alice');
-    await terminal.shows(/This ends all proxy access tokens of alice at once\./);
+    await terminal.shows(/This ends all proxy access tokens and VPN passwords of alice at once\./);
     await terminal.press(...keys);
     await terminal.shows(/code 1/);
     expect(await tokenVersion()).toBe(before);

@@ -35,7 +35,11 @@ export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
   ): MenuItem => ({ text, icon, danger, onSelect: show(Shown) });
   const items = [
     flags.admin && item('Change', 'edit', ChangeUserDialog),
-    hasVpn && active && user.flags.proxy && item('VPN profile', 'lock', VpnProfileDialog),
+    hasVpn &&
+      active &&
+      user.flags.proxy &&
+      !readOnlyReason &&
+      item('VPN profile', 'lock', VpnProfileDialog),
     flags.admin && active && item('Invite to sign in', 'link', InviteDialog),
     isOperator && active && item('Link that signs in', 'lock', SignInLinkDialog),
     item('Invalidate all tokens', 'tokens', InvalidateTokensDialog, true),

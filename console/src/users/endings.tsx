@@ -20,14 +20,15 @@ export function InvalidateTokensDialog({ user, onClose }: EndingProps) {
       onClose={onClose}
       onSubmit={async () => {
         await changeIn(scope, 'raise_token_version', { path: { user: name } });
-        return `All proxy access tokens of ${name} made so far are invalid.`;
+        return `All proxy access tokens and VPN passwords of ${name} made so far are invalid.`;
       }}
     >
       <p>
         <strong>
           Every proxy access token made for {name} so far stops working at once, on all servers.
         </strong>{' '}
-        Programs that use one need a new token. This cannot be undone.
+        So does every VPN password of {name}, and open tunnels end. Programs that use a token need a
+        new one, devices another profile. This cannot be undone.
       </p>
       <p class="note">
         The user’s token_version rises from {user.token_version} to {user.token_version + 1}.

@@ -65,8 +65,8 @@ export const userNoun: Noun = {
     },
     {
       usage: 'raise-token-version <account> <user>',
-      summary: 'end all proxy access tokens of a user',
-      question: 'This ends all proxy access tokens of <user> at once.',
+      summary: 'end all proxy access tokens and VPN passwords of a user',
+      question: 'This ends all proxy access tokens and VPN passwords of <user> at once.',
       run: async (given, api) => {
         const changed = await api.post(given.path(`${user}/token_version`));
         return record(changed, columns, 'The tokens made so far are ended.');

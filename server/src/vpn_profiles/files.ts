@@ -173,8 +173,10 @@ function android(login: string, servers: readonly ServerProfile[]): string {
 function networkManager(login: string, servers: readonly ServerProfile[]): string {
   const connections = servers.map((one) => {
     const { server, hostname, exit_ip, shared_key } = one;
-    const add = `nmcli connection delete id ${sh(server)} > /dev/null 2>&1 || :
-nmcli connection add type vpn con-name ${sh(server)} vpn-type`;
+    // By its identifier: another connection may have the same name.
+    const uuid = uuidOf('networkmanager', hostname, login).toLowerCase();
+    const add = `nmcli connection delete uuid ${uuid} > /dev/null 2>&1 || :
+nmcli connection add type vpn con-name ${sh(server)} connection.uuid ${uuid} vpn-type`;
     if (!hasIkev2(one)) {
       const data = `gateway = ${exit_ip}, user = ${login}, password-flags = 1, machine-auth-type = psk, ipsec-enabled = yes`;
       return `${add} l2tp vpn.data ${sh(data)} vpn.secrets ${sh(`ipsec-psk = ${shared_key}`)}\n`;
@@ -199,7 +201,7 @@ nmcli connection add type vpn con-name ${sh(server)} vpn-type`;
     ...(servers.every(hasIkev2) ? [] : ['network-manager-l2tp']),
   ];
   return `#!/bin/sh
-# Adds VPN connections, in place of those of the same name; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
+# Adds VPN connections, in place of those that it added before; NetworkManager asks for the password. It needs ${kinds.join(' and ')}.
 set -e
 ${connections.join('')}`;
 }
