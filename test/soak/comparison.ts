@@ -73,11 +73,10 @@ export function billDifferences(
   );
 }
 
-/** The bill, when it has not changed for a while: a line of Squid's log may come late. */
+/** The bill, when it has not changed for longer than an agent that has just started takes to count, and to report first. */
 async function finallyBilled({ world }: Scene, customer: Player['customer']): Promise<Sum> {
   let billed = await world.control.billed(customer);
-  const often = world.engine === 'squid' ? 12 : 4;
-  for (let same = 0; same < often; ) {
+  for (let same = 0; same < 12; ) {
     await sleep(500);
     const before = billed;
     billed = await world.control.billed(customer);
