@@ -2,8 +2,6 @@
 //   node bench/vpn.ts [--sessions 1000] [--logins 3000]
 // As root with nftables the kernel is the real one, in a network namespace of its own; charon is a socket that speaks VICI.
 import { spawn, spawnSync } from 'node:child_process';
-import { createCipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
-import { createSocket } from 'node:dgram';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,12 +14,12 @@ import { parseNetworks } from '../agent/src/address.ts';
 import { systemClock } from '../agent/src/clock.ts';
 import { nft } from '../agent/src/firewall.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
-import { md4 } from '../agent/src/vpn/md4.ts';
 import { rangeOf } from '../agent/src/vpn/pool.ts';
 import { type Tunnel, VpnSessions } from '../agent/src/vpn/sessions.ts';
 import { encode, Vici } from '../agent/src/vpn/vici.ts';
 import { nftSessions, vpnFirewallRules } from '../agent/src/vpn/vpn_firewall.ts';
 import { FakeKernel } from '../agent/test/fake_kernel.ts';
+import { loginByEap, RadiusClient } from '../agent/test/radius_client.ts';
 import { quantile } from './clients.ts';
 import { contractOf, exit_ip, passwordOf, policyOf, rules, secret } from './vpn_scene.ts';
 
@@ -46,128 +44,8 @@ if (isReal) spawnSync('ip', ['link', 'set', 'lo', 'up']);
 
 const accounts = 1000;
 
-/** A request of RADIUS, as charon makes it. */
-function requestOf(
-  identifier: number,
-  login: string,
-  more: Array<[number, Buffer]>,
-  password?: string,
-): Buffer {
-  const authenticator = randomBytes(16);
-  const text = (type: number, value: string) => [type, Buffer.from(value)] as [number, Buffer];
-  const attributes = [
-    ...[text(1, login), text(30, exit_ip), text(31, '192.0.2.1'), text(87, 'vpn-ikev2')],
-    ...more,
-    ...(password === undefined ? [] : [[2, hidden(password, authenticator)] as [number, Buffer]]),
-    [80, Buffer.alloc(16)] as [number, Buffer],
-  ];
-  const body = Buffer.concat(
-    attributes.map(([type, value]) =>
-      Buffer.concat([Buffer.from([type, value.length + 2]), value]),
-    ),
-  );
-  const head = Buffer.concat([Buffer.from([1, identifier, 0, 0]), authenticator]);
-  head.writeUInt16BE(20 + body.length, 2);
-  const packet = Buffer.concat([head, body]);
-  createHmac('md5', secret)
-    .update(packet)
-    .digest()
-    .copy(packet, packet.length - 16);
-  return packet;
-}
-
-function hidden(password: string, authenticator: Buffer): Buffer {
-  const clear = Buffer.alloc(Math.ceil(password.length / 16) * 16);
-  clear.write(password);
-  const blocks: Buffer[] = [];
-  let last = authenticator;
-  for (let at = 0; at < clear.length; at += 16) {
-    const pad = createHash('md5').update(secret).update(last).digest();
-    last = Buffer.from(clear.subarray(at, at + 16).map((byte, index) => byte ^ (pad[index] ?? 0)));
-    blocks.push(last);
-  }
-  return Buffer.concat(blocks);
-}
-
-/** A socket with one request at a time. */
-class RadiusClient {
-  readonly #socket = createSocket('udp4');
-  readonly #port: number;
-  #identifier = 0;
-
-  constructor(port: number) {
-    this.#port = port;
-  }
-
-  /** The code of the response, its EAP packet and its state. */
-  async ask(login: string, more: Array<[number, Buffer]>, password?: string) {
-    const answered = new Promise<Buffer>((resolve) => this.#socket.once('message', resolve));
-    this.#identifier = (this.#identifier + 1) & 0xff;
-    this.#socket.send(requestOf(this.#identifier, login, more, password), this.#port, '127.0.0.1');
-    const bytes = await answered;
-    const found = new Map<number, Buffer>();
-    for (let at = 20; at < bytes.length; at += bytes[at + 1] as number) {
-      found.set(bytes[at] as number, bytes.subarray(at + 2, at + (bytes[at + 1] as number)));
-    }
-    return { code: bytes[0], eap: found.get(79) ?? Buffer.alloc(0), state: found.get(24) };
-  }
-
-  close(): void {
-    this.#socket.close();
-  }
-}
-
-const eapOf = (identifier: number, ...parts: Buffer[]) => {
-  const data = Buffer.concat(parts);
-  const head = Buffer.from([2, identifier, 0, 0]);
-  head.writeUInt16BE(4 + data.length, 2);
-  return Buffer.concat([head, data]);
-};
-
-/** The client's side of RFC 2759. */
-function ntResponse(challenge: Buffer, peer: Buffer, name: string, password: string): Buffer {
-  const mixed = createHash('sha1').update(peer).update(challenge).update(name).digest();
-  const hash = Buffer.concat([md4(Buffer.from(password, 'utf16le')), Buffer.alloc(5)]);
-  const parts = [0, 7, 14].map((at) => {
-    const bits = BigInt(`0x${hash.subarray(at, at + 7).toString('hex')}`);
-    const key = Buffer.from(
-      Array.from({ length: 8 }, (_, byte) => Number((bits >> BigInt(49 - 7 * byte)) & 0x7fn) << 1),
-    );
-    const cipher = createCipheriv('des-ede3', Buffer.concat([key, key, key]), null);
-    return cipher.setAutoPadding(false).update(mixed.subarray(0, 8));
-  });
-  return Buffer.concat(parts);
-}
-
-async function loginByEap(client: RadiusClient, account: number): Promise<void> {
-  const login = `alice@c${account}`;
-  const asked = await client.ask(login, [
-    [79, eapOf(1, Buffer.concat([Buffer.from([1]), Buffer.from(login)]))],
-  ]);
-  const state = (from: { state: Buffer | undefined }): [number, Buffer] => [
-    24,
-    from.state ?? Buffer.alloc(0),
-  ];
-  const { eap } = asked;
-  const peer = randomBytes(16);
-  const answer = ntResponse(eap.subarray(10, 26), peer, login, passwordOf(account));
-  const chap = Buffer.from([26, 2, eap[6] as number, 0, 0, 49]);
-  chap.writeUInt16BE(4 + 1 + 49 + login.length, 3);
-  const response = eapOf(
-    eap[1] as number,
-    ...[chap, peer, Buffer.alloc(8), answer, Buffer.alloc(1), Buffer.from(login)],
-  );
-  const proven = await client.ask(login, [[79, response], state(asked)]);
-  const done = eapOf(proven.eap[1] as number, Buffer.from([26, 3]));
-  const { code } = await client.ask(login, [[79, done], state(proven)]);
-  if (code !== 2) throw new Error(`a login was answered by ${code}`);
-}
-
-/** As xauth-radius asks: the password hidden by the secret (RFC 2865, 5.2). */
-async function loginByPassword(client: RadiusClient, account: number): Promise<void> {
-  const { code } = await client.ask(`alice@c${account}`, [], passwordOf(account));
-  if (code !== 2) throw new Error(`a login was answered by ${code}`);
-}
+const loginByPassword: typeof loginByEap = async (client, login, password) =>
+  (await client.ask(login, [], password)).code;
 
 async function logins(name: string, login: typeof loginByEap, count: number): Promise<void> {
   const path = fileURLToPath(new URL('vpn_process.ts', import.meta.url));
@@ -179,10 +57,12 @@ async function logins(name: string, login: typeof loginByEap, count: number): Pr
   const start = performance.now();
   let begun = 0;
   const work = async () => {
-    const client = new RadiusClient(port);
+    const client = new RadiusClient({ port, secret, exit_ip });
     while (begun < count) {
       begun += 1;
-      await login(client, 1 + (begun % accounts));
+      const account = 1 + (begun % accounts);
+      const code = await login(client, `alice@c${account}`, passwordOf(account));
+      if (code !== 2) throw new Error(`a login was answered by ${code}`);
     }
     client.close();
   };

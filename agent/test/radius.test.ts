@@ -1,5 +1,4 @@
 // RADIUS and EAP-MSCHAPv2 by the documents' own numbers, and with rubbish.
-import { createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import fc from 'fast-check';
 import pino from 'pino';
@@ -11,6 +10,7 @@ import { proveChap } from '../src/vpn/mschap.ts';
 import { readRequest, writeResponse } from '../src/vpn/radius_packet.ts';
 import { RadiusServer } from '../src/vpn/radius_server.ts';
 import { decode, encode } from '../src/vpn/vici.ts';
+import { type Attribute, requestOf } from './radius_client.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
@@ -93,23 +93,7 @@ describe('a server', () => {
     return answers;
   };
 
-  function signed(attributes: Array<[number, Buffer]>): Buffer {
-    const body = Buffer.concat([
-      ...attributes.map(([type, value]) =>
-        Buffer.concat([Buffer.from([type, value.length + 2]), value]),
-      ),
-      Buffer.from([80, 18]),
-      Buffer.alloc(16),
-    ]);
-    const head = Buffer.concat([Buffer.from([1, 9, 0, 0]), randomBytes(16)]);
-    head.writeUInt16BE(20 + body.length, 2);
-    const packet = Buffer.concat([head, body]);
-    createHmac('md5', secret)
-      .update(packet)
-      .digest()
-      .copy(packet, packet.length - 16);
-    return packet;
-  }
+  const signed = (attributes: Attribute[]) => requestOf(attributes, secret);
 
   test('a request that comes again gets the same response, and is decided once', async () => {
     const socket = createSocket('udp4');

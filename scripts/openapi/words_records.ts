@@ -22,7 +22,7 @@ const ofPeople: Record<string, OperationWords> = {
     statuses: {
       201: 'The token, shown only here. `Location` is its user.',
       403: notAlone,
-      409: 'The user is unknown, inactive or without the proxy permission.',
+      409: 'The user is inactive or without the proxy permission.',
     },
   },
 };

@@ -76,7 +76,7 @@ function sessionKey(master: Buffer, sentence: string): Buffer {
 }
 
 /** The challenge under DES with the three keys that the hash is cut into. */
-function desResponse(challenge: Buffer, hash: Buffer): Buffer {
+export function desResponse(challenge: Buffer, hash: Buffer): Buffer {
   const padded = Buffer.concat([hash, Buffer.alloc(5)]);
   return Buffer.concat([0, 7, 14].map((at) => des(challenge, padded.subarray(at, at + 7))));
 }

@@ -91,11 +91,11 @@ export class Person {
     const cookies = response.headers.getSetCookie().map((one) => one.replace(/;.*/, ''));
     if (cookies.length > 0) this.#cookies = cookies.join('; ');
     const text = await response.text();
-    const answer = (
+    const told = (
       /json/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : {}
     ) as T & { message?: string };
-    if (response.ok) return answer;
-    throw new Failure(answer.message ?? `The service answered with status ${response.status}.`);
+    if (response.ok) return told;
+    throw new Failure(told.message ?? `The service responded with status ${response.status}.`);
   }
 
   async #request(method: string, path: string, body?: object): Promise<Response> {

@@ -1,13 +1,13 @@
-// A secret that the server has just made and does not show again.
+// A secret, or several, that the server has just made.
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 import { Copy } from './copy.tsx';
 import { StartingFocus } from './starting_focus.tsx';
 
 interface ShownOnceProps {
-  /** Its name, for "Copy the token". */
-  what: string;
-  text: string;
+  /** The secret, and its name, for "Copy the token"; without one the children have them. */
+  what?: string;
+  text?: string;
   /** Said above it. */
   lead: ComponentChildren;
   /** The ways to use it. */
@@ -20,7 +20,7 @@ export function ShownOnce({ what, text, lead, children, onDone }: ShownOnceProps
     <StartingFocus>
       <p>{lead}</p>
       <div class="stack shown-once">
-        <Copy text={text} what={what} />
+        {what !== undefined && text !== undefined && <Copy text={text} what={what} />}
         {children}
       </div>
       <div class="actions">

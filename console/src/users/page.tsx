@@ -60,7 +60,8 @@ export function UsersPage() {
         <p>
           A token is shown when it is made, and then never again: it is signed, not stored, so there
           is no list of them. <strong>Invalidate all tokens</strong> when one may have leaked; every
-          token made for that user so far then stops working at once, on all servers.
+          token made for that user so far then stops working at once, on all servers, and so does
+          every VPN password.
         </p>
       </Card>
       {dialog}

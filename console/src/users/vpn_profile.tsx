@@ -6,7 +6,7 @@ import { download } from '../csv.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { Button, Copy, SelectField, StartingFocus, textOf } from '../ui/ui.ts';
+import { Button, Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 type VpnProfile = AccountResponse<'create_vpn_profile'>;
@@ -21,7 +21,7 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
   },
   windows: {
     name: 'Windows 10 and 11',
-    how: 'Run it with PowerShell. Windows asks for the password.',
+    how: 'Run it with PowerShell. Windows asks for login and password: they are below.',
     type: 'text/plain',
   },
   android: {
@@ -31,7 +31,7 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
   },
   networkmanager: {
     name: 'Linux with NetworkManager',
-    how: 'Run it with sh. NetworkManager asks for the password.',
+    how: 'Run it with sh. NetworkManager asks for the password: it is below.',
     type: 'text/plain',
   },
   strongswan: {
@@ -116,49 +116,46 @@ function Made({ profile, onDone }: { profile: VpnProfile; onDone: () => void }) 
   const [shown, setShown] = useState(servers[0]?.server ?? '');
   const values = servers.find(({ server }) => server === shown);
   return (
-    <StartingFocus>
-      <p>
-        {expiry === null
-          ? 'The passwords work until all tokens of the user are invalidated.'
-          : `The passwords work until ${dateTime(expiry)}.`}{' '}
-        Most files hold one: keep them as you keep a password.
-      </p>
-      <div class="stack">
-        {(Object.keys(formats) as Array<ProfileFile['format']>).map((format) => (
-          <Files
-            key={format}
-            format={format}
-            files={files.filter((file) => file.format === format)}
+    <ShownOnce
+      lead={
+        <>
+          {expiry === null
+            ? 'The passwords work until all tokens of the user are invalidated.'
+            : `The passwords work until ${dateTime(expiry)}.`}{' '}
+          Most files hold one: keep them as you keep a password.
+        </>
+      }
+      onDone={onDone}
+    >
+      {(Object.keys(formats) as Array<ProfileFile['format']>).map((format) => (
+        <Files
+          key={format}
+          format={format}
+          files={files.filter((file) => file.format === format)}
+        />
+      ))}
+      <div class="stack-tight">
+        <h3>To type by hand</h3>
+        {servers.length > 1 && (
+          <SelectField
+            label="At the server"
+            name="shown"
+            value={shown}
+            onInput={setShown}
+            options={servers.map(({ server }) => ({ value: server, text: server }))}
           />
-        ))}
-        <div class="stack-tight">
-          <h3>To type by hand</h3>
-          {servers.length > 1 && (
-            <SelectField
-              label="At the server"
-              name="shown"
-              value={shown}
-              onInput={setShown}
-              options={servers.map(({ server }) => ({ value: server, text: server }))}
-            />
-          )}
-          {values && (
-            <>
-              <Value name="Address" text={values.exit_ip} />
-              <Value name="Name of the server" text={values.hostname} />
-              <Value name="Login" text={login} />
-              <Value name="Password" text={values.password} />
-              {values.shared_key && <Value name="Shared key" text={values.shared_key} />}
-            </>
-          )}
-        </div>
+        )}
+        {values && (
+          <>
+            <Value name="Address" text={values.exit_ip} />
+            <Value name="Name of the server (remote ID)" text={values.hostname} />
+            <Value name="Login (user name)" text={login} />
+            <Value name="Password" text={values.password} />
+            {values.shared_key && <Value name="Shared key (PSK)" text={values.shared_key} />}
+          </>
+        )}
       </div>
-      <div class="actions">
-        <Button kind="primary" onClick={onDone}>
-          Done
-        </Button>
-      </div>
-    </StartingFocus>
+    </ShownOnce>
   );
 }
 

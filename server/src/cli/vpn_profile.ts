@@ -94,6 +94,7 @@ function printed(files: ProfileFile[], wanted: string): Shown {
 
 /** Errors: a failure that says which file cannot be written. */
 function written(files: ProfileFile[], output: string, isFolder: boolean): Shown {
+  if (files.length === 0) throw new UsageFault('--output: there is no file for these servers');
   const isThere = statSync(output, { throwIfNoEntry: false })?.isDirectory();
   const into = isFolder || files.length > 1 || isThere;
   const paths = files.map((file) => (into ? join(output, file.name) : output));
@@ -104,7 +105,6 @@ function written(files: ProfileFile[], output: string, isFolder: boolean): Shown
     const { path, code } = error as NodeJS.ErrnoException;
     throw new Failure(`${path ?? output} cannot be written (${code}).`);
   }
-  if (paths.length === 0) throw new UsageFault('--output: there is no file for these servers');
   return done(`Written for you alone to read:\n- ${paths.join('\n- ')}`, { files: paths });
 }
 

@@ -36,7 +36,7 @@ interface Wanted {
 }
 
 /**
- * Makes the profile of a user. Errors: 404 for the user; 409 for one who is inactive or without the proxy flag, for a server that is not on
+ * Makes the profile of a user. Errors: 409 for a user who is unknown, inactive or without the proxy flag, for a server that is not on
  * the contract, or has no VPN, and for an exit that is not one of its VPN.
  */
 export async function createVpnProfile(

@@ -87,12 +87,13 @@ export function vpnProfileRoutes({ ctx, routesOf, write }: Mount): void {
       if (body.exit_ip !== undefined && body.server === undefined) {
         throw invalidField('exit_ip', 'needs `server`, of which it is an exit.');
       }
-      const profile = await write(request, async (tx, scope) => {
+      const { now, ...profile } = await write(request, async (tx, scope) => {
         requireSelf(scope, user, 'name');
         const account = await requireWritable(tx, scope.account_id);
-        return createVpnProfile(tx, ctx.secrets, account, { user, ...body });
+        const wanted = { user, ...body };
+        return { ...(await createVpnProfile(tx, ctx.secrets, account, wanted)), now: tx.now };
       });
-      const files = await filesOf(profile, ctx.signer(), ctx.clock.now());
+      const files = await filesOf(profile, ctx.signer(), now);
       return created(`${request.scope.path}/users/${user}`, { ...profile, files });
     },
   });
