@@ -4,7 +4,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../agent/test/proxy_world.ts';
-import { exits, hostname, passwordOf, VpnWorld } from '../agent/test/vpn_world.ts';
+import { exits, hostname, passwordOf } from '../agent/test/vpn_scene.ts';
+import { VpnWorld } from '../agent/test/vpn_world.ts';
 import {
   type ProfileFile,
   profileFiles,

@@ -3,7 +3,9 @@ import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../src/clock.ts';
-import { exits, type Login, passwordOf, type VpnClient, type VpnWorld } from './vpn_world.ts';
+import type { VpnClient } from './vpn_client.ts';
+import { exits, type Login, passwordOf } from './vpn_scene.ts';
+import type { VpnWorld } from './vpn_world.ts';
 
 /** How long a client may take for all: the machine may be an emulated one. */
 const patience_seconds = 60;

@@ -17,10 +17,10 @@ import {
   passwordOf,
   port,
   privateIp,
-  VpnWorld,
   vpnRecords,
   vpnServer,
-} from './vpn_world.ts';
+} from './vpn_scene.ts';
+import { VpnWorld } from './vpn_world.ts';
 
 const world = new VpnWorld();
 const key = createSigningKey('k1');

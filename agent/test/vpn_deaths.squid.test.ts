@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newSeed } from '../../test/seed.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
 import { contractRecord, until, userRecord } from './proxy_world.ts';
-import { type Login, passwordOf, VpnWorld, vpnRecords } from './vpn_world.ts';
+import { type Login, passwordOf, vpnRecords } from './vpn_scene.ts';
+import { VpnWorld } from './vpn_world.ts';
 
 const clients = [1, 2, 3];
 const world = new VpnWorld();

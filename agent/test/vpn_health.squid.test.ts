@@ -11,7 +11,8 @@ import type { VpnReport } from '../src/health/vpn_health.ts';
 import { findKernelLack } from '../src/vpn/machine.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
 import { now, until } from './proxy_world.ts';
-import { exits, hostname, VpnWorld, vpnRecords, vpnServer } from './vpn_world.ts';
+import { exits, hostname, vpnRecords, vpnServer } from './vpn_scene.ts';
+import { VpnWorld } from './vpn_world.ts';
 
 const world = new VpnWorld();
 const path = (name: string) => join(world.dir, name);

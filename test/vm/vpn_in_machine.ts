@@ -10,7 +10,8 @@ import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
 import { L2tpClient } from '../../agent/test/l2tp_client.ts';
 import { contractRecord, createSigningKey, now, signToken } from '../../agent/test/node_records.ts';
-import { exits, passwordOf, privateIp, VpnWorld, vpnRecords } from '../../agent/test/vpn_world.ts';
+import { exits, passwordOf, privateIp, vpnRecords } from '../../agent/test/vpn_scene.ts';
+import { VpnWorld } from '../../agent/test/vpn_world.ts';
 
 const world = new VpnWorld();
 const key = createSigningKey('k1');

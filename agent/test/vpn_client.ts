@@ -1,0 +1,252 @@
+// A client of the VPN with a real charon of its own, in a network namespace.
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { systemClock } from '../src/clock.ts';
+import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
+import { sharedKey } from '../src/vpn_password.ts';
+import {
+  exits,
+  hostname,
+  ipsec,
+  type Login,
+  origin,
+  passwordOf,
+  port,
+  vpn_key,
+} from './vpn_scene.ts';
+import type { VpnWorld } from './vpn_world.ts';
+
+/** A login's time: on a busy machine, and an emulated one, it takes many seconds. */
+const login_ms = 30_000;
+
+/** Whose tunnel is up, and its address inside. Errors: it was refused. */
+export interface Tunnel {
+  address: string;
+}
+
+/** A client with strongSwan, as Linux and Android have it. */
+export class VpnClient {
+  readonly #world: VpnWorld;
+  readonly #name: string;
+  readonly #certificate: string;
+  readonly #dir: string;
+  readonly #vici: Vici;
+  #child: ChildProcess | undefined;
+
+  constructor(world: VpnWorld, name: string, certificate: string) {
+    this.#world = world;
+    this.#name = name;
+    this.#certificate = certificate;
+    this.#dir = join(world.dir, name);
+    execFileSync('mkdir', ['-p', this.#dir]);
+    this.#vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }), 2 * login_ms);
+  }
+
+  async start(): Promise<void> {
+    const conf = join(this.#dir, 'strongswan.conf');
+    writeFileSync(
+      conf,
+      `charon-systemd {
+        load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic ${ipsec === 'kernel' ? '' : 'kernel-libipsec'} kernel-netlink
+        port = 0
+        port_nat_t = 0
+        retransmit_tries = 4
+        retransmit_timeout = 1.0
+        plugins {
+          vici { socket = unix://${join(this.#dir, 'vici')} }
+          kernel-libipsec { allow_peer_ts = yes }
+          kernel-netlink { fwmark = !0x42 }
+          socket-default { fwmark = 0x42 }
+          resolve { file = ${join(this.#dir, 'resolv.conf')} }
+        }
+        journal { default = -1 }
+        filelog { client { path = ${join(this.#dir, 'charon.log')}
+          flush_line = yes
+          default = 1 } }
+      }\n`,
+    );
+    this.#child = this.#world.spawn(this.#name, ['/usr/sbin/charon-systemd'], {
+      STRONGSWAN_CONF: conf,
+    });
+    for (let tries = 0; ; tries += 1) {
+      try {
+        await this.#vici.command('version');
+        break;
+      } catch (error) {
+        if (tries > 100) throw error;
+        await systemClock.sleep(0.1);
+      }
+    }
+    const cert = { type: 'X509', flag: 'CA', data: this.#certificate };
+    await this.#vici.command('load-cert', cert);
+  }
+
+  stop(): void {
+    this.#vici.close();
+    this.#child?.kill('SIGKILL');
+  }
+
+  /** Runs swanctl with a folder of configuration of its own. Errors: what it says. */
+  swanctl(folder: string, ...args: string[]): string {
+    const uri = `unix://${join(this.#dir, 'vici')}`;
+    const files = args.includes('--load-all') ? ['--file', join(folder, 'swanctl.conf')] : [];
+    return execFileSync('swanctl', [...args, ...files, '--uri', uri], {
+      encoding: 'utf8',
+      env: { ...process.env, SWANCTL_DIR: folder },
+    });
+  }
+
+  /** The node's end of its cable. */
+  get gateway(): string {
+    return `198.18.${this.#name.replace('client', '')}.1`;
+  }
+
+  /** Seals what it sends to an exit by L2TP, and the other way, with the shared key. Errors: charon's last words. */
+  async connectTransport(exit: string): Promise<void> {
+    await this.disconnect();
+    await this.#vici.command('clear-creds');
+    const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
+    await this.#vici.command('load-shared', shared);
+    const connection: ViciMessage = {
+      version: '1',
+      remote_addrs: [exit],
+      // As Windows proposes.
+      proposals: ['aes256-sha1-modp2048'],
+      local: { auth: 'psk', id: 'client' },
+      remote: { auth: 'psk', id: hostname },
+      children: {
+        net: {
+          mode: 'transport',
+          local_ts: ['dynamic[udp/1701]'],
+          remote_ts: ['dynamic[udp/1701]'],
+          esp_proposals: ['aes256-sha1'],
+        },
+      },
+    };
+    await this.#vici.command('load-conn', { vpn: connection });
+    await this.#vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
+  }
+
+  /** New keys for the tunnel, and for what leads it. Errors: charon's. */
+  async rekey(): Promise<void> {
+    await this.#vici.command('rekey', { child: 'net' });
+    await this.#vici.command('rekey', { ike: 'vpn' });
+  }
+
+  /** The names of its keys: others after each rekeying. */
+  async keys(): Promise<{ ike: string; esp: string }> {
+    const [event] = await this.#vici.list('list-sas', 'list-sa');
+    const [sa] = Object.values(event ?? {}) as ViciMessage[];
+    const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
+    return { ike: String(sa?.uniqueid), esp: children.map((one) => one['spi-in']).join(' ') };
+  }
+
+  /** Logs in, and waits for the tunnel. Errors: charon's last words. */
+  async connect(options: Login = {}): Promise<Tunnel> {
+    const { login = 'alice@contract1', password = passwordOf(1), exit = exits[0] } = options;
+    const isOld = options.service === 'vpn-ikev1';
+    await this.disconnect();
+    await this.#vici.command('clear-creds');
+    await this.#vici.command('load-cert', { type: 'X509', flag: 'CA', data: this.#certificate });
+    const type = isOld ? 'xauth' : 'eap';
+    await this.#vici.command('load-shared', { type, data: password, owners: [login] });
+    if (isOld) {
+      const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
+      await this.#vici.command('load-shared', shared);
+    }
+    const authentication: ViciMessage = isOld
+      ? {
+          local: { auth: 'psk', id: 'client' },
+          'local-2': { auth: 'xauth', xauth_id: login },
+          remote: { auth: 'psk', id: hostname },
+        }
+      : {
+          local: { auth: 'eap-mschapv2', id: 'client', eap_id: login },
+          remote: { auth: 'pubkey', id: hostname },
+        };
+    const connection: ViciMessage = {
+      version: isOld ? '1' : '2',
+      remote_addrs: [exit],
+      vips: ['0.0.0.0'],
+      proposals: ['aes256gcm16-prfsha256-ecp256', 'aes256-sha256-modp2048'],
+      ...authentication,
+      children: {
+        net: { remote_ts: ['0.0.0.0/0'], esp_proposals: ['aes256gcm16'] },
+      },
+    };
+    await this.#vici.command('load-conn', { vpn: connection });
+    await this.#vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
+    const address = (await this.tunnels())[0];
+    if (address === undefined) throw new Error('there is no tunnel');
+    return { address };
+  }
+
+  /** The addresses inside its tunnels. */
+  async tunnels(): Promise<string[]> {
+    const events = await this.#vici.list('list-sas', 'list-sa');
+    return events.flatMap((event) =>
+      (Object.values(event) as ViciMessage[]).flatMap((sa) =>
+        sa.state === 'ESTABLISHED' ? (sa['local-vips'] as string[]) : [],
+      ),
+    );
+  }
+
+  async disconnect(): Promise<void> {
+    const how = { ike: 'vpn', force: 'yes', timeout: '3000' };
+    await this.#vici.command('terminate', how).catch(() => undefined);
+  }
+
+  /** Gets so many bytes of the origin, and sends some; through the tunnel or not at all. Returns the address that the origin saw. */
+  fetch({ down = 0, up = 0, host = origin, seconds = 10, rate = 'G' } = {}): {
+    from: string;
+    down: number;
+  } {
+    const body = join(this.#dir, 'body');
+    writeFileSync(body, Buffer.alloc(up, 97));
+    const out = this.#world.run(
+      this.#name,
+      ...[
+        'curl',
+        '-sS',
+        '--noproxy',
+        '*',
+        '--max-time',
+        `${seconds}`,
+        '--limit-rate',
+        `100${rate}`,
+        '-o',
+        '/dev/null',
+      ],
+      ...['--data-binary', `@${body}`, '-w', '%header{x-from} %{size_download}'],
+      `http://${host}:${port}/${down}`,
+    );
+    const [from = '', size] = out.split(' ');
+    return { from, down: Number(size) };
+  }
+
+  /** Bytes of IP packets that its tunnel sent and received, as its charon tells them. */
+  async tunnelBytes(): Promise<{ up: number; down: number }> {
+    const [event] = await this.#vici.list('list-sas', 'list-sa');
+    const [sa] = Object.values(event ?? {}) as ViciMessage[];
+    const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
+    const sum = (name: string) => children.reduce((all, child) => all + Number(child[name]), 0);
+    return { up: sum('bytes-out'), down: sum('bytes-in') };
+  }
+
+  /** Resolves when nothing moves in its tunnel: connections end after their programs. */
+  async settle(): Promise<void> {
+    for (let before = ''; ; ) {
+      const now = JSON.stringify(await this.tunnelBytes());
+      if (now === before) return;
+      before = now;
+      await systemClock.sleep(0.15);
+    }
+  }
+
+  /** The same as the device of the tunnel counts them, where there is one: the kernel's own has none. */
+  deviceBytes(): { up: number; down: number } {
+    return this.#world.deviceBytes(this.#name);
+  }
+}

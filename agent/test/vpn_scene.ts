@@ -1,0 +1,48 @@
+// The node of the tests of the VPN: its addresses, records and passwords, and what is beyond it.
+import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
+import { vpnPassword, vpnServices } from '../src/vpn_password.ts';
+import { contractRecord, userRecord } from './node_records.ts';
+
+export const exits = ['203.0.113.1', '203.0.113.2'] as const;
+export const hostname = 'fra1.example.net';
+/** In the Internet beyond: answers the address of its client, and gives and takes bytes. */
+export const origin = '9.9.9.9';
+/** Beyond as well, but private: never to be reached. */
+export const privateIp = '10.9.9.9';
+export const port = 8080;
+/** Of the server, from which its passwords follow. */
+export const vpn_key = Buffer.alloc(32, 7).toString('base64url');
+
+/** The part that seals packets: the kernel only in a machine whose kernel has ESP. */
+export const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
+/** Whether packets go through a device, which counts them. */
+export const hasDevice = ipsec === 'userspace';
+
+export const vpnServer = (change: Partial<ServerValue> = {}): NodeRecord => ({
+  kind: 'server',
+  value: {
+    name: 'fra1',
+    hostname,
+    services: ipsec === 'kernel' ? [...vpnServices] : ['vpn-ikev2', 'vpn-ikev1'],
+    port_schemes: [],
+    exit_ips: exits.map((ip, index) => ({ ip, port_base: index })),
+    vpn_key,
+    ...change,
+  },
+});
+
+export const vpnRecords = (server = vpnServer()): NodeRecord[] => [
+  server,
+  { kind: 'keys', value: [] },
+  ...[1, 2].flatMap((account) => [contractRecord(account), userRecord(account)]),
+];
+
+export const passwordOf = (account: number, token_version = 1, expiry: number | null = null) =>
+  vpnPassword(vpn_key, { account, user: 1, token_version, expiry });
+
+export interface Login {
+  login?: string;
+  password?: string;
+  exit?: string;
+  service?: 'vpn-ikev2' | 'vpn-ikev1';
+}
