@@ -4,17 +4,18 @@ import './theme.ts';
 import { QueryClientProvider } from '@tanstack/preact-query';
 import { render } from 'preact';
 import { Router } from 'wouter-preact';
-import { useHashLocation } from 'wouter-preact/use-hash-location';
+import { followAddress, usePath } from './address.ts';
 import { queries } from './api/reading.ts';
 import { explain } from './api/sentences.ts';
 import { start } from './api/session.ts';
 import { App } from './app.tsx';
 import { ErrorBoundary, Explain } from './ui/ui.ts';
 
+followAddress();
 void start();
 render(
   <QueryClientProvider client={queries}>
-    <Router hook={useHashLocation}>
+    <Router hook={usePath}>
       <Explain.Provider value={explain}>
         <ErrorBoundary>
           <App />

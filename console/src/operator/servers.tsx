@@ -1,6 +1,7 @@
 // Every server of the network: filtered by country, service, and how its nodes and its exit IPs stand.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
+import { useAddressState } from '../address.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
@@ -114,11 +115,11 @@ function isHealth({ exits, ip_count }: Row, wanted: Health): boolean {
 }
 
 function Servers({ all }: { all: readonly Row[] }) {
-  const [words, setWords] = useState('');
-  const [land, setLand] = useState('');
-  const [service, setService] = useState('');
-  const [tone, setTone] = useState('');
-  const [health, setHealth] = useState<Health>('');
+  const [words, setWords] = useAddressState('search');
+  const [land, setLand] = useAddressState('country');
+  const [service, setService] = useAddressState('service');
+  const [tone, setTone] = useAddressState('nodes');
+  const [health, setHealth] = useAddressState('exits');
   const wanted = words.trim().toLowerCase();
   const lands = [...new Set(all.map((row) => row.country))]
     .map((code) => ({ value: code, text: country(code) }))
@@ -129,7 +130,7 @@ function Servers({ all }: { all: readonly Row[] }) {
       (land === '' || row.country === land) &&
       (service === '' || row.services.some((one) => one === service)) &&
       (tone === '' || row.state.tone === tone) &&
-      isHealth(row, health) &&
+      isHealth(row, health as Health) &&
       `${row.name} ${row.hostname} ${row.title} ${row.city}`.toLowerCase().includes(wanted),
   );
   return (
@@ -155,7 +156,7 @@ function Servers({ all }: { all: readonly Row[] }) {
           label="Exit IPs"
           name="exits"
           value={health}
-          onInput={(value) => setHealth(value as Health)}
+          onInput={setHealth}
           options={healths}
         />
       </div>

@@ -43,7 +43,6 @@ function WholePage({ title, note, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Exitward`;
     if (hasShown) heading.current?.focus({ preventScroll: true });
-    if (hasShown) scrollTo(0, 0);
     hasShown = true;
   }, [title]);
   return (
