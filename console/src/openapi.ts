@@ -1770,7 +1770,17 @@ export interface Operations {
     response: CallerAddress;
   };
   console_list_audit: {
-    given: { query: { before?: number; limit?: number } };
+    given: {
+      query: {
+        search?: string;
+        actor?: string;
+        action?: string;
+        since?: string;
+        until?: string;
+        before?: number;
+        limit?: number;
+      };
+    };
     response: AuditEntry[];
   };
   console_list_authlist: {
@@ -1990,7 +2000,18 @@ export interface Operations {
     response: Account;
   };
   admin_list_account_audit: {
-    given: { path: { account: string }; query: { before?: number; limit?: number } };
+    given: {
+      path: { account: string };
+      query: {
+        search?: string;
+        actor?: string;
+        action?: string;
+        since?: string;
+        until?: string;
+        before?: number;
+        limit?: number;
+      };
+    };
     response: AuditEntry[];
   };
   admin_list_account_authlist: {
@@ -2143,7 +2164,18 @@ export interface Operations {
     response: VpnProfile;
   };
   admin_list_audit: {
-    given: { query: { account?: string; before?: number; limit?: number } };
+    given: {
+      query: {
+        account?: string;
+        search?: string;
+        actor?: string;
+        action?: string;
+        since?: string;
+        until?: string;
+        before?: number;
+        limit?: number;
+      };
+    };
     response: AuditEntry[];
   };
   admin_list_authlist: {

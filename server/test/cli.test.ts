@@ -224,6 +224,10 @@ describe('against a running server', () => {
     expect(
       (await json('audit', '--limit', '3')).map(({ action }: { action: string }) => action),
     ).toEqual(['operator_token.remove', 'operator_token.create', 'maintenance.off']);
+    const search = ['audit', '--search', 'OPERATOR_token second', '--action', 'operator_token'];
+    expect(await json(...search, '--since', '1h', '--until', '+10y')).toHaveLength(2);
+    expect(await json(...search, '--actor', 'nobody')).toEqual([]);
+    expect(await json(...search, '--until', '7d')).toEqual([]);
     expect((await json('audit', '--account', 'acme', '--limit', '2'))[0]).toMatchObject({
       account: 'acme',
     });

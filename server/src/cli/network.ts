@@ -11,7 +11,7 @@ import {
   type Shown,
   table,
 } from './output.ts';
-import { time, whole } from './values.ts';
+import { past, time, whole } from './values.ts';
 
 export const statusVerb: Verb = {
   usage: 'status',
@@ -113,9 +113,14 @@ export const usageVerb: Verb = {
 
 export const auditVerb: Verb = {
   usage: 'audit',
-  summary: 'the audit log, newest first',
+  summary: 'the audit log, newest first, or what is searched for in it',
   options: [
+    ['--search <words>', 'only entries with each of these words in what they show', 'search'],
+    ['--actor <name>', 'only by this user, token, node or job: alice or acme/alice', 'actor'],
+    ['--action <names>', 'only these actions or kinds: authlist.remove,override', 'action'],
     ['--account <account>', 'only what concerns this account', 'account'],
+    ['--since <time>', 'only from then on: 2027-01-31, 2h or 7d ago', 'since', past],
+    ['--until <time>', 'only before that: 2027-01-31, 2h or 7d ago', 'until', past],
     ['--before <id>', 'only entries older than this one', 'before', whole],
     ['--limit <count>', 'how many; 100 when omitted', 'limit', whole],
   ],

@@ -39,8 +39,8 @@ export function time(text: string): number {
   return timeFrom(text, systemClock.now());
 }
 
-/** As `time`, with the moment that `+` counts from. */
-export function timeFrom(text: string, now: number): number {
+/** As `time`, with the moment that `+` counts from; `relative`: what an error shows of such times. */
+export function timeFrom(text: string, now: number, relative = '+8h, +30d'): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
   const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
   if (count !== undefined) return later(now, Number(count), unit);
@@ -49,9 +49,20 @@ export function timeFrom(text: string, now: number): number {
   const milliseconds = Date.parse(`${day}T${clock}${zone}`);
   // Date.parse takes 30 February for 2 March.
   if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw no('time', text, '+8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds');
+    throw no('time', text, `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`);
   }
   return Math.floor(milliseconds / 1000);
+}
+
+/** A time that is over: as `time`, or so long ago: `2h`, `7d`. */
+export function past(text: string): number {
+  return pastFrom(text, systemClock.now());
+}
+
+/** As `past`, with the moment that is counted back from. */
+export function pastFrom(text: string, now: number): number {
+  const [, count, unit = ''] = /^(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
+  return count === undefined ? timeFrom(text, now, '2h, 7d') : later(now, -Number(count), unit);
 }
 
 /** Months and years by the calendar (UTC); a month that lacks the day ends on its last. */

@@ -50,14 +50,19 @@ export function pageOf<T>(
 ): T[] {
   if (found.length <= limit) return found;
   const page = found.slice(0, limit);
+  linkNext(reply, next(page.at(-1) as T));
+  return page;
+}
+
+/** Says with a Link header where the next page is: the same request with these parameters. */
+export function linkNext(reply: FastifyReply, next: Record<string, string | number>): void {
   const { query, params, routeOptions } = reply.request;
   const path = routeOptions.url?.replace(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent((params as Record<string, string>)[name] ?? ''),
   );
   const parameters = new URLSearchParams(query as Record<string, string>);
-  for (const [name, value] of Object.entries(next(page.at(-1) as T))) {
+  for (const [name, value] of Object.entries(next)) {
     parameters.set(name, String(value));
   }
   reply.header('link', `<${path}?${parameters}>; rel="next"`);
-  return page;
 }

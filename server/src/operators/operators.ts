@@ -17,7 +17,6 @@ export type { NamedAuditRecord } from './store.ts';
 export {
   findOperator,
   findToken,
-  listAuditLog,
   listOperatorTokens,
   markOperatorTokensUsed,
 } from './store.ts';

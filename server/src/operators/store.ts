@@ -1,6 +1,6 @@
 // The SQL of the operator's side: operator tokens, the audit log, and the state of the whole network.
 import type { AuditRecord } from '../audit.ts';
-import type { Reader, Transaction } from '../db/database.ts';
+import type { Reader, Transaction, Value } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';
 import type { Use } from '../last_used.ts';
 import type { Hashes } from '../secrets.ts';
@@ -97,20 +97,57 @@ export async function laggingNodes(db: Reader): Promise<number> {
 /** An audit record with the name of its account. */
 export type NamedAuditRecord = AuditRecord & { account: string | null };
 
-/** Newest first; of one account, or of all when `account` is null; older than `before_id`. */
-export function listAuditLog(
+/** As many records as are looked at in one turn of the event loop. */
+export const walked = 2000;
+
+/** Conditions on the records, `u`, with their values from `$1` on. */
+export interface AuditConditions {
+  sql: readonly string[];
+  values: readonly Value[];
+}
+
+/** The oldest of the next `most` records below an id, of one account or of all, and whether there are so many. */
+export async function auditSlice(
   db: Reader,
-  account: string | null,
-  before_id: number,
+  account_id: number | null,
+  before: number,
+  most: number,
+): Promise<{ oldest: number; isLast: boolean }> {
+  const ofAccount = account_id === null ? '' : 'account_id = $3 and';
+  const row = await db.one<{ oldest: number | null; count: number }>(
+    `select min(id) as oldest, count(*) as count
+     from (select id from audit where ${ofAccount} id < $1 order by id desc limit $2) a`,
+    [before, most, ...(account_id === null ? [] : [account_id])],
+  );
+  return { oldest: row?.oldest ?? before, isLast: (row?.count ?? 0) < most };
+}
+
+/** The records of these ids that meet the conditions, newest first, at most so many. */
+export function auditWithin(
+  db: Reader,
+  { sql, values }: AuditConditions,
+  from: number,
+  before: number,
   most: number,
 ): Promise<NamedAuditRecord[]> {
-  const select =
-    'select u.*, a.name as account from audit u left join accounts a on a.id = u.account_id';
-  return account === null
-    ? db.all(`${select} where u.id < $1 order by u.id desc limit $2`, [before_id, most])
-    : db.all(
-        `${select} where u.account_id = (select id from accounts where name = $1) and u.id < $2
-         order by u.id desc limit $3`,
-        [account, before_id, most],
-      );
+  const [first, last, limit] = [1, 2, 3].map((at) => `$${values.length + at}`);
+  const where = [...sql, `u.id >= ${first}`, `u.id < ${last}`].join(' and ');
+  return db.all(
+    `select u.*, a.name as account from audit u left join accounts a on a.id = u.account_id
+     where ${where} order by u.id desc limit ${limit}`,
+    [...values, from, before, most],
+  );
+}
+
+/** The number of an account; undefined where there is none of the name. */
+export async function accountId(db: Reader, name: string): Promise<number | undefined> {
+  return (await db.one<{ id: number }>('select id from accounts where name = $1', [name]))?.id;
+}
+
+/** The first record from an id on. */
+export function auditFrom(db: Reader, id: number) {
+  return db.one<{ id: number; at: number }>(
+    'select id, at from audit where id >= $1 order by id limit 1',
+    [id],
+  );
 }

@@ -2,10 +2,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
-import type { Reader } from '../../db/database.ts';
-import { Integer, Strict, Timestamp } from '../../http/fields.ts';
-import { limitIn, PageQuery, pageOf, wholeIn } from '../../http/paging.ts';
-import { listAuditLog, type NamedAuditRecord } from '../../operators/operators.ts';
+import { invalidField } from '../../errors.ts';
+import { Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { limitIn, linkNext, PageQuery, wholeIn } from '../../http/paging.ts';
+import { type AuditFilter, searchAuditLog, wordsOf } from '../../operators/audit_log.ts';
+import type { NamedAuditRecord } from '../../operators/operators.ts';
+import { turnOf } from '../long_reads.ts';
 import { operatorRoute } from './route.ts';
 
 export const AuditEntry = Strict({
@@ -27,36 +29,107 @@ export const AuditEntry = Strict({
   before: Type.Unknown({ description: 'The record before; null if there was none.' }),
   after: Type.Unknown({ description: 'The record after; null if there is none.' }),
 });
-export const AuditQuery = Strict({
-  account: Type.Optional(Type.String({ description: 'Only what concerns this account.' })),
+const time = (description: string) => Type.Optional(Type.String({ description }));
+/** The query of the log of one account. */
+export const AccountAuditQuery = Strict({
+  search: Type.Optional(
+    Text(
+      'Only entries with each of these words somewhere in the action, target, actor, address, request id or the record before and after; A to Z in either case.',
+    ),
+  ),
+  actor: Type.Optional(Text('Only by this actor; the account before the name may be left out.')),
+  action: Type.Optional(
+    Text(
+      'Only these actions or kinds of records, comma-separated: override.create,authlist.',
+      1000,
+    ),
+  ),
+  since: time('Only entries of this time or later, epoch seconds.'),
+  until: time('Only entries of before this time, epoch seconds.'),
   before: Type.Optional(Type.String({ description: 'Only entries with a lower id.' })),
   limit: PageQuery.limit,
 });
+const AuditQuery = Strict({
+  account: Type.Optional(Type.String({ description: 'Only what concerns this account.' })),
+  ...AccountAuditQuery.properties,
+});
+/** Told of both routes. */
+export const audit_description =
+  'One request looks at a part of the log only: while it searches, a page may have fewer entries than asked for, or none, and a Link to the next all the same. The end of the log is where there is no Link.';
 
 function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditRecord) {
   const read = (text: string | null) => (text === null ? null : (JSON.parse(text) as unknown));
   return { ...entry, before: read(before), after: read(after) };
 }
 
-/** A page of the log, newest first, each record as `shown`. Errors: 400. */
+const most_words = 10;
+const most_actions = 50;
+
+/** The filter that a query asks for. Errors: 400. */
+function filterIn(
+  { account, actor, ...query }: Static<typeof AuditQuery>,
+  sees_all_addresses: boolean,
+): AuditFilter {
+  const searched = query.search === undefined ? undefined : wordsOf(query.search);
+  if (searched && searched.length > most_words) {
+    throw invalidField('search', `expected ${most_words} words at most.`);
+  }
+  const actions = words('action', query.action);
+  if (
+    actions?.some((one) => !/^[a-z_]+(\.[a-z_]+)?$/.test(one)) ||
+    (actions?.length ?? 0) > most_actions
+  ) {
+    throw invalidField(
+      'action',
+      `expected up to ${most_actions} names such as authlist or authlist.create.`,
+    );
+  }
+  const [since, until] = (['since', 'until'] as const).map((field) =>
+    wholeIn(field, query[field], null),
+  );
+  return {
+    account,
+    actor,
+    actions,
+    words: searched,
+    since: since ?? undefined,
+    until: until ?? undefined,
+    sees_all_addresses,
+  };
+}
+
+/**
+ * A page of the log, newest first, as an operator sees it or, without `sees_all_addresses`, an account. `account_id`: whose
+ * turn it takes; 0 for the network. Errors: 400.
+ */
 export async function auditPage(
-  db: Reader,
+  ctx: Context,
   reply: FastifyReply,
   query: Static<typeof AuditQuery>,
-  shown: (record: NamedAuditRecord) => NamedAuditRecord = (record) => record,
+  account_id: number,
+  sees_all_addresses: boolean,
 ) {
   const limit = limitIn(query.limit);
-  const before = wholeIn('before', query.before, Number.MAX_SAFE_INTEGER, 1);
-  const found = await listAuditLog(db, query.account ?? null, before, limit + 1);
-  const page = pageOf(reply, found, limit, (last) => ({ before: last.id }));
-  return page.map((record) => presentAudit(shown(record)));
+  const before = wholeIn('before', query.before, null, 1) ?? undefined;
+  const filter = filterIn(query, sees_all_addresses);
+  const page = await searchAuditLog(ctx.db, filter, before, limit, () => turnOf(account_id));
+  if (page.before !== undefined) linkNext(reply, { before: page.before });
+  const shown = sees_all_addresses ? page.records : page.records.map(withoutAddress);
+  return shown.map(presentAudit);
+}
+
+/** From where the operator and the nodes call is not the account's to know. */
+function withoutAddress(record: NamedAuditRecord): NamedAuditRecord {
+  const isOwn = record.actor_kind === 'account' || record.actor_kind === 'user';
+  return isOwn ? record : { ...record, address: '' };
 }
 
 export function auditLogRoutes(app: FastifyInstance, ctx: Context): void {
   operatorRoute(app, 'Operator: network')('GET /admin/audit', {
     summary: 'The audit log, newest first',
+    description: audit_description,
     query: AuditQuery,
     answer: Type.Array(AuditEntry),
-    handle: ({ query }, reply) => auditPage(ctx.db, reply, query),
+    handle: ({ query }, reply) => auditPage(ctx, reply, query, 0, true),
   });
 }

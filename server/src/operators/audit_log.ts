@@ -1,0 +1,134 @@
+// The audit log as it is read and searched: newest first, and for each page a walk over so many records at most.
+import { lastId } from '../changes.ts';
+import type { Database, Engine, Reader, Value } from '../db/database.ts';
+import {
+  type AuditConditions,
+  accountId,
+  auditFrom,
+  auditSlice,
+  auditWithin,
+  type NamedAuditRecord,
+  walked,
+} from './store.ts';
+
+/** Which records; each field narrows. */
+export interface AuditFilter {
+  account?: string | undefined;
+  /** The whole name, with or without the account before it: `acme/alice`, `alice`. */
+  actor?: string | undefined;
+  /** Verbs and nouns: `override.create`, `authlist`. */
+  actions?: readonly string[] | undefined;
+  /** Each of them is somewhere in the text that is shown of the record; A to Z in either case. */
+  words?: readonly string[] | undefined;
+  /** Epoch seconds: `since <= at < until`. */
+  since?: number | undefined;
+  until?: number | undefined;
+  /** Whether the address of every record is shown; else of those that the account's own people and tokens made. */
+  sees_all_addresses: boolean;
+}
+
+export interface AuditPage {
+  records: NamedAuditRecord[];
+  /** Below which id to go on; undefined at the end of the log. */
+  before: number | undefined;
+}
+
+/** A page may be short, or empty, before the log is at its end: a search for what is rare looks no further at a time. */
+const slices = 20;
+/** Ids are given in the order of time, by clocks that may differ so far. */
+const skew_seconds = 3600;
+
+/**
+ * The newest records below an id that the filter lets through, at most `limit`. `turn` resolves when another slice may be
+ * looked at.
+ */
+export async function searchAuditLog(
+  db: Database,
+  filter: AuditFilter,
+  before: number | undefined,
+  limit: number,
+  turn: () => Promise<void>,
+): Promise<AuditPage> {
+  const { account, since, until } = filter;
+  const account_id = account === undefined ? null : await accountId(db, account);
+  const end: AuditPage = { records: [], before: undefined };
+  if (account_id === undefined) return end;
+  const conditions = conditionsOf(db.engine, filter, account_id);
+  const least = since === undefined ? 0 : await firstIdOf(db, since - skew_seconds);
+  let below = before ?? Number.MAX_SAFE_INTEGER;
+  if (before === undefined && until !== undefined)
+    below = await firstIdOf(db, until + skew_seconds);
+  // Where every record is one of the page, no more are looked at than it has.
+  const isNarrow = conditions.sql.length > (account_id === null ? 0 : 1);
+  const most = isNarrow ? walked : limit + 1;
+  const records: NamedAuditRecord[] = [];
+  for (let left = slices; left > 0; left--) {
+    await turn();
+    const { oldest, isLast } = await auditSlice(db, account_id, below, most);
+    const wanted = limit + 1 - records.length;
+    records.push(...(await auditWithin(db, conditions, Math.max(oldest, least), below, wanted)));
+    if (records.length > limit) {
+      return { records: records.slice(0, limit), before: records[limit - 1]?.id };
+    }
+    if (isLast || oldest <= least) return { records, before: undefined };
+    below = oldest;
+  }
+  return { records, before: below };
+}
+
+function conditionsOf(
+  engine: Engine,
+  { actor, actions, words = [], since, until, sees_all_addresses }: AuditFilter,
+  account_id: number | null,
+): AuditConditions {
+  const values: Value[] = [];
+  const place = (value: Value) => `$${values.push(value)}`;
+  const sql: string[] = [];
+  if (account_id !== null) sql.push(`u.account_id = ${place(account_id)}`);
+  if (since !== undefined) sql.push(`u.at >= ${place(since)}`);
+  if (until !== undefined) sql.push(`u.at < ${place(until)}`);
+  if (actor !== undefined) {
+    sql.push(`(u.actor = ${place(actor)} or u.actor = a.name || '/' || ${place(actor)})`);
+  }
+  if (actions) sql.push(`(${actions.map((one) => isOfAction(one, place)).join(' or ')})`);
+  const text = shownText(engine, sees_all_addresses);
+  // Both engines replace plain text: nothing in a word is a pattern.
+  for (const word of words) sql.push(`replace(${text}, ${place(word)}, '') <> ${text}`);
+  return { sql, values };
+}
+
+function isOfAction(action: string, place: (value: Value) => string): string {
+  if (action.includes('.')) return `u.action = ${place(action)}`;
+  return `substr(u.action, 1, ${action.length + 1}) = ${place(`${action}.`)}`;
+}
+
+/** The text of a record that its reader is shown, in small letters: nobody finds by what is hidden. */
+function shownText(engine: Engine, sees_all_addresses: boolean): string {
+  const address = sees_all_addresses
+    ? 'u.address'
+    : "case when u.actor_kind in ('account', 'user') then u.address else '' end";
+  const parts = [
+    ...['u.action', 'u.target', 'u.actor', 'u.request_id', address],
+    ...["coalesce(u.before, '')", "coalesce(u.after, '')"],
+  ];
+  // By default PostgreSQL has the letters of a language in mind, SQLite those of ASCII.
+  return `lower((${parts.join(" || ' ' || ")})${engine === 'sqlite' ? '' : ' collate "C"'})`;
+}
+
+/** The words of a text that is searched for, as they are in `shownText`. What JSON writes otherwise parts words. */
+export function wordsOf(text: string): string[] {
+  const small = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return [...new Set(small.split(/[\s\p{Cc}"\\]+/u).filter(Boolean))];
+}
+
+/** The id from which on records are of that time or later, found in as many steps as an id has bits. */
+async function firstIdOf(db: Reader, time: number): Promise<number> {
+  let [low, high] = [0, (await lastId(db, 0, 'audit')) + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const record = await auditFrom(db, middle);
+    if (!record || record.at >= time) high = middle;
+    else low = record.id + 1;
+  }
+  return high;
+}
