@@ -11,18 +11,21 @@ function cellText(cell: Cell): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A header and its rows; lines end in CRLF, the last one too. */
-export function csv(header: readonly string[], rows: ReadonlyArray<readonly Cell[]>): string {
-  return [header, ...rows].map((row) => `${row.map(cellText).join(',')}\r\n`).join('');
-}
+/** Rows; lines end in CRLF, the last one too. */
+export const csvLines = (rows: ReadonlyArray<readonly Cell[]>) =>
+  rows.map((row) => `${row.map(cellText).join(',')}\r\n`).join('');
+
+/** A header and its rows. */
+export const csv = (header: readonly string[], rows: ReadonlyArray<readonly Cell[]>) =>
+  csvLines([header, ...rows]);
 
 /** Hands a file to the browser's downloads. */
 export function download(
   name: string,
-  content: string | Uint8Array<ArrayBuffer>,
+  content: BlobPart | BlobPart[],
   type = 'text/csv;charset=utf-8',
 ): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
+  const url = URL.createObjectURL(new Blob([content].flat(), { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

@@ -1,76 +1,84 @@
-// The audit log, of an account or of the whole network: its records by kind, the newest first.
-import { useState } from 'preact/hooks';
-import type { Pages } from '../api/paging.ts';
+// The audit log, of an account or of the whole network: its records, the newest first, as far as the filters let them through.
+import { Link } from 'wouter-preact';
+import { usePages } from '../api/paging.ts';
 import type { AccountResponse } from '../api/reading.ts';
 import { count } from '../format.ts';
+import { paths } from '../paths.ts';
 import '../style/activity.css';
-import { Button, Card, Empty, Loaded, optionsOf, SelectField } from '../ui/ui.ts';
+import { Button, Card, Empty, Loaded } from '../ui/ui.ts';
+import { ExportButtons } from './export.tsx';
+import { AuditFilters, useAuditFilters } from './filters.tsx';
 import { useLookBack } from './look_back.ts';
 import { OneRecord } from './record.tsx';
-import { kindOf } from './sentences.ts';
+import { accountKinds, networkKinds, ownName } from './sentences.ts';
 
 export type AuditRecord = AccountResponse<'list_audit'>[number];
 
-interface AuditLogProps<T extends AuditRecord> {
-  pages: Pages<T>;
-  kinds: readonly string[];
-  /** Stands beside each record. */
-  beside?: (record: T) => preact.ComponentChildren;
+export interface Log {
+  operation: 'console_list_audit' | 'admin_list_audit';
+  base?: string;
+  /** Names its files: of the account, or of the network. */
+  name: string;
 }
 
-export function AuditLog<T extends AuditRecord>({ pages, kinds, beside }: AuditLogProps<T>) {
-  const [kind, setKind] = useState('');
-  const shown = (pages.rows.data ?? []).filter(
-    ({ action }) => kind === '' || kindOf(action) === kind,
-  );
-  const { verb, readOlder } = useLookBack(pages, kind, shown.length);
+/** `accounts`: names to choose from, where it is the log of all of them. */
+export function AuditLog({ accounts, ...log }: Log & { accounts?: readonly string[] }) {
+  const filters = useAuditFilters();
+  const { query, isFiltering } = filters;
+  const { operation, base } = log;
+  const pages = usePages(operation, { query, limit: 50, base });
+  const records: readonly AuditRecord[] = pages.rows.data ?? [];
+  const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), records.length);
+  const ofAll = accounts !== undefined && !query.account;
+  const found = isFiltering ? 'found' : 'read';
   return (
-    <Loaded of={pages.rows} what="the activity">
-      {(records) => (
-        <>
-          <div class="filters">
-            <SelectField
-              label="Kind"
-              name="kind"
-              value={kind}
-              options={optionsOf(kinds, 'Everything')}
-              onInput={setKind}
-            />
-          </div>
-          <Card>
-            {shown.length === 0 ? (
-              <Empty title={kind ? 'Nothing of this kind in what was read.' : 'Nothing yet.'}>
-                Every change appears here.
-              </Empty>
-            ) : (
-              <ol class="activity">
-                {shown.map((record) => (
-                  <li key={record.id} class={beside && 'audit-record'}>
-                    <OneRecord record={record} />
-                    {beside?.(record)}
-                  </li>
-                ))}
-              </ol>
-            )}
-            <div class="row">
-              {pages.hasMore && (
-                <Button busy={pages.isReading} onClick={readOlder}>
-                  {verb}
-                </Button>
+    <>
+      <AuditFilters
+        filters={filters}
+        kinds={ofAll ? networkKinds : accountKinds}
+        actors={[...new Set(records.map(({ actor }) => (ofAll ? actor : ownName(actor))))]}
+        accounts={accounts}
+      />
+      <Card>
+        <Loaded of={pages.rows} what="the activity">
+          {() => (
+            <div class="stack" aria-busy={pages.isOld || undefined}>
+              {records.length === 0 ? (
+                <Empty title={isFiltering ? 'Nothing found.' : 'Nothing yet.'}>
+                  {isFiltering
+                    ? pages.hasMore
+                      ? 'Not in what was searched so far; the log goes further back.'
+                      : 'The log holds no such record.'
+                    : 'Every change appears here.'}
+                </Empty>
+              ) : (
+                <ol class="activity">
+                  {records.map((record) => (
+                    <li key={record.id} class={ofAll ? 'audit-record' : undefined}>
+                      <OneRecord record={record} />
+                      {ofAll && record.account && (
+                        <Link href={paths.operator.account(record.account)}>{record.account}</Link>
+                      )}
+                    </li>
+                  ))}
+                </ol>
               )}
-              <p class="note" role="status">
-                {readSoFar(shown.length, records.length)}
-                {!pages.hasMore && ': that is all'}.
-              </p>
+              <div class="row">
+                {pages.hasMore && (
+                  <Button busy={pages.isReading} onClick={readOlder}>
+                    {verb}
+                  </Button>
+                )}
+                <p class="note" role="status">
+                  {count(records.length, 'record')} {found} so far
+                  {!pages.hasMore && ': that is all'}.
+                </p>
+                {records.length > 0 && <ExportButtons log={log} query={query} />}
+              </div>
             </div>
-          </Card>
-        </>
-      )}
-    </Loaded>
+          )}
+        </Loaded>
+      </Card>
+    </>
   );
-}
-
-function readSoFar(shown: number, read: number): string {
-  const all = count(read, 'record');
-  return shown < read ? `${shown} of the ${all} read so far` : `${all} read so far`;
 }

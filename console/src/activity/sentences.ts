@@ -194,13 +194,15 @@ function hostIn(target: string): string {
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 
+/** ACCOUNT/NAME without the account: names of accounts hold no slash. */
+export const ownName = (actor: string) => actor.slice(actor.indexOf('/') + 1);
+
 /** The actor, as a sentence begins. Names of an account's own people and tokens come without the account's. */
 export function actorName({
   actor_kind,
   actor,
 }: Pick<AuditRecord, 'actor_kind' | 'actor'>): string {
-  // ACCOUNT/NAME: names of accounts hold no slash.
-  const own = actor.slice(actor.indexOf('/') + 1);
+  const own = ownName(actor);
   if (actor_kind === 'user') return own;
   if (actor_kind === 'account') return `API token ${own}`;
   if (actor_kind === 'operator') return `Operator ${actor}`;
@@ -237,6 +239,12 @@ export const networkKinds = [...accountKinds, network].sort();
 /** The kind of an action, as a filter offers it. */
 export function kindOf(action: string): string {
   return kinds[action.slice(0, action.indexOf('.'))] ?? network;
+}
+
+/** The nouns of the actions of a kind, as the server filters by them; none for no kind. */
+export function actionsOf(kind: string): string[] {
+  const nouns = new Set(Object.keys(deeds).map((action) => action.slice(0, action.indexOf('.'))));
+  return [...nouns].filter((noun) => kindOf(`${noun}.`) === kind);
 }
 
 export interface Difference {

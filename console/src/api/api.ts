@@ -87,11 +87,35 @@ export function showSession(shown: string | undefined): void {
  * session's cookie, those of /admin with the operator token. A Blob as body goes as it is, with its
  * type. Errors: ApiError.
  */
-export async function call<K extends Operation>(
+export const call = async <K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  options?: CallOptions,
+): Promise<ResponseOf<K>> => (await send(operation, given, options)).body;
+
+/** A page of a list, and the query of the next one; undefined at the end of the list. */
+export interface ListPage<K extends Operation> {
+  rows: ResponseOf<K>;
+  next: Record<string, string> | undefined;
+}
+
+/** The same for a list that comes in pages: the server says in its Link header where the next one is. */
+export async function callPage<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  options?: CallOptions,
+): Promise<ListPage<K>> {
+  const { body, headers } = await send(operation, given, options);
+  const query = /<[^>]*\?([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  const next = query === undefined ? undefined : Object.fromEntries(new URLSearchParams(query));
+  return { rows: body, next };
+}
+
+async function send<K extends Operation>(
   operation: K,
   given: Given<K>,
   { signal, token, base = '/console' }: CallOptions = {},
-): Promise<ResponseOf<K>> {
+): Promise<{ body: ResponseOf<K>; headers: Headers }> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
@@ -121,8 +145,8 @@ export async function call<K extends Operation>(
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
-  if (response.ok) return value as ResponseOf<K>;
   const { status, statusText, headers } = response;
+  if (response.ok) return { body: value as ResponseOf<K>, headers };
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }

@@ -7,7 +7,15 @@ import {
   useQuery,
 } from '@tanstack/preact-query';
 import type { Operations } from '../openapi.ts';
-import { ApiError, call, type Given, type Operation, type ResponseOf } from './api.ts';
+import {
+  ApiError,
+  call,
+  callPage,
+  type Given,
+  type ListPage,
+  type Operation,
+  type ResponseOf,
+} from './api.ts';
 import type { Scope } from './scope.ts';
 import { handleAuthError, type Session, session } from './session.ts';
 
@@ -86,14 +94,30 @@ function useQueryOf<T>(
 }
 
 /** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
-export async function callAsShown<K extends Operation>(
+export const callAsShown = <K extends Operation>(
   operation: K,
   given: Given<K>,
   base?: string,
   signal?: AbortSignal,
-): Promise<ResponseOf<K>> {
+): Promise<ResponseOf<K>> => asShown(call<K>, operation, given, base, signal);
+
+/** The same for a page of a list. */
+export const pageAsShown = <K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  base?: string,
+  signal?: AbortSignal,
+): Promise<ListPage<K>> => asShown(callPage<K>, operation, given, base, signal);
+
+async function asShown<K extends Operation, T>(
+  by: (operation: K, given: Given<K>, options: object) => Promise<T>,
+  operation: K,
+  given: Given<K>,
+  base?: string,
+  signal?: AbortSignal,
+): Promise<T> {
   try {
-    return await call(operation, given, { signal, ...(base === undefined ? {} : { base }) });
+    return await by(operation, given, { signal, ...(base === undefined ? {} : { base }) });
   } catch (error) {
     handleAuthError(error);
     throw error;

@@ -1,0 +1,155 @@
+// The filters of the audit log: what the address says of them, the fields that set them, and the query that they make.
+import { useId } from 'preact/hooks';
+import { addressOf, useAddressState, usePath } from '../address.ts';
+import { useTyped } from '../typed.ts';
+import { Button, optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
+import { actionsOf } from './sentences.ts';
+
+interface AuditQuery {
+  search?: string;
+  actor?: string;
+  action?: string;
+  since?: string;
+  until?: string;
+  account?: string;
+}
+
+/** The start of a day as date fields write it, in the reader's time zone, or of one some days later; epoch seconds. */
+export function localDay(text: string, later = 0): number | undefined {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
+  const time = new Date(Number(year), Number(month) - 1, Number(day) + later).getTime() / 1000;
+  return Number.isNaN(time) || time < 0 ? undefined : time;
+}
+
+export function useAuditFilters() {
+  const [search, setSearch] = useAddressState('search');
+  const [kind, setKind] = useAddressState('kind');
+  const [actor, setActor] = useAddressState('actor');
+  const [from, setFrom] = useAddressState('from');
+  const [to, setTo] = useAddressState('to');
+  const [account, setAccount] = useAddressState('account');
+  const since = localDay(from);
+  const until = localDay(to, 1);
+  const action = actionsOf(kind).join(',');
+  const query: AuditQuery = {
+    ...(search.trim() && { search: search.trim() }),
+    ...(actor && { actor }),
+    ...(action && { action }),
+    ...(since !== undefined && { since: String(since) }),
+    ...(until !== undefined && { until: String(until) }),
+    ...(account && { account }),
+  };
+  const values = { search, kind, actor, from, to, account };
+  const set = {
+    search: setSearch,
+    kind: setKind,
+    actor: setActor,
+    from: setFrom,
+    to: setTo,
+    account: setAccount,
+  };
+  return { values, set, query, isFiltering: Object.values(values).some(Boolean) };
+}
+
+interface AuditFiltersProps {
+  filters: ReturnType<typeof useAuditFilters>;
+  kinds: readonly string[];
+  /** Names to choose from; of actors those that were seen. */
+  actors: readonly string[];
+  /** Where it is the log of all accounts. */
+  accounts?: readonly string[] | undefined;
+}
+
+export function AuditFilters({ filters, kinds, actors, accounts }: AuditFiltersProps) {
+  const { values, set, isFiltering } = filters;
+  const [path, navigate] = usePath();
+  const [search, setSearch] = useTyped(values.search, set.search);
+  return (
+    <div class="filters">
+      <SearchField
+        label="Search"
+        name="search"
+        placeholder="Name, address, server, …"
+        maxLength={255}
+        value={search}
+        onInput={setSearch}
+      />
+      <SelectField
+        label="Kind"
+        name="kind"
+        value={values.kind}
+        options={optionsOf(kinds, 'Everything')}
+        onInput={set.kind}
+      />
+      <NameField
+        label="Who"
+        name="actor"
+        placeholder="Anybody"
+        value={values.actor}
+        names={actors}
+        onChoose={set.actor}
+      />
+      {accounts && (
+        <NameField
+          label="Account"
+          name="account"
+          placeholder="All accounts"
+          value={values.account}
+          names={accounts}
+          onChoose={set.account}
+        />
+      )}
+      <TextField
+        label="From"
+        name="from"
+        type="date"
+        max={values.to || undefined}
+        value={values.from}
+        onInput={(event) => set.from(event.currentTarget.value)}
+      />
+      <TextField
+        label="To"
+        name="to"
+        type="date"
+        min={values.from || undefined}
+        value={values.to}
+        onInput={(event) => set.to(event.currentTarget.value)}
+      />
+      {isFiltering && (
+        <Button kind="quiet" onClick={() => navigate(addressOf(path, {}), { replace: true })}>
+          Clear the filters
+        </Button>
+      )}
+    </div>
+  );
+}
+
+interface NameFieldProps {
+  label: string;
+  name: string;
+  placeholder: string;
+  value: string;
+  names: readonly string[];
+  onChoose: (name: string) => void;
+}
+
+/** Takes effect when a name is chosen or entered: a part of a name is nobody. */
+function NameField({ names, onChoose, ...rest }: NameFieldProps) {
+  const list = useId();
+  return (
+    <>
+      <TextField
+        {...rest}
+        type="search"
+        list={list}
+        maxLength={255}
+        onChange={(event) => onChoose(event.currentTarget.value.trim())}
+      />
+      <datalist id={list}>
+        {names.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+// Text that is searched for while it is typed: handed on when the typing pauses, so that not every letter is a request.
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+const pause_milliseconds = 200;
+
+/** The text as it is typed, and its setter; `handOn` gets it after a pause. It follows `value` when that is set from elsewhere. */
+export function useTyped(
+  value: string,
+  handOn: (value: string) => void,
+): [string, (text: string) => void] {
+  const [typed, setTyped] = useState(value);
+  const handed = useRef(value);
+  useEffect(() => {
+    if (value === handed.current) return;
+    handed.current = value;
+    setTyped(value);
+  }, [value]);
+  useEffect(() => {
+    if (typed === handed.current) return;
+    const timer = setTimeout(() => {
+      handed.current = typed;
+      handOn(typed);
+    }, pause_milliseconds);
+    return () => clearTimeout(timer);
+  });
+  return [typed, setTyped];
+}
