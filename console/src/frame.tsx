@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
+import { isMac, type LoadPalette, paletteKeys, useFinder } from './palette/finder.tsx';
 import { nextTheme, theme } from './theme.ts';
 import {
   Brand,
@@ -26,14 +27,16 @@ interface FrameProps {
   /** The name of the person who is signed in, in words. */
   who: ComponentChildren;
   onLeave: () => void;
+  loadPalette: LoadPalette;
   children: ComponentChildren;
 }
 
-export function Frame({ places, who, onLeave, children }: FrameProps) {
+export function Frame({ places, who, onLeave, loadPalette, children }: FrameProps) {
   const [location] = useLocation();
   const [isOpen, setIsOpen] = useState(false);
   const side = useRef<HTMLElement>(null);
   const opener = useRef<HTMLElement>(null);
+  const { find, dialog } = useFinder(loadPalette, { places, onLeave });
 
   useEffect(() => setIsOpen(false), [location]);
   useEffect(() => {
@@ -42,7 +45,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
     const close = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
       setIsOpen(false);
-      opener.current?.querySelector('button')?.focus();
+      opener.current?.querySelector<HTMLElement>('[aria-controls="side"]')?.focus();
     };
     addEventListener('keydown', close);
     return () => removeEventListener('keydown', close);
@@ -59,13 +62,16 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
       </button>
       <header class="top" ref={opener}>
         <Brand />
-        <IconButton
-          icon="menu"
-          label="Menu"
-          aria-expanded={isOpen}
-          aria-controls="side"
-          onClick={() => setIsOpen(!isOpen)}
-        />
+        <div class="actions">
+          <IconButton icon="search" label="Find anything" onClick={find} />
+          <IconButton
+            icon="menu"
+            label="Menu"
+            aria-expanded={isOpen}
+            aria-controls="side"
+            onClick={() => setIsOpen(!isOpen)}
+          />
+        </div>
       </header>
       {isOpen && (
         <button
@@ -78,6 +84,18 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
       )}
       <aside id="side" ref={side} class={isOpen ? 'side open' : 'side'}>
         <Brand />
+        <button
+          type="button"
+          class="find"
+          aria-keyshortcuts={isMac ? 'Meta+K' : 'Control+K'}
+          onClick={find}
+        >
+          <Icon name="search" />
+          <span class="find-name">Find anything</span>
+          <span aria-hidden="true">
+            <kbd>{paletteKeys}</kbd>
+          </span>
+        </button>
         <nav aria-label="Pages">
           <ul>
             {places.map(({ path, name, icon }) => (
@@ -108,6 +126,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
         <ErrorBoundary at={location}>{children}</ErrorBoundary>
       </Reached.Provider>
       <Toasts />
+      {dialog}
     </div>
   );
 }

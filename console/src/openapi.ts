@@ -430,6 +430,21 @@ export interface Doctor {
   }[];
 }
 
+export interface Entry {
+  /** Which list it is on. */
+  list: 'authlist' | 'overrides';
+  /** Id of the entry on this account. */
+  id: number;
+  /** The listed address, or the hostname that is overridden. */
+  name: string;
+  /** Authlist: whom its connections count for. */
+  user?: string;
+  /** Custom DNS: the server. */
+  server?: string;
+  /** Custom DNS: where the hostname leads to. */
+  ip?: string;
+}
+
 export interface EntryNode {
   /** Id of the node. */
   id: number;
@@ -1593,6 +1608,7 @@ export const operations = {
   console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
   console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
   console_get_contract: { method: 'GET', path: '/console/contract' },
+  console_list_entries: { method: 'GET', path: '/console/entries' },
   console_events: { method: 'GET', path: '/console/events' },
   console_look_at_invite: { method: 'POST', path: '/console/invite' },
   console_accept_invite: { method: 'POST', path: '/console/invite/accept' },
@@ -1661,6 +1677,7 @@ export const operations = {
     path: '/admin/accounts/{account}/authlist/{id}',
   },
   admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
+  admin_list_account_entries: { method: 'GET', path: '/admin/accounts/{account}/entries' },
   admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
   admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
   admin_create_account_override: { method: 'POST', path: '/admin/accounts/{account}/overrides' },
@@ -1810,6 +1827,10 @@ export interface Operations {
   console_get_contract: {
     given: object;
     response: ConsoleContract;
+  };
+  console_list_entries: {
+    given: { query: { search: string } };
+    response: Entry[];
   };
   console_events: {
     given: object;
@@ -2041,6 +2062,10 @@ export interface Operations {
   admin_get_account_contract: {
     given: { path: { account: string } };
     response: ConsoleContract;
+  };
+  admin_list_account_entries: {
+    given: { path: { account: string }; query: { search: string } };
+    response: Entry[];
   };
   admin_list_account_network: {
     given: { path: { account: string } };

@@ -19,6 +19,8 @@ import { paths } from '../paths.ts';
 import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
 import { pages } from './pages.tsx';
 
+const loadPalette = () => import('../palette/account.tsx').then((one) => one.AccountPalette);
+
 /** Another person may sign in in another tab, and is then shown their own console, from its first page on. */
 export function AccountConsole() {
   const [, navigate] = useLocation();
@@ -75,6 +77,7 @@ function OwnConsole() {
         </>
       }
       onLeave={() => void leave()}
+      loadPalette={loadPalette}
     >
       <ScopeContext.Provider value={scope}>
         <PageNotice.Provider value={scope.readOnlyReason}>

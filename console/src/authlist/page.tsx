@@ -1,5 +1,5 @@
 // The IP authlist: which addresses need no password, for whom and until when.
-import { useState } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
@@ -20,16 +20,13 @@ import { AuthlistTable } from './table.tsx';
 export function AuthlistPage() {
   const scope = useScope();
   const entries = useReadIn(scope, 'list_authlist', {});
-  const { dialog, open } = useDialog();
   const { account, flags, readOnlyReason } = scope;
+  const { dialog, open, ask } = useDialog(
+    readOnlyReason ? {} : { add: (close) => <AuthlistForm onClose={close} /> },
+  );
   const total = entries.data?.length ?? 0;
   const add = (
-    <Button
-      kind="primary"
-      icon="plus"
-      disabledReason={readOnlyReason}
-      onClick={() => open((close) => <AuthlistForm onClose={close} />)}
-    >
+    <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => ask('add')}>
       Add an address
     </Button>
   );
@@ -94,8 +91,8 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
 }
 
 function Entries({ all, open }: { all: readonly AuthlistEntry[]; open: OpenDialog }) {
-  const [part, setPart] = useState('');
-  const [user, setUser] = useState('');
+  const [part, setPart] = useAddressState('search');
+  const [user, setUser] = useAddressState('user');
   const users = [...new Set(all.map((entry) => entry.user))].sort();
   const wanted = part.trim().toLowerCase();
   const rows = all

@@ -6,7 +6,11 @@ import { Badge, type Column, Dialog, Empty, Loaded, Status, Table } from '../ui/
 export function EntryNodes({ id, onClose }: { id: number; onClose: () => void }) {
   const entry = useReadIn(useScope(), 'get_override', { path: { id } });
   return (
-    <Dialog title={entry.data ? `Nodes of ${entry.data.hostname}` : 'Nodes'} onClose={onClose} wide>
+    <Dialog
+      title={entry.data ? `Nodes of ${entry.data.hostname}` : 'Nodes'}
+      onClose={onClose}
+      look="wide"
+    >
       <Loaded of={entry} what="the entry">
         {({ hostname, server, ip, status, on_contract, nodes }) => (
           <>

@@ -1,5 +1,6 @@
 // Custom DNS: which hostnames resolve to an address of the account's choice, where, and whether they do already.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
@@ -16,22 +17,19 @@ import {
   SelectField,
 } from '../ui/ui.ts';
 import { type DnsEntry, filtered, newsOf } from './entries.ts';
-import { openDnsForm } from './form.tsx';
+import { dnsForm } from './form.tsx';
 import { DnsTable } from './table.tsx';
 
 export function DnsPage() {
   const scope = useScope();
   const entries = useReadIn(scope, 'list_overrides', {});
-  const { dialog, open } = useDialog();
   const { account, readOnlyReason } = scope;
+  const { dialog, open, ask } = useDialog(
+    readOnlyReason ? {} : { add: (close, next) => dnsForm(close, next) },
+  );
   const total = entries.data?.length ?? 0;
   const add = (
-    <Button
-      kind="primary"
-      icon="plus"
-      disabledReason={readOnlyReason}
-      onClick={() => openDnsForm(open)}
-    >
+    <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => ask('add')}>
       Add an entry
     </Button>
   );
@@ -106,8 +104,10 @@ const states = optionsIn({
 });
 
 function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) {
-  const [filter, setFilter] = useState({ text: '', server: '', state: '' });
-  const set = (part: Partial<typeof filter>) => setFilter({ ...filter, ...part });
+  const [text, setText] = useAddressState('search');
+  const [server, setServer] = useAddressState('server');
+  const [state, setState] = useAddressState('state');
+  const filter = { text, server, state };
   const servers = [...new Set([...all.map(({ server }) => server), filter.server])].filter(Boolean);
   return (
     <>
@@ -116,20 +116,20 @@ function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) 
           label="Hostname or address"
           name="text"
           value={filter.text}
-          onInput={(text) => set({ text })}
+          onInput={setText}
         />
         <SelectField
           label="Server"
           name="of"
           value={filter.server}
-          onInput={(server) => set({ server })}
+          onInput={setServer}
           options={optionsOf(servers.sort(), 'All servers')}
         />
         <SelectField
           label="State"
           name="state"
           value={filter.state}
-          onInput={(state) => set({ state })}
+          onInput={setState}
           options={states}
         />
       </div>

@@ -33,7 +33,7 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
   const entries = useReadIn(scope, 'list_overrides', {}).data;
   const shown = entries?.find(({ id }) => id === entry.id) ?? entry;
   return (
-    <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} wide>
+    <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} look="wide">
       <Loaded of={servers} what="the server">
         {(all) => {
           const server = all.find((one) => one.server === entry.server);

@@ -1,19 +1,29 @@
 // Dialogs: one that is open at a time, and the usual ones, with a form that does something or makes something.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
 import { Dialog, type Fault, Form, notify } from '../ui/ui.ts';
 
-type Render = (close: () => void) => ComponentChildren;
+type Render = (close: () => void, open: OpenDialog) => ComponentChildren;
 export type OpenDialog = (next: Render) => void;
 
-/** `dialog` belongs somewhere on the page; `open` shows there the dialog that it is given. */
-export function useDialog(): { dialog: ComponentChildren; open: OpenDialog } {
+/**
+ * `dialog` belongs somewhere on the page; `open` shows there the dialog that it is given. Those that are `named` are a part of
+ * the address (`?dialog=add`), so that links, and the palette, lead to them; `ask` opens one.
+ */
+export function useDialog(named: Record<string, Render> = {}): {
+  dialog: ComponentChildren;
+  open: OpenDialog;
+  ask: (name: string) => void;
+} {
   const [render, setRender] = useState<Render>();
-  const close = () => setRender(undefined);
-  return {
-    dialog: render?.(close),
-    open: (next) => setRender(() => next),
+  const [asked, ask] = useAddressState('dialog');
+  const show = (next: Render | undefined) => {
+    setRender(() => next);
+    if (asked) ask('');
   };
+  const shown = render ?? (Object.hasOwn(named, asked) ? named[asked] : undefined);
+  return { dialog: shown?.(() => show(undefined), show), open: show, ask };
 }
 
 interface DialogProps {
@@ -51,7 +61,7 @@ export function FormDialog({
     if (typeof done === 'string') notify(done);
   };
   return (
-    <Dialog title={title} onClose={onClose} wide={wide}>
+    <Dialog title={title} onClose={onClose} look={wide ? 'wide' : 'usual'}>
       <Form verb={verb} kind={kind} explain={explain} onSubmit={submit} onCancel={onClose}>
         {children}
       </Form>

@@ -15,31 +15,27 @@ import { UsagePage } from '../usage/page.tsx';
 import { UsersPage } from '../users/page.tsx';
 import { AccountState } from './accounts.tsx';
 import { ContractPart } from './contract.tsx';
+import { accountParts } from './parts.ts';
 import type { Account } from './states.ts';
 
-interface AccountPart {
-  part: string;
-  name: string;
-  Part: FunctionComponent<{ account: Account }>;
-}
+type Part = (typeof accountParts)[number]['part'];
 
-/** In the order of the menu. */
-const accountParts: AccountPart[] = [
-  { part: '', name: 'Contract', Part: ContractPart },
-  { part: 'servers', name: 'Servers', Part: ServersPage },
-  { part: 'users', name: 'Users', Part: UsersPage },
-  { part: 'tokens', name: 'API tokens', Part: TokensPage },
-  { part: 'authlist', name: 'IP authlist', Part: AuthlistPage },
-  { part: 'dns', name: 'Custom DNS', Part: DnsPage },
-  { part: 'usage', name: 'Usage', Part: UsagePage },
-  { part: 'audit', name: 'Audit log', Part: ActivityPage },
-];
+const pages: Record<Part, FunctionComponent<{ account: Account }>> = {
+  '': ContractPart,
+  servers: ServersPage,
+  users: UsersPage,
+  tokens: TokensPage,
+  authlist: AuthlistPage,
+  dns: DnsPage,
+  usage: UsagePage,
+  audit: ActivityPage,
+};
 
 export function AccountPage({ name, part }: { name: string; part: string }) {
   const account = useRead('admin_get_account', { path: { account: name } });
   const shown = accountParts.find((one) => one.part === part);
   if (!shown) return <NotFoundPage />;
-  const { Part } = shown;
+  const PartPage = pages[shown.part];
   return (
     <Page
       title={name}
@@ -64,7 +60,7 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
         {(known) => (
           <ScopeContext.Provider value={operatorScope(name)}>
             <IsPart.Provider value>
-              <Part account={known} />
+              <PartPage account={known} />
             </IsPart.Provider>
           </ScopeContext.Provider>
         )}

@@ -25,23 +25,16 @@ import { type Account, accountStates } from './states.ts';
 export function AccountsPage() {
   const [, navigate] = useLocation();
   const [prefix, setPrefix] = useState('');
-  const { dialog, open } = useDialog();
+  const { dialog, ask } = useDialog({
+    add: (close) => (
+      <NewAccountDialog onClose={close} onDone={(name) => navigate(paths.operator.account(name))} />
+    ),
+  });
   const pages = usePages('admin_list_accounts', {
     query: {},
   });
   const create = (
-    <Button
-      kind="primary"
-      icon="plus"
-      onClick={() =>
-        open((close) => (
-          <NewAccountDialog
-            onClose={close}
-            onDone={(name) => navigate(paths.operator.account(name))}
-          />
-        ))
-      }
-    >
+    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
       Create an account
     </Button>
   );

@@ -14,6 +14,8 @@ import { OverviewPage } from './overview.tsx';
 
 const { operator } = paths;
 
+const loadPalette = () => import('../palette/operator.tsx').then((one) => one.OperatorPalette);
+
 const places: Place[] = [
   { path: operator.overview, name: 'Overview', icon: 'overview' },
   { path: operator.accounts, name: 'Accounts', icon: 'accounts' },
@@ -64,6 +66,7 @@ export function OperatorConsole() {
         </>
       }
       onLeave={leave}
+      loadPalette={loadPalette}
     >
       <Switch>
         <Route path={operator.overview} component={OverviewPage} />

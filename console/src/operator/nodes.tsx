@@ -22,13 +22,9 @@ import { NodesTable } from './nodes_table.tsx';
 
 export function NodesPage() {
   const nodes = useRead('admin_list_nodes', {});
-  const { dialog, open } = useDialog();
+  const { dialog, open, ask } = useDialog({ add: (close) => <InviteNodeDialog onClose={close} /> });
   const invite = (
-    <Button
-      kind="primary"
-      icon="plus"
-      onClick={() => open((close) => <InviteNodeDialog onClose={close} />)}
-    >
+    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
       Invite a node
     </Button>
   );

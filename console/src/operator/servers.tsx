@@ -37,26 +37,18 @@ export function ServersPage() {
   const [, navigate] = useLocation();
   const servers = useRead('admin_list_servers', {});
   const nodes = useRead('admin_list_nodes', {});
-  const { dialog, open } = useDialog();
+  const { dialog, ask } = useDialog({
+    import: (close) => <ImportDialog onClose={close} />,
+    add: (close) => (
+      <NewServerDialog onClose={close} onDone={(name) => navigate(paths.operator.server(name))} />
+    ),
+  });
   const rows = useMemo(() => rowsOf(servers.data, nodes.data), [servers.data, nodes.data]);
   const of = { data: rows, error: servers.error ?? nodes.error, refetch: servers.refetch };
   const actions = (
     <>
-      <Button onClick={() => open((close) => <ImportDialog onClose={close} />)}>
-        Import an inventory …
-      </Button>
-      <Button
-        kind="primary"
-        icon="plus"
-        onClick={() =>
-          open((close) => (
-            <NewServerDialog
-              onClose={close}
-              onDone={(name) => navigate(paths.operator.server(name))}
-            />
-          ))
-        }
-      >
+      <Button onClick={() => ask('import')}>Import an inventory …</Button>
+      <Button kind="primary" icon="plus" onClick={() => ask('add')}>
         Add a server
       </Button>
     </>

@@ -1,6 +1,7 @@
 // The servers of the contract and of the network, on a map and in a list; each server has a page of its own.
 import { useMemo, useState } from 'preact/hooks';
 import { useRoute } from 'wouter-preact';
+import { useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { nameIn, paths } from '../paths.ts';
@@ -8,7 +9,7 @@ import { Loaded, Page } from '../ui/ui.ts';
 import { ServerList } from './list.tsx';
 import { ServerMap } from './map.tsx';
 import { OneServer } from './one.tsx';
-import { type Filters, noFilters, rowsOf } from './rows.ts';
+import { type Filters, noFilters, rowsOf, views } from './rows.ts';
 import '../style/map.css';
 import '../style/servers.css';
 
@@ -18,7 +19,9 @@ export function ServersPage() {
   const scope = useScope();
   const [, one] = useRoute(`${paths.servers}/:server`);
   // Kept while a server is looked at.
-  const [filters, setFilters] = useState<Filters>(noFilters);
+  const [others, setFilters] = useState<Filters>(noFilters);
+  const [asked, setView] = useAddressState('view', noFilters.view);
+  const filters = { ...others, view: views.find((view) => view === asked) ?? noFilters.view };
   const own = useReadIn(scope, 'list_servers', {});
   const network = useReadIn(scope, 'list_network', {});
   const contract = useReadIn(scope, 'get_contract', {}, { enabled: scope.isOperator }).data;
@@ -32,7 +35,10 @@ export function ServersPage() {
     const row = rows.find(({ name }) => name === server);
     return <OneServer key={server} name={server} row={row} reading={reading} />;
   }
-  const filter = (changes: Partial<Filters>) => setFilters((before) => ({ ...before, ...changes }));
+  const filter = (changes: Partial<Filters>) => {
+    setFilters((before) => ({ ...before, ...changes }));
+    if (changes.view) setView(changes.view);
+  };
   return (
     <Page
       title="Servers"

@@ -16,13 +16,11 @@ import {
 export function TokensPage() {
   const scope = useScope();
   const tokens = useReadIn(scope, 'list_tokens', {});
-  const { dialog, open } = useDialog();
+  const { dialog, open, ask } = useDialog({
+    add: (close) => <NewApiTokenDialog onClose={close} />,
+  });
   const create = (
-    <Button
-      kind="primary"
-      icon="plus"
-      onClick={() => open((close) => <NewApiTokenDialog onClose={close} />)}
-    >
+    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
       New API token
     </Button>
   );

@@ -8,8 +8,8 @@ interface DialogProps {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-  /** For tables and long texts. */
-  wide?: boolean;
+  /** `wide`: for tables and long texts. `palette`: its name and the button that closes it are not shown. */
+  look?: 'usual' | 'wide' | 'palette';
 }
 
 /** Changes by how many the works are that hold the dialog open. */
@@ -26,7 +26,7 @@ export function useHold(busy: boolean): void {
 }
 
 /** Open while it is rendered. */
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, look = 'usual' }: DialogProps) {
   const id = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   const [holds, setHolds] = useState(0);
@@ -46,8 +46,8 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
   return (
     <dialog
       ref={dialog}
-      class={wide ? 'dialog wide' : 'dialog'}
-      aria-labelledby={id}
+      class={`dialog ${look}`}
+      {...(look === 'palette' ? { 'aria-label': title } : { 'aria-labelledby': id })}
       onKeyDown={(event) => {
         // A second Escape closes it without asking by `cancel`.
         if (isHeld && event.key === 'Escape') event.preventDefault();
@@ -57,10 +57,12 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
         if (!isHeld) onClose();
       }}
     >
-      <header class="dialog-head">
-        <h2 id={id}>{title}</h2>
-        <IconButton icon="close" label="Close" disabled={isHeld} onClick={onClose} />
-      </header>
+      {look !== 'palette' && (
+        <header class="dialog-head">
+          <h2 id={id}>{title}</h2>
+          <IconButton icon="close" label="Close" disabled={isHeld} onClick={onClose} />
+        </header>
+      )}
       <Hold.Provider value={hold}>{children}</Hold.Provider>
     </dialog>
   );

@@ -28,6 +28,8 @@ const shapes = {
   leave: 'M10 4H5v16h5M14 8l4 4-4 4M18 12H9',
   pause: 'M8 5v14M16 5v14',
   resume: 'M7 5l12 7-12 7z',
+  search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.500 4.500',
+  keyboard: 'M3 6h18v12H3zM7 10h.01M12 10h.01M17 10h.01M8 14h8',
   download: 'M12 4v11M7 11l5 5 5-5M4 20h16',
 } as const;
 

@@ -1,11 +1,22 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
+import { useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
-import { useDialog } from '../forms/form_dialog.tsx';
+import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/users.css';
-import { Badge, Button, Card, type Column, Empty, Loaded, Page, Table } from '../ui/ui.ts';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  Loaded,
+  Page,
+  SearchField,
+  Table,
+} from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
 import { AddUserDialog, type User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
@@ -13,16 +24,15 @@ import { InviteDialog } from './invite.tsx';
 export function UsersPage() {
   const scope = useScope();
   const users = useReadIn(scope, 'list_users', {});
-  const { dialog, open } = useDialog();
+  const [search, setSearch] = useAddressState('search');
   const isAdmin = scope.flags.admin;
-  const invite = (user: User) =>
-    open((close) => <InviteDialog user={user} isNew onClose={close} />);
+  const { dialog, open, ask } = useDialog(
+    isAdmin
+      ? { add: (close, next) => <AddUserDialog onClose={close} onAdded={inviteBy(next)} /> }
+      : {},
+  );
   const add = (
-    <Button
-      kind="primary"
-      icon="plus"
-      onClick={() => open((close) => <AddUserDialog onClose={close} onAdded={invite} />)}
-    >
+    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
       Add a user
     </Button>
   );
@@ -44,14 +54,26 @@ export function UsersPage() {
                 Add one for each person or program that is to use the proxies.
               </Empty>
             ) : (
-              <Table
-                caption="Users of the account"
-                columns={columnsOf(scope.user)}
-                rows={list}
-                keyOf={({ id }) => id}
-                isFaint={({ active }) => !active}
-                actions={(user) => <UserActions user={user} open={open} />}
-              />
+              <>
+                {(list.length > few || search) && (
+                  <div class="filters">
+                    <SearchField
+                      label="Name contains"
+                      name="search"
+                      value={search}
+                      onInput={setSearch}
+                    />
+                  </div>
+                )}
+                <Table
+                  caption="Users of the account"
+                  columns={columnsOf(scope.user)}
+                  rows={list.filter((user) => isNamed(user, search))}
+                  keyOf={({ id }) => id}
+                  isFaint={({ active }) => !active}
+                  actions={(user) => <UserActions user={user} open={open} />}
+                />
+              </>
             )
           }
         </Loaded>
@@ -68,6 +90,15 @@ export function UsersPage() {
     </Page>
   );
 }
+
+const inviteBy = (open: OpenDialog) => (user: User) =>
+  open((close) => <InviteDialog user={user} isNew onClose={close} />);
+
+/** So many are looked through without a search. */
+const few = 5;
+
+const isNamed = ({ name, display_name }: User, search: string) =>
+  `${name} ${display_name}`.toLowerCase().includes(search.trim().toLowerCase());
 
 const first_token_version = 1;
 

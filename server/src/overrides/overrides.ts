@@ -101,11 +101,18 @@ export async function requireOverride(
   return override;
 }
 
-/** All entries, expiring and expired ones too, by id, a slice at a time; of an address or of servers where asked. Errors: 400. */
+/**
+ * All entries, expiring and expired ones too, by id, a slice at a time; of an address, of servers, or with a part of a hostname
+ * or address where asked. Errors: 400.
+ */
 export function overrideSlices(
   db: Reader,
   account_id: number,
-  filter: { ip?: string | undefined; servers?: string[] | undefined },
+  filter: {
+    ip?: string | undefined;
+    servers?: string[] | undefined;
+    part?: string | undefined;
+  },
   now: number,
 ): AsyncGenerator<store.OverrideSlice, void, void> {
   const ip = filter.ip === undefined ? undefined : canonicalAddress(filter.ip);
@@ -115,7 +122,9 @@ export function overrideSlices(
       `${JSON.stringify(filter.ip)} is not an IP address; expected one IPv4 or IPv6 address.`,
     );
   }
-  return store.slices(db, account_id, now - retention_seconds, { ip, servers: filter.servers });
+  const { servers, part } = filter;
+  const since = now - retention_seconds;
+  return store.slices(db, account_id, since, { ip, servers, part: part?.toLowerCase() });
 }
 
 /** The same in one go, for who holds up nobody by it. */

@@ -42,8 +42,9 @@ const select = `select o.*, s.name as server, s.applied_revision, c.revision as 
   from overrides o join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
 
-/** Which entries: of a canonical address, of servers by name. */
+/** Which entries: of a canonical address, of servers by name, with a part of a hostname or address. */
 export interface Filter {
+  part?: string | undefined;
   ip?: string | undefined;
   servers?: readonly string[] | undefined;
 }
@@ -69,13 +70,19 @@ function within(
   db: Reader,
   account_id: number,
   since: number,
-  { ip, servers }: Filter,
+  { ip, servers, part }: Filter,
   { after, to }: Ids,
 ): Promise<Override[]> {
   const values: Value[] = [account_id, since, after, to];
   const place = (value: Value) => `$${values.push(value)}`;
   const conditions = ['o.account_id = $1', 'o.expiry > $2', 'o.id > $3', 'o.id <= $4'];
   if (ip !== undefined) conditions.push(`o.ip = ${place(ip)}`);
+  // Both engines replace plain text here: nothing in the part is a pattern.
+  if (part !== undefined) {
+    conditions.push(
+      `replace(o.hostname || ' ' || o.ip, ${place(part)}, '') <> o.hostname || ' ' || o.ip`,
+    );
+  }
   if (servers) conditions.push(`s.name in (${paddedTexts(servers).map(place)})`);
   return db.all(`${select} where ${conditions.join(' and ')} order by o.id`, values);
 }

@@ -46,7 +46,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     notify(`Imported ${file.name}: ${sentenceOf(done)}`);
   };
   return (
-    <Dialog title="Import an inventory" onClose={onClose} wide>
+    <Dialog title="Import an inventory" onClose={onClose} look="wide">
       {/* The server's response has a line for each fault. */}
       <div class="lines">
         {looked ? (

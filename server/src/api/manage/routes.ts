@@ -6,6 +6,7 @@ import { auditRoutes } from './audit.ts';
 import { authlistRoutes } from './authlist.ts';
 import { addConsoleChecks } from './checks.ts';
 import { contractRoutes } from './contract.ts';
+import { entryRoutes } from './entries.ts';
 import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
 import { type Mount, mountFor } from './mount.ts';
@@ -36,6 +37,7 @@ function manageRoutes(mount: Mount): void {
   vpnProfileRoutes(mount);
   authlistRoutes(mount);
   overrideRoutes(mount);
+  entryRoutes(mount);
 }
 
 /** /console: for the people of an account. */

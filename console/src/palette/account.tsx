@@ -1,0 +1,30 @@
+// The palette of an account's console: what its user may open and do.
+import { useState } from 'preact/hooks';
+import { whoIs } from '../api/reading.ts';
+import { personScope } from '../api/scope.ts';
+import { session } from '../api/session.ts';
+import { paths } from '../paths.ts';
+import { useTyped } from '../typed.ts';
+import type { FinderProps } from './finder.tsx';
+import { ownActions, pageItems, useAccountItems, useGo } from './items.ts';
+import { Palette } from './palette.tsx';
+
+export function AccountPalette(props: FinderProps) {
+  const scope = personScope();
+  const go = useGo();
+  const [searched, search] = useState('');
+  const [typed, setTyped] = useTyped('', search);
+  const { actions, records, isReading } = useAccountItems(scope, paths, searched, go);
+  const isPending = typed !== searched;
+  return (
+    <Palette
+      items={[...pageItems(props.places, go), ...actions, ...ownActions(props), ...records]}
+      typed={typed}
+      onType={setTyped}
+      isReading={isReading || isPending}
+      who={whoIs(session.value) ?? ''}
+      placeholder="Pages, actions, servers, users, addresses …"
+      onClose={props.onClose}
+    />
+  );
+}

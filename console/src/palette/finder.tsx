@@ -1,0 +1,71 @@
+// The keys that work on every page: Cmd-K or Ctrl-K opens the palette, "/" goes to the page's search, "?" shows all of them.
+import type { FunctionComponent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Place } from '../frame.tsx';
+import { notifyError } from '../ui/ui.ts';
+
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+/** As it is written on the keys of this machine. */
+export const paletteKeys = isMac ? '⌘ K' : 'Ctrl K';
+
+export interface FinderProps {
+  /** The pages that are open to whoever is signed in. */
+  places: readonly Place[];
+  onLeave: () => void;
+  onShortcuts: () => void;
+  onClose: () => void;
+}
+export type LoadPalette = () => Promise<FunctionComponent<FinderProps>>;
+
+const loadShortcuts = () => import('./shortcuts.tsx').then(({ Shortcuts }) => Shortcuts);
+
+/** True while keys are for what has the focus, or for a dialog or menu that is open. */
+function isTaken({ target }: KeyboardEvent): boolean {
+  const field = 'input, select, textarea, [contenteditable]';
+  return (
+    (target instanceof Element && target.closest(field) !== null) ||
+    document.querySelector('dialog[open], [popover]:popover-open') !== null
+  );
+}
+
+/** Goes to the search of the page; false where it has none. */
+function focusSearch(): boolean {
+  const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
+  field?.focus();
+  field?.select();
+  return field !== null;
+}
+
+/** `find` opens the palette, whose code is read by then; `dialog` belongs somewhere in the frame. */
+export function useFinder(
+  load: LoadPalette,
+  given: Pick<FinderProps, 'places' | 'onLeave'>,
+): { find: () => void; dialog: preact.ComponentChildren } {
+  const [Shown, setShown] = useState<FunctionComponent<FinderProps>>();
+  const open = (read: LoadPalette) => {
+    read().then(
+      (component) => setShown(() => component),
+      () => notifyError('This did not open: the server was not reached, or has been renewed.'),
+    );
+  };
+  const find = () => open(load);
+  const showShortcuts = () => open(loadShortcuts);
+
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const { key, altKey, ctrlKey, metaKey, repeat, isComposing, defaultPrevented } = event;
+      if (altKey || repeat || isComposing || defaultPrevented || isTaken(event)) return;
+      const isPlain = !ctrlKey && !metaKey;
+      if (key.toLowerCase() === 'k' && (isMac ? metaKey && !ctrlKey : ctrlKey && !metaKey)) find();
+      else if (isPlain && key === '?') showShortcuts();
+      else if (!(isPlain && key === '/' && focusSearch())) return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
+  const dialog = Shown && (
+    <Shown {...given} onShortcuts={showShortcuts} onClose={() => setShown(undefined)} />
+  );
+  return { find, dialog };
+}

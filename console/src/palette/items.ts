@@ -1,0 +1,164 @@
+// The things that the palettes of both consoles find: pages, actions, and the records of an account.
+import { addressOf, usePath } from '../address.ts';
+import { useReadIn } from '../api/reading.ts';
+import type { Scope } from '../api/scope.ts';
+import type { Place } from '../frame.tsx';
+import { theme } from '../theme.ts';
+import type { FinderProps } from './finder.tsx';
+import type { Item } from './palette.tsx';
+
+export type Go = (path: string, state?: Record<string, string>) => () => void;
+
+/** Makes the choice that leads to a view. */
+export function useGo(): Go {
+  const [, navigate] = usePath();
+  return (path, state = {}) =>
+    () =>
+      navigate(addressOf(path, state));
+}
+
+export const pageItems = (places: readonly Place[], go: Go): Item[] =>
+  places.map(({ path, name, icon }) => ({
+    key: `page ${path}`,
+    kind: 'Page',
+    name,
+    icon,
+    isCommon: true,
+    choose: go(path),
+  }));
+
+export const action = (
+  name: string,
+  icon: Item['icon'],
+  choose: () => void,
+  more: Partial<Item> = {},
+): Item => ({ key: `action ${name}`, kind: 'Action', name, icon, choose, isCommon: true, ...more });
+
+const themes = {
+  light: 'Use the light theme',
+  dark: 'Use the dark theme',
+  system: 'Use the system’s theme',
+};
+
+/** The actions that everybody has, behind all others. */
+export const ownActions = ({ onLeave, onShortcuts }: FinderProps): Item[] => [
+  ...(['light', 'dark', 'system'] as const)
+    .filter((one) => one !== theme.value)
+    .map((one) =>
+      action(themes[one], 'theme', () => (theme.value = one), { words: 'colours mode change' }),
+    ),
+  action('Show the keyboard shortcuts', 'keyboard', onShortcuts, { words: 'keys help' }),
+  action('Sign out', 'leave', onLeave, { words: 'log out leave' }),
+];
+
+/** Where the parts of an account are, in its own console or the operator's. */
+export interface Parts {
+  servers: string;
+  authlist: string;
+  dns: string;
+  users: string;
+  tokens: string;
+}
+
+/** The actions on an account that are open in the scope; an operator's name the account. */
+function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boolean): Item[] {
+  const { flags, isOperator, account, readOnlyReason } = scope;
+  const note = isOperator ? `account ${account}` : undefined;
+  const add = { dialog: 'add' };
+  const all: Array<[may: boolean, name: string, words: string, choose: () => void]> = [
+    [
+      (flags.admin || flags.proxy) && !readOnlyReason,
+      'Add an address to the authlist',
+      'ip new',
+      go(parts.authlist, add),
+    ],
+    [
+      flags.admin && !readOnlyReason,
+      'Add a custom DNS entry',
+      'hostname override new',
+      go(parts.dns, add),
+    ],
+    [flags.admin, 'Add a user', 'new person invite', go(parts.users, add)],
+    [flags.admin, 'New API token', 'create add key', go(parts.tokens, add)],
+    [
+      mayAddServers && !readOnlyReason,
+      'Add servers to the contract',
+      'new network',
+      go(parts.servers, { view: 'others' }),
+    ],
+  ];
+  return all
+    .filter(([may]) => may)
+    .map(([, name, words, choose]) => action(name, 'plus', choose, { note, words }));
+}
+
+const least_letters = 2;
+
+/**
+ * The actions of an account, and its servers, users and entries; `searched` is asked of the server, all else is read once.
+ * While it is not open: nothing.
+ */
+export function useAccountItems(
+  scope: Scope,
+  parts: Parts,
+  searched: string,
+  go: Go,
+  isOpen = true,
+): { actions: Item[]; records: Item[]; isReading: boolean } {
+  const { flags, account, isOperator } = scope;
+  const mayRead = isOpen && (flags.admin || flags.proxy);
+  const text = searched.trim();
+  const servers = useReadIn(scope, 'list_network', {}, { enabled: mayRead });
+  const users = useReadIn(scope, 'list_users', {}, { enabled: mayRead });
+  const entries = useReadIn(
+    scope,
+    'list_entries',
+    { query: { search: text } },
+    { enabled: mayRead && text.length >= least_letters },
+  );
+  if (!isOpen) return { actions: [], records: [], isReading: false };
+  const records = [
+    ...(isOperator ? [] : (servers.data ?? [])).map(
+      ({ server, title, hostname, location }): Item => ({
+        key: `server ${server}`,
+        kind: 'Server',
+        name: server,
+        note: title ?? location?.city,
+        icon: 'servers',
+        words: [title, hostname, location?.city, location?.country].join(' '),
+        choose: go(scope.paths.server(server)),
+      }),
+    ),
+    ...(users.data ?? []).map(
+      ({ name, display_name }): Item => ({
+        key: `user ${account}/${name}`,
+        kind: 'User',
+        name,
+        note: display_name === name ? undefined : display_name,
+        icon: 'users',
+        words: display_name,
+        choose: go(parts.users, { search: name }),
+      }),
+    ),
+    ...(text.length < least_letters ? [] : (entries.data ?? [])).map((entry): Item => {
+      const isListed = entry.list === 'authlist';
+      return {
+        key: `${entry.list} ${account}/${entry.id}`,
+        kind: isListed ? 'IP authlist' : 'Custom DNS',
+        name: entry.name,
+        note: isListed ? `for ${entry.user}` : `${entry.ip} on ${entry.server}`,
+        icon: isListed ? 'authlist' : 'dns',
+        // An address may be written otherwise than it is listed.
+        words: `${text} ${entry.user ?? ''} ${entry.ip ?? ''} ${entry.server ?? ''}`,
+        choose: go(isListed ? parts.authlist : parts.dns, { search: entry.name }),
+      };
+    }),
+  ];
+  const mayAddServers = flags.admin && (servers.data ?? []).some(({ can_add }) => can_add);
+  const actions = accountActions(scope, parts, go, mayAddServers);
+  return {
+    actions,
+    records,
+    isReading: servers.isLoading || users.isLoading || entries.isFetching,
+  };
+}

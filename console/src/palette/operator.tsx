@@ -1,0 +1,176 @@
+// The palette of the operator's console: accounts, servers, nodes, who lists an address, and the parts of the account that is open.
+import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import { useRead } from '../api/reading.ts';
+import { operatorScope } from '../api/scope.ts';
+import { accountParts } from '../operator/parts.ts';
+import { nameIn, paths } from '../paths.ts';
+import { useTyped } from '../typed.ts';
+import type { FinderProps } from './finder.tsx';
+import { action, type Go, ownActions, pageItems, useAccountItems, useGo } from './items.ts';
+import { type Item, Palette } from './palette.tsx';
+
+const { operator } = paths;
+
+export function OperatorPalette(props: FinderProps) {
+  const go = useGo();
+  const [searched, search] = useState('');
+  const [typed, setTyped] = useTyped('', search);
+  const ofAccount = useOpenAccount(searched, go);
+  const network = useNetwork(searched, go);
+  const claims = useClaims(searched, go);
+  const isPending = typed !== searched;
+  return (
+    <Palette
+      items={[
+        ...ofAccount.common,
+        ...pageItems(props.places, go),
+        ...networkActions(go),
+        ...ownActions(props),
+        ...claims.items,
+        ...ofAccount.records,
+        ...network.items,
+      ]}
+      typed={typed}
+      onType={setTyped}
+      isReading={isPending || network.isReading || claims.isReading || ofAccount.isReading}
+      who="operator"
+      placeholder="Pages, accounts, servers, nodes; an address: who lists it …"
+      nothing={claims.nothing}
+      onClose={props.onClose}
+    />
+  );
+}
+
+const networkActions = (go: Go): Item[] => [
+  action('Create an account', 'plus', go(operator.accounts, { dialog: 'add' }), {
+    words: 'new customer contract add',
+  }),
+  action('Add a server', 'plus', go(operator.servers, { dialog: 'add' }), { words: 'new' }),
+  action('Import an inventory', 'plus', go(operator.servers, { dialog: 'import' }), {
+    words: 'servers add csv',
+  }),
+  action('Invite a node', 'plus', go(operator.nodes, { dialog: 'add' }), {
+    words: 'new add join machine',
+  }),
+  action('Create an operator token', 'plus', go(operator.tokens, { dialog: 'add' }), {
+    words: 'new add',
+  }),
+];
+
+/** The parts, actions and records of the account that is looked at. */
+function useOpenAccount(searched: string, go: Go) {
+  const [location] = useLocation();
+  const name = nameIn(/^\/operator\/accounts\/([^/]+)/.exec(location)?.[1] ?? '');
+  const scope = operatorScope(name);
+  const at = (part: string) => operator.account(name, part);
+  const parts = {
+    servers: at('servers'),
+    authlist: at('authlist'),
+    dns: at('dns'),
+    users: at('users'),
+    tokens: at('tokens'),
+  };
+  const isOpen = name !== '';
+  const { actions, records, isReading } = useAccountItems(scope, parts, searched, go, isOpen);
+  if (!isOpen) return { common: [], records: [], isReading: false };
+  const ofParts = accountParts.map(
+    ({ part, name: title, icon }): Item => ({
+      key: `page ${at(part)}`,
+      kind: `Part of ${name}`,
+      name: title,
+      note: name,
+      icon,
+      words: name,
+      choose: go(at(part)),
+    }),
+  );
+  return { common: [...ofParts, ...actions], records, isReading };
+}
+
+/** As many accounts as are read at once; of more, those whose names begin with what is typed are asked for. */
+const accounts_read = 1000;
+
+/** Comes just before every name that begins with the text, in the order of names. */
+const before = (text: string) =>
+  `${text.slice(0, -1)}${String.fromCharCode(text.charCodeAt(text.length - 1) - 1)}\u007f`;
+
+function useNetwork(searched: string, go: Go) {
+  const text = searched.trim();
+  const first = useRead('admin_list_accounts', { query: { limit: accounts_read } });
+  const isMore = first.data?.length === accounts_read && text !== '';
+  const named = useRead(
+    'admin_list_accounts',
+    { query: { after: before(text || '0'), limit: 20 } },
+    { enabled: isMore },
+  );
+  const servers = useRead('admin_list_servers', {});
+  const nodes = useRead('admin_list_nodes', {});
+  const accounts = new Map(
+    [...(first.data ?? []), ...((isMore && named.data) || [])].map((one) => [one.name, one]),
+  );
+  const items = [
+    ...Array.from(
+      accounts.values(),
+      ({ name, plan }): Item => ({
+        key: `account ${name}`,
+        kind: 'Account',
+        name,
+        note: plan,
+        icon: 'accounts',
+        choose: go(operator.account(name)),
+      }),
+    ),
+    ...(servers.data ?? []).map(
+      ({ name, hostname, city, country }): Item => ({
+        key: `server ${name}`,
+        kind: 'Server',
+        name,
+        note: city,
+        icon: 'servers',
+        words: `${hostname} ${city} ${country}`,
+        choose: go(operator.server(name)),
+      }),
+    ),
+    ...(nodes.data ?? []).map(
+      ({ id, name, server }): Item => ({
+        key: `node ${id}`,
+        kind: 'Node',
+        name,
+        note: `of ${server}`,
+        icon: 'nodes',
+        words: server,
+        choose: go(operator.server(server)),
+      }),
+    ),
+  ];
+  const isReading =
+    first.isLoading || servers.isLoading || nodes.isLoading || (isMore && named.isFetching);
+  return { items, isReading };
+}
+
+/** Looks like a whole address; the server says whether it is one. */
+const isAddress = (text: string) =>
+  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));
+
+/** The accounts that list the address that is typed. */
+function useClaims(searched: string, go: Go) {
+  const ip = searched.trim();
+  const isAsked = isAddress(ip);
+  const found = useRead('admin_list_authlist', { query: { ip } }, { enabled: isAsked });
+  const claims = isAsked && !found.isPlaceholderData ? (found.data ?? []) : [];
+  const items = claims.map(
+    ({ account, user, port_scheme, ip: listed }): Item => ({
+      key: `claim ${port_scheme} ${listed}`,
+      kind: 'Who lists it',
+      name: `${account} lists ${listed}`,
+      note: `for ${user}, port scheme ${port_scheme}`,
+      icon: 'authlist',
+      // An address may be written otherwise than it is listed.
+      words: ip,
+      choose: go(operator.account(account, 'authlist'), { search: listed }),
+    }),
+  );
+  const nothing = isAsked && found.data?.length === 0 ? `No account lists ${ip}.` : undefined;
+  return { items, nothing, isReading: isAsked && found.isFetching };
+}

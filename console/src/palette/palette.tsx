@@ -1,0 +1,168 @@
+// The palette: one field that finds pages, actions and records, and a list of what it found; a combobox for screen readers.
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import '../style/palette.css';
+import { count } from '../format.ts';
+import { Dialog, Icon, IconButton, type IconName } from '../ui/ui.ts';
+import { ranked } from './match.ts';
+import { recentKeys, remember } from './recent.ts';
+
+export interface Item {
+  /** Tells it from all others, the next time too: `server fra1`. */
+  key: string;
+  /** The kind of thing, as people call it. */
+  kind: string;
+  name: string;
+  /** Beside the name: what it is, where, whose. */
+  note?: string | undefined;
+  icon: IconName;
+  /** Words that find it besides its name. */
+  words?: string;
+  /** Shown before anything is typed. */
+  isCommon?: boolean;
+  choose: () => void;
+}
+
+interface PaletteProps {
+  items: readonly Item[];
+  typed: string;
+  onType: (text: string) => void;
+  /** More may come. */
+  isReading: boolean;
+  /** Names the person whose recent choices come first. */
+  who: string;
+  placeholder: string;
+  /** Takes the place of "nothing found". */
+  nothing?: string | undefined;
+  onClose: () => void;
+}
+
+const most_shown = 50;
+
+export function Palette(props: PaletteProps) {
+  const { items, typed, onType, isReading, who, placeholder, nothing, onClose } = props;
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const [recent] = useState(() => recentKeys(who));
+  const groups = useMemo(() => groupsOf(items, typed, recent), [items, typed, recent]);
+  const shown = groups.flatMap((group) => group.items);
+  const [chosen, setChosen] = useState(0);
+  const active = Math.min(chosen, shown.length - 1);
+  const optionId = (at: number) => `${id}-${at}`;
+  useEffect(() => setChosen(0), [typed]);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  }, [active]);
+
+  const choose = (item: Item | undefined) => {
+    if (!item) return;
+    remember(who, item.key);
+    onClose();
+    // Once the focus is back where it was: a dialog that is opened takes it from there.
+    setTimeout(item.choose);
+  };
+  const press = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.isComposing || (!step && event.key !== 'Enter')) return;
+    event.preventDefault();
+    if (!step) choose(shown[active]);
+    else if (shown.length > 0) setChosen((active + step + shown.length) % shown.length);
+  };
+  const empty = isReading ? 'Looking …' : (nothing ?? `Nothing is called “${typed.trim()}”.`);
+  let at = -1;
+  return (
+    <Dialog title="Find anything" look="palette" onClose={onClose}>
+      <div class="palette-field">
+        <Icon name="search" />
+        <input
+          type="text"
+          role="combobox"
+          aria-label="Find anything"
+          aria-expanded="true"
+          aria-autocomplete="list"
+          aria-controls={`${id}-list`}
+          aria-activedescendant={active >= 0 ? optionId(active) : undefined}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          maxLength={253}
+          placeholder={placeholder}
+          value={typed}
+          onInput={(event) => onType(event.currentTarget.value)}
+          onKeyDown={press}
+        />
+        <IconButton icon="close" label="Close" onClick={onClose} />
+      </div>
+      <div id={`${id}-list`} class="palette-list" role="listbox" aria-label="Found" ref={list}>
+        {groups.map(({ name, items: some }) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a listbox
+          <div key={name} role="group" aria-label={name}>
+            {typed.trim() === '' && (
+              <p class="palette-group" aria-hidden="true">
+                {name}
+              </p>
+            )}
+            {some.map((item) => {
+              at += 1;
+              const own = at;
+              return (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
+                // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus, and names the active one
+                <div
+                  key={item.key}
+                  id={optionId(own)}
+                  role="option"
+                  aria-selected={own === active}
+                  class="palette-item"
+                  onPointerMove={() => setChosen(own)}
+                  onPointerDown={(event) => event.preventDefault()}
+                  onClick={() => choose(item)}
+                >
+                  <Icon name={item.icon} />
+                  <span class="palette-name">
+                    {item.name}
+                    {item.note && <span class="note">{item.note}</span>}
+                  </span>
+                  {typed.trim() !== '' && <span class="note palette-kind">{item.kind}</span>}
+                </div>
+              );
+            })}
+          </div>
+        ))}
+      </div>
+      <p class={shown.length === 0 ? 'palette-empty' : 'visually-hidden'} role="status">
+        {shown.length === 0 ? empty : count(shown.length, 'result')}
+      </p>
+      <p class="palette-keys" aria-hidden="true">
+        <span>
+          <kbd>↑</kbd> <kbd>↓</kbd> to move
+        </span>
+        <span>
+          <kbd>Enter</kbd> to open
+        </span>
+        <span>
+          <kbd>Esc</kbd> to close
+        </span>
+      </p>
+    </Dialog>
+  );
+}
+
+interface Group {
+  name: string;
+  items: readonly Item[];
+}
+
+/** What is chosen often before anything is typed, by kind; then what fits, the best first. */
+function groupsOf(items: readonly Item[], typed: string, recent: readonly string[]): Group[] {
+  if (typed.trim() !== '') {
+    const found = ranked(items, typed, recent).slice(0, most_shown);
+    return found.length > 0 ? [{ name: 'Found', items: found }] : [];
+  }
+  const lately = recent.flatMap((key) => items.find((item) => item.key === key) ?? []);
+  const common = items.filter((item) => item.isCommon && !lately.includes(item));
+  const kinds = Map.groupBy(common, ({ kind }) => kind);
+  return [
+    ...(lately.length > 0 ? [{ name: 'Recent', items: lately }] : []),
+    ...Array.from(kinds, ([name, some]) => ({ name: `${name}s`, items: some })),
+  ];
+}

@@ -1,0 +1,32 @@
+// The dialog that lists the keys which work on every page.
+import '../style/palette.css';
+import { Dialog } from '../ui/ui.ts';
+import { type FinderProps, paletteKeys } from './finder.tsx';
+
+const shortcuts: Array<[keys: string, what: string]> = [
+  [paletteKeys, 'Find anything: pages, actions, servers, users, addresses'],
+  ['/', 'Search on this page'],
+  ['?', 'Show the keyboard shortcuts'],
+  ['↑ ↓', 'Move in a list that was found, or in a menu'],
+  ['Esc', 'Close what is open'],
+];
+
+export function Shortcuts({ onClose }: FinderProps) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl class="shortcuts">
+        {shortcuts.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="note">They rest while you type in a field, and while a dialog is open.</p>
+    </Dialog>
+  );
+}

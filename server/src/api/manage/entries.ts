@@ -1,0 +1,63 @@
+// …/entries: a few entries of the authlist and of custom DNS by a part of them, for who knows what it is, and not where.
+import { Type } from 'typebox';
+import { entrySlices } from '../../authlist/authlist.ts';
+import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
+import { overrideSlices } from '../../overrides/overrides.ts';
+import { turnOf } from '../long_reads.ts';
+import type { Mount } from './mount.ts';
+
+const Entry = Strict({
+  list: OneOf(['authlist', 'overrides'], 'Which list it is on.'),
+  id: Integer('Id of the entry on this account.', 1),
+  name: Type.String({ description: 'The listed address, or the hostname that is overridden.' }),
+  user: Type.Optional(Type.String({ description: 'Authlist: whom its connections count for.' })),
+  server: Type.Optional(Type.String({ description: 'Custom DNS: the server.' })),
+  ip: Type.Optional(Type.String({ description: 'Custom DNS: where the hostname leads to.' })),
+});
+const EntryQuery = Strict({
+  search: Text('A part of an address or hostname; a whole address in any spelling.', 253),
+});
+
+const most_of_list = 10;
+/** Of 500 entries each: in longer lists what is far behind is found on the page of the list alone. */
+const most_slices = 40;
+
+/** The first entries in slices, each of which waits for `turn`. */
+async function firstOf<E>(
+  slices: AsyncIterable<{ entries: readonly E[] }>,
+  turn: () => Promise<void>,
+): Promise<E[]> {
+  const found: E[] = [];
+  let left = most_slices;
+  for await (const { entries } of slices) {
+    found.push(...entries);
+    if (found.length >= most_of_list || --left === 0) break;
+    await turn();
+  }
+  return found.slice(0, most_of_list);
+}
+
+export function entryRoutes({ ctx, routesOf }: Mount): void {
+  routesOf('lists')('GET /entries', {
+    may: ['admin', 'proxy'],
+    summary: 'Find entries of the authlist and of custom DNS',
+    description: `Up to ${most_of_list} of each list that begin with the text or hold it, of the first ${most_slices * 500} entries. Without the admin flag: of one’s own authlist entries alone.`,
+    query: EntryQuery,
+    answer: Type.Array(Entry),
+    handle: async ({ scope: { account_id, only_user }, query: { search } }) => {
+      const turn = () => turnOf(account_id);
+      const now = ctx.clock.now();
+      const users = only_user && [only_user.name];
+      const listed = entrySlices(ctx.db, account_id, { ip: search, users }, now);
+      const authlist = await firstOf(listed, turn);
+      const overridden = overrideSlices(ctx.db, account_id, { part: search }, now);
+      const overrides = only_user ? [] : await firstOf(overridden, turn);
+      return [
+        ...authlist.map(({ id, ip, user }) => ({ list: 'authlist', id, name: ip, user })),
+        ...overrides.map(({ id, hostname, server, ip }) => {
+          return { list: 'overrides', id, name: hostname, server, ip };
+        }),
+      ];
+    },
+  });
+}
