@@ -30,7 +30,6 @@ export function AuditLog({ accounts, ...log }: Log & { accounts?: readonly strin
   const records: readonly AuditRecord[] = pages.rows.data ?? [];
   const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), records.length);
   const ofAll = accounts !== undefined && !query.account;
-  const found = isFiltering ? 'found' : 'read';
   return (
     <>
       <AuditFilters
@@ -43,6 +42,18 @@ export function AuditLog({ accounts, ...log }: Log & { accounts?: readonly strin
         <Loaded of={pages.rows} what="the activity">
           {() => (
             <div class="stack" aria-busy={pages.isOld || undefined}>
+              <div class="row">
+                <p class="note" role="status">
+                  {count(records.length, 'record')}
+                  {pages.hasMore ? ' so far' : isFiltering ? ' found' : ''}.
+                </p>
+                {isFiltering && (
+                  <Button kind="quiet" onClick={filters.clear}>
+                    Clear the filters
+                  </Button>
+                )}
+                {records.length > 0 && <ExportButtons log={log} query={query} />}
+              </div>
               {records.length === 0 ? (
                 <Empty title={isFiltering ? 'Nothing found.' : 'Nothing yet.'}>
                   {isFiltering
@@ -63,18 +74,13 @@ export function AuditLog({ accounts, ...log }: Log & { accounts?: readonly strin
                   ))}
                 </ol>
               )}
-              <div class="row">
-                {pages.hasMore && (
+              {pages.hasMore && (
+                <p>
                   <Button busy={pages.isReading} onClick={readOlder}>
                     {verb}
                   </Button>
-                )}
-                <p class="note" role="status">
-                  {count(records.length, 'record')} {found} so far
-                  {!pages.hasMore && ': that is all'}.
                 </p>
-                {records.length > 0 && <ExportButtons log={log} query={query} />}
-              </div>
+              )}
             </div>
           )}
         </Loaded>

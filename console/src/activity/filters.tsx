@@ -2,7 +2,7 @@
 import { useId } from 'preact/hooks';
 import { addressOf, useAddressState, usePath } from '../address.ts';
 import { useTyped } from '../typed.ts';
-import { Button, optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
+import { optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
 import { actionsOf } from './sentences.ts';
 
 interface AuditQuery {
@@ -48,7 +48,9 @@ export function useAuditFilters() {
     to: setTo,
     account: setAccount,
   };
-  return { values, set, query, isFiltering: Object.values(values).some(Boolean) };
+  const [path, navigate] = usePath();
+  const clear = () => navigate(addressOf(path, {}), { replace: true });
+  return { values, set, query, clear, isFiltering: Object.values(values).some(Boolean) };
 }
 
 interface AuditFiltersProps {
@@ -61,11 +63,10 @@ interface AuditFiltersProps {
 }
 
 export function AuditFilters({ filters, kinds, actors, accounts }: AuditFiltersProps) {
-  const { values, set, isFiltering } = filters;
-  const [path, navigate] = usePath();
+  const { values, set } = filters;
   const [search, setSearch] = useTyped(values.search, set.search);
   return (
-    <div class="filters">
+    <div class="filters audit-filters">
       <SearchField
         label="Search"
         name="search"
@@ -115,11 +116,6 @@ export function AuditFilters({ filters, kinds, actors, accounts }: AuditFiltersP
         value={values.to}
         onInput={(event) => set.to(event.currentTarget.value)}
       />
-      {isFiltering && (
-        <Button kind="quiet" onClick={() => navigate(addressOf(path, {}), { replace: true })}>
-          Clear the filters
-        </Button>
-      )}
     </div>
   );
 }

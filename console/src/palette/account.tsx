@@ -1,5 +1,6 @@
 // The palette of an account's console: what its user may open and do.
 import { useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
 import { whoIs } from '../api/reading.ts';
 import { personScope } from '../api/scope.ts';
 import { session } from '../api/session.ts';
@@ -12,13 +13,14 @@ import { Palette } from './palette.tsx';
 export function AccountPalette(props: FinderProps) {
   const scope = personScope();
   const go = useGo();
+  const [here] = useLocation();
   const [searched, search] = useState('');
   const [typed, setTyped] = useTyped('', search);
   const { actions, records, isReading } = useAccountItems(scope, paths, searched, go);
   const isPending = typed !== searched;
   return (
     <Palette
-      items={[...pageItems(props.places, go), ...actions, ...ownActions(props), ...records]}
+      items={[...pageItems(props.places, here, go), ...actions, ...ownActions(props), ...records]}
       typed={typed}
       onType={setTyped}
       isReading={isReading || isPending}

@@ -17,13 +17,16 @@ export function useGo(): Go {
       navigate(addressOf(path, state));
 }
 
-export const pageItems = (places: readonly Place[], go: Go): Item[] =>
+/** The page that is shown `here` is found, but not offered. `more`: of pages that need words beside their names. */
+export const pageItems = (
+  places: readonly Place[],
+  here: string,
+  go: Go,
+  more: Pick<Item, 'note' | 'words'> = {},
+): Item[] =>
   places.map(({ path, name, icon }) => ({
-    key: `page ${path}`,
-    kind: 'Page',
-    name,
-    icon,
-    isCommon: true,
+    ...{ key: `page ${path}`, kind: 'Page', name, icon, ...more },
+    isCommon: path !== here,
     choose: go(path),
   }));
 

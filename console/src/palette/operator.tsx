@@ -14,6 +14,7 @@ const { operator } = paths;
 
 export function OperatorPalette(props: FinderProps) {
   const go = useGo();
+  const [here] = useLocation();
   const [searched, search] = useState('');
   const [typed, setTyped] = useTyped('', search);
   const ofAccount = useOpenAccount(searched, go);
@@ -24,7 +25,7 @@ export function OperatorPalette(props: FinderProps) {
     <Palette
       items={[
         ...ofAccount.common,
-        ...pageItems(props.places, go),
+        ...pageItems(props.places, here, go),
         ...networkActions(go),
         ...ownActions(props),
         ...claims.items,
@@ -74,17 +75,8 @@ function useOpenAccount(searched: string, go: Go) {
   const isOpen = name !== '';
   const { actions, records, isReading } = useAccountItems(scope, parts, searched, go, isOpen);
   if (!isOpen) return { common: [], records: [], isReading: false };
-  const ofParts = accountParts.map(
-    ({ part, name: title, icon }): Item => ({
-      key: `page ${at(part)}`,
-      kind: `Part of ${name}`,
-      name: title,
-      note: name,
-      icon,
-      words: name,
-      choose: go(at(part)),
-    }),
-  );
+  const places = accountParts.map(({ part, ...rest }) => ({ ...rest, path: at(part) }));
+  const ofParts = pageItems(places, location, go, { note: `account ${name}`, words: name });
   return { common: [...ofParts, ...actions], records, isReading };
 }
 
