@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type AuditRecord,
   accountKinds,
+  actionsOf,
   actorName,
   auditSentence,
   deeds,
@@ -94,6 +95,16 @@ describe('sentences', () => {
 test('the filter of kinds offers each that an action has; an account has none of the network', () => {
   expect([...new Set(Object.keys(deeds).map(kindOf))].sort()).toEqual(networkKinds);
   expect(networkKinds.filter((kind) => !accountKinds.includes(kind))).toEqual(['Network']);
+});
+
+test('the server is asked for every action of a kind, and for those of no other', () => {
+  const all = networkKinds.flatMap(actionsOf);
+  expect(new Set(all).size).toBe(all.length);
+  for (const action of actions) {
+    const [noun = ''] = action.split('.');
+    expect(networkKinds.filter((kind) => actionsOf(kind).includes(noun))).toEqual([kindOf(action)]);
+  }
+  expect(actionsOf('')).toEqual([]);
 });
 
 describe('differences', () => {

@@ -3,6 +3,7 @@ import { useId } from 'preact/hooks';
 import { addressOf, useAddressState, usePath } from '../address.ts';
 import { useTyped } from '../typed.ts';
 import { optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
+import { localDay } from './days.ts';
 import { actionsOf } from './sentences.ts';
 
 interface AuditQuery {
@@ -12,13 +13,6 @@ interface AuditQuery {
   since?: string;
   until?: string;
   account?: string;
-}
-
-/** The start of a day as date fields write it, in the reader's time zone, or of one some days later; epoch seconds. */
-export function localDay(text: string, later = 0): number | undefined {
-  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
-  const time = new Date(Number(year), Number(month) - 1, Number(day) + later).getTime() / 1000;
-  return Number.isNaN(time) || time < 0 ? undefined : time;
 }
 
 export function useAuditFilters() {
