@@ -21,9 +21,7 @@ export function AuthlistPage() {
   const scope = useScope();
   const entries = useReadIn(scope, 'list_authlist', {});
   const { account, flags, readOnlyReason } = scope;
-  const { dialog, open, ask } = useDialog(
-    readOnlyReason ? {} : { add: (close) => <AuthlistForm onClose={close} /> },
-  );
+  const { dialog, open, ask } = useDialog({ add: (close) => <AuthlistForm onClose={close} /> });
   const total = entries.data?.length ?? 0;
   const add = (
     <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => ask('add')}>

@@ -24,9 +24,7 @@ export function DnsPage() {
   const scope = useScope();
   const entries = useReadIn(scope, 'list_overrides', {});
   const { account, readOnlyReason } = scope;
-  const { dialog, open, ask } = useDialog(
-    readOnlyReason ? {} : { add: (close, next) => dnsForm(close, next) },
-  );
+  const { dialog, open, ask } = useDialog({ add: (close, next) => dnsForm(close, next) });
   const total = entries.data?.length ?? 0;
   const add = (
     <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => ask('add')}>

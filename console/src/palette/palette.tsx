@@ -152,7 +152,7 @@ interface Group {
   items: readonly Item[];
 }
 
-/** What is chosen often before anything is typed, by kind; then what fits, the best first. */
+/** The recent and the common ones by kind before anything is typed; then those that fit, the best first. */
 function groupsOf(items: readonly Item[], typed: string, recent: readonly string[]): Group[] {
   if (typed.trim() !== '') {
     const found = ranked(items, typed, recent).slice(0, most_shown);

@@ -115,7 +115,7 @@ function shownText(engine: Engine, sees_all_addresses: boolean): string {
   return `lower((${parts.join(" || ' ' || ")})${engine === 'sqlite' ? '' : ' collate "C"'})`;
 }
 
-/** The words of a text that is searched for, as they are in `shownText`. What JSON writes otherwise parts words. */
+/** The words of a text that is searched for, as they are in `shownText`. A quote, which JSON writes otherwise, parts words. */
 export function wordsOf(text: string): string[] {
   const small = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   return [...new Set(small.split(/[\s\p{Cc}"\\]+/u).filter(Boolean))];
