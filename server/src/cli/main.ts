@@ -52,7 +52,7 @@ Commands talk to a running server:
   EXITWARD_ADMIN_TOKEN_FILE  a file that holds it (admin-token in the data folder)
 serve, migrate, backup, restore, keys and doctor work on this machine, with the settings of the server.
 
-Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y.
+Sizes: 500GB, 1TiB or bytes. Times: epoch seconds, 2027-01-31, 2027-01-31T12:00Z or +30d, +1y; of the audit log also 2h, 7d ago.
 Off a terminal, lists are tab-separated with plain numbers; --json prints what the server said.`;
 
 /** Every command, from which parsing, help, the manual page and completions come. */
