@@ -138,6 +138,22 @@ describe('finding things', { timeout: 120_000 }, () => {
     await page.keyboard.press('Escape');
   });
 
+  test('on a Mac it is Cmd-K, and Ctrl-K is left to the system', async () => {
+    const mac = await t.visit();
+    await mac.context.addInitScript(
+      `Object.defineProperty(navigator, 'platform', { get: () => 'MacIntel' })`,
+    );
+    const { body } = await t.operator.post(`/accounts/${account}/users/proxy/sign-in-link`, {});
+    await mac.open(body.path);
+    await mac.heading('Overview').waitFor();
+    await mac.page.getByText('⌘ K', { exact: true }).waitFor();
+    await mac.page.keyboard.press('Control+k');
+    expect(await mac.page.locator('dialog').count()).toBe(0);
+    await mac.page.keyboard.press('Meta+k');
+    await field(mac).waitFor();
+    await mac.end();
+  });
+
   test('who may do less finds less', async () => {
     const other = await t.visitAs('proxy');
     await open(other);

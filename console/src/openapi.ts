@@ -430,21 +430,6 @@ export interface Doctor {
   }[];
 }
 
-export interface Entry {
-  /** Which list it is on. */
-  list: 'authlist' | 'overrides';
-  /** Id of the entry on this account. */
-  id: number;
-  /** The listed address, or the hostname that is overridden. */
-  name: string;
-  /** Authlist: whom its connections count for. */
-  user?: string;
-  /** Custom DNS: the server. */
-  server?: string;
-  /** Custom DNS: where the hostname leads to. */
-  ip?: string;
-}
-
 export interface EntryNode {
   /** Id of the node. */
   id: number;
@@ -466,6 +451,21 @@ export interface ErasedUser {
 export interface ExitIpSettings {
   /** Value added to the bases of a port scheme to reach this IP. */
   port_base: number;
+}
+
+export interface FoundEntry {
+  /** Which list it is on. */
+  list: 'authlist' | 'overrides';
+  /** Id of the entry on this account. */
+  id: number;
+  /** The listed address, or the hostname that is overridden. */
+  name: string;
+  /** Authlist: whom its connections count for. */
+  user?: string;
+  /** Custom DNS: the server. */
+  server?: string;
+  /** Custom DNS: where the hostname leads to. */
+  ip?: string;
 }
 
 export interface GeoCheck {
@@ -1830,7 +1830,7 @@ export interface Operations {
   };
   console_list_entries: {
     given: { query: { search: string } };
-    response: Entry[];
+    response: FoundEntry[];
   };
   console_events: {
     given: object;
@@ -2065,7 +2065,7 @@ export interface Operations {
   };
   admin_list_account_entries: {
     given: { path: { account: string }; query: { search: string } };
-    response: Entry[];
+    response: FoundEntry[];
   };
   admin_list_account_network: {
     given: { path: { account: string } };

@@ -33,6 +33,7 @@ const shared: Record<string, OperationWords> = {
   'get /console/usage': { id: 'console_get_usage', record: 'UsageReport' },
   'get /console/removals': { record: 'Removal' },
   'get /console/audit': { record: 'AuditEntry' },
+  'get /console/entries': { record: 'FoundEntry' },
 
   'get /console/tokens': { record: 'AccountToken' },
   'post /console/tokens': {
