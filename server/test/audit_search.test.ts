@@ -70,6 +70,7 @@ const arbitraryFilter = fc.record(
       'fra1',
       '203.0.113.7',
       'ALICE authlist',
+      'other authlist',
       '%',
       '_',
       'quoted me',
@@ -97,7 +98,15 @@ function isFound(entry: Entry, filter: Filter, isPerson: boolean): boolean {
   const isHidden = isPerson && !['account', 'user'].includes(actor_kind);
   const values = [before, after].map((value) => (value === null ? '' : JSON.stringify(value)));
   const text = small(
-    [action, target, actor, request_id, isHidden ? '' : address, ...values].join('\n'),
+    [
+      action,
+      target,
+      actor,
+      request_id,
+      entry.account ?? '',
+      isHidden ? '' : address,
+      ...values,
+    ].join('\n'),
   );
   const words = small(filter.search ?? '').split(/[\s"\\]+/);
   const kinds = filter.action?.split(',') ?? [];

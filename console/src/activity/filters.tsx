@@ -88,7 +88,7 @@ export function AuditFilters({ filters, kinds, actors, accounts }: AuditFiltersP
         <NameField
           label="Account"
           name="account"
-          placeholder="All accounts"
+          placeholder="All"
           value={values.account}
           names={accounts}
           onChoose={set.account}

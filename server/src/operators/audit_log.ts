@@ -108,7 +108,7 @@ function shownText(engine: Engine, sees_all_addresses: boolean): string {
     ? 'u.address'
     : "case when u.actor_kind in ('account', 'user') then u.address else '' end";
   const parts = [
-    ...['u.action', 'u.target', 'u.actor', 'u.request_id', address],
+    ...['u.action', 'u.target', 'u.actor', 'u.request_id', "coalesce(a.name, '')", address],
     ...["coalesce(u.before, '')", "coalesce(u.after, '')"],
   ];
   // By default PostgreSQL has the letters of a language in mind, SQLite those of ASCII.

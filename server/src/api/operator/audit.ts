@@ -34,7 +34,7 @@ const time = (description: string) => Type.Optional(Type.String({ description })
 export const AccountAuditQuery = Strict({
   search: Type.Optional(
     Text(
-      'Only entries with each of these words somewhere in the action, target, actor, address, request id or the record before and after; A to Z in either case.',
+      'Only entries with each of these words somewhere in the action, target, actor, account, address, request id or the record before and after; A to Z in either case.',
     ),
   ),
   actor: Type.Optional(Text('Only by this actor; the account before the name may be left out.')),
