@@ -104,6 +104,7 @@ const routes: Route[] = [
     body: () => ({ removal_id: 1 }),
     record: true,
   },
+  { method: 'GET', path: '/entries?search=7', may: ['admin', 'proxy'] },
   { method: 'GET', path: '/overrides', may: ['admin'] },
   {
     method: 'POST',
@@ -150,6 +151,7 @@ test('every operation on the records of an account is among them', () => {
     );
   const named = ({ method, path }: Route) =>
     `${method} /console${path
+      .replace(/\?.*/, '')
       .replace(/\/(id|2)(?=\/|$)/, '/{id}')
       .replace(/\/(self|alice)/, '/{user}')
       .replace(/\/(fra1|ams1)/, '/{server}')}`;
