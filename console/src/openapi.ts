@@ -184,8 +184,6 @@ export interface CallerAddress {
 }
 
 export interface Connection {
-  /** IP address that the connection comes from. */
-  from: string;
   /** Port of the proxy that it comes in on. */
   port: number;
   /** Hostname or IP address that the client asks for. */
@@ -194,6 +192,10 @@ export interface Connection {
   destination_port?: number;
   /** HTTP method; CONNECT when omitted. */
   method?: string;
+  /** Whether the node is to send a request of its own through the exit, too, where it lets the connection through. */
+  check_exit?: boolean;
+  /** IP address that the connection comes from. */
+  from: string;
   /** Username that the client presents, together with a token. */
   user?: string;
   /** Proxy access token that it presents as password. */
@@ -882,6 +884,25 @@ export interface NewServer {
   port_schemes?: string[];
 }
 
+export interface NewServerExplain {
+  /** Port of the proxy that it comes in on. */
+  port: number;
+  /** Hostname or IP address that the client asks for. */
+  host: string;
+  /** Port that the client asks for; 443 for CONNECT and 80 otherwise. */
+  destination_port?: number;
+  /** HTTP method; CONNECT when omitted. */
+  method?: string;
+  /** Whether the node is to send a request of its own through the exit, too, where it lets the connection through. */
+  check_exit?: boolean;
+  /** IP address that the connection comes from; your own when omitted. */
+  from?: string;
+  /** User who presents a proxy access token; omitted: known by address. */
+  user?: string;
+  /** That token; a valid one of the user when omitted. */
+  token?: string;
+}
+
 export interface NewSignInLink {
   /** How long the link can be used; 900 when omitted. */
   lifetime_seconds?: number;
@@ -1332,6 +1353,36 @@ export interface ServerDetail {
   }[];
 }
 
+export interface ServerExplain {
+  /** Let through, asked for credentials, or turned away. */
+  verdict: 'allow' | 'challenge' | 'deny';
+  /** The HTTP status that the client would get. */
+  status: number;
+  /** How the user was known, or why not, in one word. */
+  reason: string;
+  /** What the client would be told. */
+  message: string;
+  /** The record or rule that decided. */
+  rule?: string;
+  /** Account that the connection belongs to. */
+  account?: string;
+  /** Its user. */
+  user?: string;
+  /** The address that it would leave from. */
+  exit_ip?: string;
+  /** What it would connect to. */
+  dial?: string;
+  /** A request that the node itself sent through the exit, to the echo of its health checks. */
+  checked?: {
+    /** The address that was seen at the other end. */
+    address?: string;
+    /** How long it took. */
+    milliseconds?: number;
+    /** Why it did not come through. */
+    fault?: string;
+  };
+}
+
 export interface Session {
   /** Account name. */
   account: string;
@@ -1446,8 +1497,6 @@ export interface UserSigningIn {
 }
 
 export interface Verdict {
-  /** The node that answered. */
-  node: string;
   /** Let through, asked for credentials, or turned away. */
   verdict: 'allow' | 'challenge' | 'deny';
   /** The HTTP status that the client would get. */
@@ -1466,6 +1515,17 @@ export interface Verdict {
   exit_ip?: string;
   /** What it would connect to. */
   dial?: string;
+  /** A request that the node itself sent through the exit, to the echo of its health checks. */
+  checked?: {
+    /** The address that was seen at the other end. */
+    address?: string;
+    /** How long it took. */
+    milliseconds?: number;
+    /** Why it did not come through. */
+    fault?: string;
+  };
+  /** The node that answered. */
+  node: string;
   /** What the node had applied when it answered. */
   revision: number;
 }
@@ -1613,6 +1673,7 @@ export const operations = {
   console_list_servers: { method: 'GET', path: '/console/servers' },
   console_add_server: { method: 'PUT', path: '/console/servers/{server}' },
   console_remove_server: { method: 'DELETE', path: '/console/servers/{server}' },
+  console_create_server_explain: { method: 'POST', path: '/console/servers/{server}/explain' },
   console_get_session: { method: 'GET', path: '/console/session' },
   console_sign_in: { method: 'POST', path: '/console/session' },
   console_sign_out: { method: 'DELETE', path: '/console/session' },
@@ -1687,6 +1748,10 @@ export const operations = {
   admin_remove_account_server: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/servers/{server}',
+  },
+  admin_create_account_server_explain: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/servers/{server}/explain',
   },
   admin_list_account_tokens: { method: 'GET', path: '/admin/accounts/{account}/tokens' },
   admin_create_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens' },
@@ -1881,6 +1946,10 @@ export interface Operations {
     given: { path: { server: string } };
     response: undefined;
   };
+  console_create_server_explain: {
+    given: { path: { server: string }; body: NewServerExplain };
+    response: ServerExplain;
+  };
   console_get_session: {
     given: object;
     response: Session;
@@ -2068,6 +2137,10 @@ export interface Operations {
   admin_remove_account_server: {
     given: { path: { account: string; server: string } };
     response: undefined;
+  };
+  admin_create_account_server_explain: {
+    given: { path: { account: string; server: string }; body: NewServerExplain };
+    response: ServerExplain;
   };
   admin_list_account_tokens: {
     given: { path: { account: string } };

@@ -8,6 +8,7 @@ import { addConsoleChecks } from './checks.ts';
 import { contractRoutes } from './contract.ts';
 import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
+import { explainRoutes } from './explain.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
@@ -30,6 +31,7 @@ function manageRoutes(mount: Mount): void {
   removalRoutes(mount);
   tokenRoutes(mount);
   contractServerRoutes(mount);
+  explainRoutes(mount);
   userRoutes(mount);
   userSignInRoutes(mount);
   erasureRoutes(mount);
