@@ -149,6 +149,49 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     );
   });
 
+  test('a server says why it rejects a connection, and sends a request through the exit', async () => {
+    const card = visit.page.getByRole('region', { name: 'Test it' });
+    const outcome = card.getByRole('status');
+    const ask = async () => {
+      await card.getByRole('button', { name: 'Ask the server' }).click();
+      await expect.poll(() => outcome.textContent(), patience).not.toBe('');
+      return outcome.textContent();
+    };
+    await visit.field('Page to ask for').fill(`${t.facts.proxy.origin}/`);
+    expect(await ask()).toMatch(/^Let inIt counts as \S+: its address is on the IP authlist\./);
+    expect(await outcome.textContent()).toMatch(/took \d+ ms and was seen from there\.\s*$/);
+    await visit.field('Connection from').fill('192.0.2.99');
+    expect(await ask()).toMatch(/This address is not on an IP authlist.*IP authlist$/);
+    await visit.choose('As a user');
+    await visit.field('As user').selectOption('former');
+    expect(await ask()).toMatch(/^Turned awayThe user is inactive\. It counts as former\./);
+    await visit.field('Connection from').fill('somewhere');
+    await card.getByRole('button', { name: 'Ask the server' }).click();
+    expect(await visit.faultOf('Connection from')).toMatch(/address/);
+  });
+
+  test('the proxy list is copied as it is shown, and its lines work', async () => {
+    await visit.go('/servers');
+    await visit.button('Proxy list').click();
+    const dialog = visit.dialog('Proxy list');
+    const country = dialog.getByLabel('Country');
+    await country.selectOption({ label: 'Switzerland' });
+    const line = async () => (await dialog.locator('pre').textContent())?.split('\n')[0] ?? '';
+    await expect.poll(line, patience).toMatch(/^localhost:\d+$/);
+    const url = `http://${await line()}`;
+    expect(await t.curl(`curl -s -x ${url} ${t.facts.proxy.origin}/`)).toContain(
+      "This is the demo's origin.",
+    );
+    await visit.choose('CSV');
+    await expect.poll(line, patience).toMatch(/^host,port,service,user,token,exit_ip/);
+    // Cairo offers no proxy over TLS.
+    await country.selectOption({ label: 'Egypt' });
+    await dialog.getByLabel('Service').selectOption({ label: 'HTTPS proxy (over TLS)' });
+    await dialog.getByText('No proxy fits.').waitFor();
+    await visit.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   test('a server with an @ in its name is opened from the list', async () => {
     const name = 'edge@home';
     const place = { city: 'Riga', country: 'LV', latitude: 57, longitude: 24 };

@@ -202,6 +202,36 @@ export interface Connection {
   token?: string;
 }
 
+export interface ConnectionDecision {
+  /** Let through, asked for credentials, or turned away. */
+  verdict: 'allow' | 'challenge' | 'deny';
+  /** The HTTP status that the client would get. */
+  status: number;
+  /** How the user was known, or why not, in one word. */
+  reason: string;
+  /** What the client would be told. */
+  message: string;
+  /** The record or rule that decided. */
+  rule?: string;
+  /** Account that the connection belongs to. */
+  account?: string;
+  /** Its user. */
+  user?: string;
+  /** The address that it would leave from. */
+  exit_ip?: string;
+  /** What it would connect to. */
+  dial?: string;
+  /** A request that the node itself sent through the exit, to the echo of its health checks. */
+  checked?: {
+    /** The address that was seen at the other end. */
+    address?: string;
+    /** How long it took. */
+    milliseconds?: number;
+    /** Why it did not come through. */
+    fault?: string;
+  };
+}
+
 export interface ConsoleAuthlistEntryChanges {
   /** IP address: one IPv4 or IPv6 address. */
   ip?: string;
@@ -884,25 +914,6 @@ export interface NewServer {
   port_schemes?: string[];
 }
 
-export interface NewServerExplain {
-  /** Port of the proxy that it comes in on. */
-  port: number;
-  /** Hostname or IP address that the client asks for. */
-  host: string;
-  /** Port that the client asks for; 443 for CONNECT and 80 otherwise. */
-  destination_port?: number;
-  /** HTTP method; CONNECT when omitted. */
-  method?: string;
-  /** Whether the node is to send a request of its own through the exit, too, where it lets the connection through. */
-  check_exit?: boolean;
-  /** IP address that the connection comes from; your own when omitted. */
-  from?: string;
-  /** User who presents a proxy access token; omitted: known by address. */
-  user?: string;
-  /** That token; a valid one of the user when omitted. */
-  token?: string;
-}
-
 export interface NewSignInLink {
   /** How long the link can be used; 900 when omitted. */
   lifetime_seconds?: number;
@@ -1054,6 +1065,25 @@ export interface OverridesRestoreOutcome {
   restored: number;
   /** Entries that have expired since, whose server is gone, or whose hostname is overridden anew. */
   left_out: number;
+}
+
+export interface OwnConnection {
+  /** Port of the proxy that it comes in on. */
+  port: number;
+  /** Hostname or IP address that the client asks for. */
+  host: string;
+  /** Port that the client asks for; 443 for CONNECT and 80 otherwise. */
+  destination_port?: number;
+  /** HTTP method; CONNECT when omitted. */
+  method?: string;
+  /** Whether the node is to send a request of its own through the exit, too, where it lets the connection through. */
+  check_exit?: boolean;
+  /** IP address that the connection comes from; your own when omitted. */
+  from?: string;
+  /** User who presents a proxy access token; omitted: known by address. */
+  user?: string;
+  /** That token; a valid one of the user when omitted. */
+  token?: string;
 }
 
 export interface OwnExitIp {
@@ -1353,36 +1383,6 @@ export interface ServerDetail {
   }[];
 }
 
-export interface ServerExplain {
-  /** Let through, asked for credentials, or turned away. */
-  verdict: 'allow' | 'challenge' | 'deny';
-  /** The HTTP status that the client would get. */
-  status: number;
-  /** How the user was known, or why not, in one word. */
-  reason: string;
-  /** What the client would be told. */
-  message: string;
-  /** The record or rule that decided. */
-  rule?: string;
-  /** Account that the connection belongs to. */
-  account?: string;
-  /** Its user. */
-  user?: string;
-  /** The address that it would leave from. */
-  exit_ip?: string;
-  /** What it would connect to. */
-  dial?: string;
-  /** A request that the node itself sent through the exit, to the echo of its health checks. */
-  checked?: {
-    /** The address that was seen at the other end. */
-    address?: string;
-    /** How long it took. */
-    milliseconds?: number;
-    /** Why it did not come through. */
-    fault?: string;
-  };
-}
-
 export interface Session {
   /** Account name. */
   account: string;
@@ -1673,7 +1673,7 @@ export const operations = {
   console_list_servers: { method: 'GET', path: '/console/servers' },
   console_add_server: { method: 'PUT', path: '/console/servers/{server}' },
   console_remove_server: { method: 'DELETE', path: '/console/servers/{server}' },
-  console_create_server_explain: { method: 'POST', path: '/console/servers/{server}/explain' },
+  console_explain_connection: { method: 'POST', path: '/console/servers/{server}/explain' },
   console_get_session: { method: 'GET', path: '/console/session' },
   console_sign_in: { method: 'POST', path: '/console/session' },
   console_sign_out: { method: 'DELETE', path: '/console/session' },
@@ -1749,7 +1749,7 @@ export const operations = {
     method: 'DELETE',
     path: '/admin/accounts/{account}/servers/{server}',
   },
-  admin_create_account_server_explain: {
+  admin_explain_account_connection: {
     method: 'POST',
     path: '/admin/accounts/{account}/servers/{server}/explain',
   },
@@ -1946,9 +1946,9 @@ export interface Operations {
     given: { path: { server: string } };
     response: undefined;
   };
-  console_create_server_explain: {
-    given: { path: { server: string }; body: NewServerExplain };
-    response: ServerExplain;
+  console_explain_connection: {
+    given: { path: { server: string }; body: OwnConnection };
+    response: ConnectionDecision;
   };
   console_get_session: {
     given: object;
@@ -2138,9 +2138,9 @@ export interface Operations {
     given: { path: { account: string; server: string } };
     response: undefined;
   };
-  admin_create_account_server_explain: {
-    given: { path: { account: string; server: string }; body: NewServerExplain };
-    response: ServerExplain;
+  admin_explain_account_connection: {
+    given: { path: { account: string; server: string }; body: OwnConnection };
+    response: ConnectionDecision;
   };
   admin_list_account_tokens: {
     given: { path: { account: string } };

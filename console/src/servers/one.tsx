@@ -5,9 +5,10 @@ import { bytes, count } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
+import { AskServer } from './ask.tsx';
 import { AddButton, RemoveDialog } from './change.tsx';
-import { ExitIps, portsOf } from './exits.tsx';
-import type { OwnServer, Row } from './rows.ts';
+import { ExitIps } from './exits.tsx';
+import { type OwnServer, portsOf, type Row } from './rows.ts';
 import { ServerStatus } from './table.tsx';
 import { ReadySettings } from './use.tsx';
 
@@ -54,6 +55,7 @@ export function OneServer({ name, row, reading }: OneServerProps) {
 
 function Own({ server }: { server: OwnServer }) {
   const { usage, nodes } = server;
+  const { flags } = useScope();
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
   return (
     <>
@@ -84,7 +86,10 @@ function Own({ server }: { server: OwnServer }) {
       </Card>
       <ExitIps server={server} />
       {hasPorts ? (
-        <ReadySettings server={server} />
+        <>
+          <ReadySettings server={server} />
+          {(flags.admin || flags.proxy) && <AskServer server={server} />}
+        </>
       ) : (
         <Card title="Settings to copy">
           <Empty title="No proxy here">

@@ -4,10 +4,11 @@ import { useRoute } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { nameIn, paths } from '../paths.ts';
-import { Loaded, Page } from '../ui/ui.ts';
+import { Button, Loaded, Page } from '../ui/ui.ts';
 import { ServerList } from './list.tsx';
 import { ServerMap } from './map.tsx';
 import { OneServer } from './one.tsx';
+import { ProxyList } from './proxy_list.tsx';
 import { type Filters, noFilters, rowsOf } from './rows.ts';
 import '../style/map.css';
 import '../style/servers.css';
@@ -17,6 +18,7 @@ const none: never[] = [];
 export function ServersPage() {
   const scope = useScope();
   const [, one] = useRoute(`${paths.servers}/:server`);
+  const [isListing, setListing] = useState(false);
   // Kept while a server is looked at.
   const [filters, setFilters] = useState<Filters>(noFilters);
   const own = useReadIn(scope, 'list_servers', {});
@@ -41,6 +43,14 @@ export function ServersPage() {
           ? contract && onOwnLimits(contract.detailed_billing)
           : 'Open a server for its exit IPs and ports, and for settings to copy.'
       }
+      actions={
+        !scope.isOperator &&
+        own.data?.some(({ services }) => services.some((one) => one.startsWith('proxy'))) && (
+          <Button icon="copy" onClick={() => setListing(true)}>
+            Proxy list
+          </Button>
+        )
+      }
     >
       <Loaded of={{ ...reading, data: own.data && network.data }} what="the servers">
         {() => (
@@ -50,6 +60,7 @@ export function ServersPage() {
           </>
         )}
       </Loaded>
+      {isListing && <ProxyList servers={own.data ?? none} onClose={() => setListing(false)} />}
     </Page>
   );
 }

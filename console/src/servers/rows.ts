@@ -61,6 +61,11 @@ export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServe
   }));
 }
 
+/** The port scheme may have ports for services that this server does not offer. */
+export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
+  return ports.filter(({ service }) => services.includes(service));
+}
+
 const worstFirst: readonly Status[] = ['crit', 'warn', 'unknown', 'ok'];
 
 /** The reason why nothing is let through, or undefined where a node is there. */

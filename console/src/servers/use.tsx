@@ -8,8 +8,7 @@ import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
 import { Button, Card, CheckField, Choice, Copy, SelectField, TextField } from '../ui/ui.ts';
 import type { Through } from './curl.ts';
-import { portsOf } from './exits.tsx';
-import { type OwnServer, unserved } from './rows.ts';
+import { type OwnServer, portsOf, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
 import { TokenFields, useToken } from './token.tsx';
 

@@ -10,7 +10,7 @@ import { undoBy } from '../../forms/undo.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { curlThrough } from '../../servers/curl.ts';
-import { portsOf } from '../../servers/exits.tsx';
+import { portsOf } from '../../servers/rows.ts';
 import { Button, Card, Copy, Empty, keepFocus, notify, notifyError } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
