@@ -74,7 +74,7 @@ function sentence(text: string): string {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** What a client asks a proxy for to open a page: a tunnel for https, else the page itself. Undefined: the text is no such address. */
+/** The request of a client that opens a page through a proxy: a tunnel for https, else the page itself. Undefined: the text is no such address. */
 export function askedFor(
   page: string,
 ): { host: string; method: string; destination_port: number } | undefined {
