@@ -24,9 +24,9 @@ async function addEntries(t: Console): Promise<void> {
   const day = 86_400;
   const now = Math.floor(Date.now() / 1000);
   const entries = [
-    { hostname: 'shop.example.com', ip: '192.0.2.80', server: 'here', expiry: now + 30 * day },
-    { hostname: 'www.example.com', ip: '192.0.2.80', server: 'here', expiry: now + 7 * day },
-    { hostname: 'api.example.com', ip: '192.0.2.81', server: 'here', expiry: now + 2 * day },
+    { hostname: 'shop.example.com', ip: '192.0.2.80', server: 'aar1', expiry: now + 30 * day },
+    { hostname: 'www.example.com', ip: '192.0.2.80', server: 'aar1', expiry: now + 7 * day },
+    { hostname: 'api.example.com', ip: '192.0.2.81', server: 'aar1', expiry: now + 2 * day },
   ];
   for (const entry of entries) {
     const { status, text } = await t.api.post('/contract/overrides', entry);
