@@ -20,6 +20,10 @@ export class NodesProcess {
     });
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Resolves when the real node runs, or cannot. */
   async run(what: NodesToRun): Promise<NodesRun> {
     const ended = once(this.#child, 'exit').then((): [NodesRun] => [

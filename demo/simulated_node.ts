@@ -9,6 +9,7 @@ import type { ControlError } from '../agent/src/link/control_error.ts';
 import { answerOf, requestOf } from '../agent/src/link/questions.ts';
 import { decide, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
+import { decideLogin } from '../agent/src/policy/logins.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
 import {
   isQuestion,
@@ -155,7 +156,10 @@ export class SimulatedNode {
     const position = this.#applied;
     if (!position) return;
     this.#policy.heard_at = now();
-    const decision = decide(this.#policy, this.#rules, requestOf(question), now());
+    const request = requestOf(question);
+    const decision = request.vpn
+      ? decideLogin(this.#policy, this.#rules, { ...request.vpn, proves: () => true }, now())
+      : decide(this.#policy, this.#rules, request, now());
     await isDone(this.#control.answer(id, answerOf({ decision, position })));
   }
 

@@ -92,6 +92,8 @@ interface DemoFacts {
   }>;
   /** Absent when the node could not start. */
   proxy?: DemoProxy;
+  /** The process of all nodes. */
+  nodes_pid: number | undefined;
 }
 
 async function demoFacts({ ctx, base_url, admin_url }: Running, run: NodesRun): Promise<DemoFacts> {
@@ -115,6 +117,7 @@ async function demoFacts({ ctx, base_url, admin_url }: Running, run: NodesRun): 
     ...(entry ? { console: entry } : {}),
     admin_token,
     accounts,
+    nodes_pid: nodes.pid,
   };
   return 'error' in run ? facts : { ...facts, proxy: run.proxy };
 }

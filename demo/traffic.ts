@@ -16,7 +16,7 @@ interface Session {
 }
 
 /** Of a session, on average. */
-const usual = { bytes_per_second: 250_000, seconds: 40 };
+const usual = { bytes_per_second: 120_000, seconds: 20 };
 
 export class Traffic {
   readonly #random: () => number;

@@ -17,6 +17,7 @@ export interface Facts {
   console: { account: string; user: string; link: string };
   accounts: Array<{ name: string; api_token: string; servers: string[] }>;
   proxy: { server: string; host: string; port: number; override_port: number; origin: string };
+  nodes_pid: number;
 }
 
 /** The port that the system gave, 0 being any; undefined when this one is taken. */
