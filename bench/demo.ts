@@ -41,36 +41,48 @@ async function withDemo<T>(kind: Kind, measure: (facts: Facts, demo: Demo) => Pr
   }
 }
 
-const requestsOf = ({ base_url, accounts }: Facts): Promise<Result> => {
+const cpuOf = (pid: number) => usageOf(pid).get('node')?.cpu_seconds ?? 0;
+
+interface Measured extends Result {
+  /** Requests for a second of the server's processor time: whatever else the machine does. */
+  per_cpu_second: number;
+}
+
+async function requestsOf({ base_url, accounts }: Facts, { child }: Demo): Promise<Measured> {
   const pair = Buffer.from(`:${accounts[0]?.api_token}`).toString('base64');
   const headers = { authorization: `Basic ${pair}` };
-  return load({ url: `${base_url}/v0/contract/servers`, connections: 32, seconds, headers });
-};
+  const before = cpuOf(child.pid as number);
+  const url = `${base_url}/v0/contract/servers`;
+  const result = await load({ url, connections: 32, seconds, headers });
+  const used = cpuOf(child.pid as number) - before;
+  return { ...result, per_cpu_second: (result.rate * seconds) / used };
+}
 
 try {
-  const results = { simulated: [] as Result[], off: [] as Result[] };
+  const results = { simulated: [] as Measured[], off: [] as Measured[] };
   for (let round = 0; round < rounds; round++) {
     for (const kind of kinds) results[kind].push(await withDemo(kind, requestsOf));
   }
-  const rate = (kind: Kind) => median(results[kind].map((one) => one.rate));
-  const p99 = (kind: Kind) => median(results[kind].map((one) => one.p99_ms));
+  const of = (kind: Kind, pick: (one: Measured) => number) => median(results[kind].map(pick));
   const bad = kinds.flatMap((kind) => results[kind]).reduce((sum, one) => sum + one.bad, 0);
-  const ratio = rate('simulated') / rate('off');
   console.log(
     `${rounds} alternating rounds of ${seconds} s, medians; SQLite, GET /v0/contract/servers`,
   );
   for (const kind of kinds) {
     const what = kind === 'off' ? 'without simulated nodes' : 'with 52 simulated nodes';
-    console.log(`${what}: ${rate(kind).toFixed(0)}/s, p99 ${p99(kind).toFixed(2)} ms`);
+    console.log(
+      `${what}: ${of(kind, ({ rate }) => rate).toFixed(0)}/s, p99 ${of(kind, ({ p99_ms }) => p99_ms).toFixed(2)} ms, ${of(kind, (one) => one.per_cpu_second).toFixed(0)} for a second of its processor time`,
+    );
   }
+  const perCpu = ({ per_cpu_second }: Measured) => per_cpu_second;
+  const ratio = of('simulated', perCpu) / of('off', perCpu);
   const cores = await withDemo('simulated', async ({ nodes_pid }, demo) => {
     const pids = { server: demo.child.pid as number, nodes: nodes_pid };
-    const cpu = (pid: number) => usageOf(pid).get('node')?.cpu_seconds ?? 0;
-    const before = { server: cpu(pids.server), nodes: cpu(pids.nodes) };
+    const before = { server: cpuOf(pids.server), nodes: cpuOf(pids.nodes) };
     await sleep(rest * 1000);
     return {
-      server: (cpu(pids.server) - before.server) / rest,
-      nodes: (cpu(pids.nodes) - before.nodes) / rest,
+      server: (cpuOf(pids.server) - before.server) / rest,
+      nodes: (cpuOf(pids.nodes) - before.nodes) / rest,
     };
   });
   const percent = (part: number) => `${(100 * part).toFixed(1)} %`;

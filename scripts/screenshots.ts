@@ -2,6 +2,7 @@
 //
 //   npm run screenshots        writes docs/images/console-*.png
 import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from '../test/browser.ts';
 import { Console, everything } from '../test/console/console.ts';
@@ -12,6 +13,9 @@ const folder = fileURLToPath(new URL('../docs/images/', import.meta.url));
 const mostBytes = 200_000;
 const desk = { width: 1280, height: 800 };
 const phone = { width: 390, height: 844 };
+
+/** Until all nodes have told how they are, and have carried something. */
+const settling_milliseconds = 20_000;
 
 const pages = [
   { name: 'overview', path: '/' },
@@ -46,10 +50,11 @@ async function take(visit: Visit, name: string): Promise<void> {
   console.log(`${path}: ${Math.round(size / 1000)} kB`);
 }
 
-const t = await Console.start(() => launchBrowser());
+const t = await Console.start(() => launchBrowser(), 'simulated');
 try {
   await t.passwordFor(everything);
   await addEntries(t);
+  await sleep(settling_milliseconds);
   for (const colorScheme of ['light', 'dark'] as const) {
     const visit = await t.visitAs(everything, '/', { viewport: desk, colorScheme });
     for (const { name, path } of pages) {

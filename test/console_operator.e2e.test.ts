@@ -193,7 +193,10 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await row.getByText('live', { exact: true }).waitFor();
     await visit.button('Drain aar1-a').click();
     await visit.dialog('Drain aar1-a of aar1?').getByText('no other node').waitFor();
-    await visit.dialog('Drain aar1-a of aar1?').getByRole('button', { name: 'Drain aar1-a' }).click();
+    await visit
+      .dialog('Drain aar1-a of aar1?')
+      .getByRole('button', { name: 'Drain aar1-a' })
+      .click();
     await row.getByText(/^drained/).waitFor(patience);
     await expect.poll(async () => (await page()).status, patience).toBe(503);
     expect((await page()).reason).toBe('drained');

@@ -55,14 +55,15 @@ export class Console {
     this.browser = browser;
   }
 
-  static async start(open = connectBrowser): Promise<Console> {
+  /** Where `nodes` are simulated, the network lives; without, nothing moves but what a test moves. */
+  static async start(open = connectBrowser, nodes: 'off' | 'simulated' = 'off'): Promise<Console> {
     buildConsole();
     const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
     const port_base = await freeBase();
     // Known beforehand: links that are made to be sent begin with the address.
     const ports = [await givenPort(0), await givenPort(0)];
     const listen = ports.map((port) => `127.0.0.1:${port}`) as [string, string];
-    const demo = new Demo(data_dir, String(port_base), listen);
+    const demo = new Demo(data_dir, String(port_base), listen, nodes);
     const [facts, browser] = await Promise.all([demo.ready(), open()]);
     return new Console(data_dir, port_base, demo, facts, browser);
   }
