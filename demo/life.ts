@@ -47,9 +47,19 @@ export function rateAt(at: number, server: { name: string; longitude: number }):
   return busiest_rate * (0.5 + draw(server.name, 'size')) * workload * (0.25 + 0.75 * daylight);
 }
 
+interface Trouble {
+  condition: Condition;
+  minutes: number;
+  /** That it is there at all. */
+  odds: number;
+  /** Only at so many of the first servers. */
+  among?: number;
+}
+
 /** What goes wrong somewhere, each beside the others: for so long at one server, then at another. */
-const troubles: ReadonlyArray<{ condition: Condition; minutes: number; odds: number }> = [
-  { condition: 'slow', minutes: 17, odds: 0.9 },
+const troubles: readonly Trouble[] = [
+  // The first account's servers are the first ones: its people see a network that lives, too.
+  { condition: 'slow', minutes: 17, odds: 0.9, among: 12 },
   { condition: 'slow', minutes: 29, odds: 0.9 },
   { condition: 'failing', minutes: 23, odds: 0.8 },
   { condition: 'behind', minutes: 11, odds: 0.9 },
@@ -60,10 +70,11 @@ const troubles: ReadonlyArray<{ condition: Condition; minutes: number; odds: num
 /** How each server is at a time (epoch seconds); those that are not named are well. */
 export function conditionsAt(at: number, servers: readonly string[]): Map<string, Condition> {
   const conditions = new Map<string, Condition>();
-  for (const [which, { condition, minutes, odds }] of troubles.entries()) {
+  for (const [which, trouble] of troubles.entries()) {
+    const { condition, minutes, odds, among = servers.length } = trouble;
     const turn = Math.floor(at / (60 * minutes));
     if (draw('trouble', which, turn) >= odds) continue;
-    const server = servers[Math.floor(draw('server', which, turn) * servers.length)];
+    const server = servers[Math.floor(draw('server', which, turn) * among)];
     if (server !== undefined) conditions.set(server, condition);
   }
   return conditions;

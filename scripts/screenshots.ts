@@ -12,6 +12,7 @@ const folder = fileURLToPath(new URL('../docs/images/', import.meta.url));
 /** Readers of the README fetch them all. */
 const mostBytes = 200_000;
 const desk = { width: 1280, height: 800 };
+const tall = { width: 1280, height: 1040 };
 const phone = { width: 390, height: 844 };
 
 /** Until all nodes have told how they are, and have carried something. */
@@ -63,6 +64,9 @@ try {
     }
     await visit.end();
   }
+  const operator = await t.visitAsOperator({ viewport: tall, colorScheme: 'light' });
+  await take(operator, 'network-light');
+  await operator.end();
   const visit = await t.visitAs(everything, '/', { viewport: phone, deviceScaleFactor: 2 });
   await take(visit, 'phone-light');
   if (visit.problems.length > 0) throw new Error(visit.problems.join('\n'));
