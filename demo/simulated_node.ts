@@ -30,6 +30,8 @@ export interface Simulated {
   condition: () => Condition;
   /** Bytes a second of each of its accounts at the moment, on average. */
   rate: () => number;
+  /** Hears what is applied: a snapshot's records, in place of all before, or a change's. */
+  heard?: (records: readonly NodeRecord[], isSnapshot: boolean) => void;
 }
 
 /** As the agent does. */
@@ -123,6 +125,7 @@ export class SimulatedNode {
     }
     this.#policy = new Policy();
     for (const record of records as NodeRecord[]) this.#policy.apply(record);
+    this.#options.heard?.(records, true);
     return { epoch: first.epoch, revision: first.revision };
   }
 
@@ -136,6 +139,7 @@ export class SimulatedNode {
         this.#policy.apply(record);
         if (isQuestion(record) && record.value) void this.#answer(record.id, record.value);
       }
+      this.#options.heard?.(event.records, false);
       this.#applied = event.position;
     }
     if (ready.length > 0 && !this.#isAcknowledging) void this.#acknowledge();
