@@ -22,7 +22,7 @@ export async function planNodes(
   { ctx, node_url }: { ctx: Context; node_url: string },
   { port_base, isSimulating }: Settings,
 ): Promise<Plan> {
-  await seedReal(ctx);
+  const real = await seedReal(ctx);
   await movePorts(ctx, port_base);
   const servers = new Set((await listServers(ctx.db)).map(({ name }) => name));
   const names = isSimulating ? otherServers().map(({ name }) => name) : [];
@@ -36,7 +36,7 @@ export async function planNodes(
   return {
     url: node_url,
     port_base,
-    real: await planNode(realServer.name, join(data_dir, 'node')),
+    real: await planNode(real, join(data_dir, 'node')),
     simulated: await Promise.all(
       names
         .filter((name) => servers.has(name))
@@ -45,16 +45,18 @@ export async function planNodes(
   };
 }
 
-/** The server of this machine, on the first account's contract. */
-async function seedReal(ctx: Context): Promise<void> {
-  if ((await listServers(ctx.db)).some(({ name }) => name === realServer.name)) return;
+/** The name of the server of this machine, which is on the first account's contract; demos of before named it otherwise. */
+async function seedReal(ctx: Context): Promise<string> {
+  const { exit_ips, ...facts } = realServer;
+  const known = (await listServers(ctx.db)).find(({ hostname }) => hostname === facts.hostname);
+  if (known) return known.name;
   await ctx.db.write(demo, async (tx) => {
-    const { exit_ips, ...facts } = realServer;
     const server = await createServer(tx, facts);
     for (const exit of exit_ips) await addExitIp(tx, server, exit);
     const [account] = await pageOfAccounts(tx, '', 1);
     if (account) await setContractServer(tx, account, server, null);
   });
+  return facts.name;
 }
 
 /** The default port scheme has the ports that the proxy of this machine listens on, whichever were chosen. */
