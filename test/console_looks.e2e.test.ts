@@ -21,7 +21,7 @@ const pages: Array<
           .click(),
     ],
   ],
-  ['/servers/here', 'This machine (here)', [(visit) => visit.button('Add an address').click()]],
+  ['/servers/aar1', 'Aarhus (aar1)', [(visit) => visit.button('Add an address').click()]],
   ['/usage', 'Usage', []],
   [
     '/authlist',

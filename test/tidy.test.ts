@@ -832,7 +832,7 @@ const rules: Rule[] = [
             .map(({ name, place }) => [name, place]),
         );
       };
-      const code = settings('server/src/config.ts', 'agent/src/config.ts', 'demo/node.ts');
+      const code = settings('server/src/config.ts', 'agent/src/config.ts', 'demo/settings.ts');
       const docs = settings('docs/configuration.md');
       const missing = (these: Map<string, string>, those: Map<string, string>) =>
         [...these].filter(([name]) => !those.has(name));
