@@ -20,6 +20,9 @@ function network(changes: Partial<Network> = {}): Network {
     now,
     status: {
       version: '0.1.0',
+      operator: 'alice',
+      has_users: true,
+      has_usage: true,
       now,
       maintenance: false,
       database: { engine: 'sqlite', schema: 5, epoch: 'e', revision: 9, answers: true },
