@@ -709,6 +709,8 @@ export interface NetworkStatus {
     /** Always true: else this answer is a 503. */
     answers: boolean;
   };
+  /** Who asks: the holder of the operator token. */
+  operator: string;
   /** How many there are. */
   accounts: number;
   /** How many there are. */
@@ -721,6 +723,10 @@ export interface NetworkStatus {
     /** Those that have not applied every change that concerns their server. */
     lagging: number;
   };
+  /** Whether any account has a user. */
+  has_users: boolean;
+  /** Whether any traffic was ever counted. */
+  has_usage: boolean;
   /** The geo-IP databases of this server. */
   geoip: {
     /** Third-party geo-IP provider. */

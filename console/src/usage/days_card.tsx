@@ -1,5 +1,6 @@
 // Usage by day: the chart, the same numbers as a table, and as a file.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { DaysChart, type Series } from '../charts/days_chart.tsx';
@@ -21,7 +22,8 @@ interface DaysCardProps {
 
 export function DaysCard({ report, query, servers }: DaysCardProps) {
   const { account } = useScope();
-  const [split, setSplit] = useState('direction');
+  const [split, setSplit] = useAddressState('split', 'direction');
+  const [numbers, setNumbers] = useAddressState('numbers');
   const bySplit = split === 'server' && servers.length > 1;
   const days = useMemo(() => everyDay(report, report.rows), [report]);
   const starts = useMemo(() => days.map(({ day }) => day), [days]);
@@ -68,7 +70,11 @@ export function DaysCard({ report, query, servers }: DaysCardProps) {
       }
     >
       <DaysChart label="Usage by day" days={starts} series={series} />
-      <details class="numbers">
+      <details
+        class="numbers"
+        open={numbers !== ''}
+        onToggle={({ currentTarget }) => setNumbers(currentTarget.open ? 'shown' : '')}
+      >
         <summary>The same numbers as a table</summary>
         <Table
           caption="Usage by day, UTC"

@@ -1,30 +1,22 @@
 // How much traffic was made: by day, server and user, for the days that are asked for.
 import '../style/overview.css';
 import '../style/usage.css';
-import { useState } from 'preact/hooks';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
-import { Card, Loaded, Page, Stat } from '../ui/ui.ts';
+import { Card, isOneOf, Loaded, Page, Stat } from '../ui/ui.ts';
 import { day_seconds, everyDay, isoDay, writtenDay } from './days.ts';
 import { DaysCard } from './days_card.tsx';
 import { FilterFields, type Filters } from './filters.tsx';
 import type { Report } from './report.ts';
 import { SharesCard } from './shares_card.tsx';
-import { type Span, spanOf } from './span.ts';
+import { type Span, spanNames, spanOf } from './span.ts';
 
 export function UsagePage() {
   const scope = useScope();
-  const [filters, setFilters] = useState<Filters>({
-    choice: {
-      name: 'period',
-      first: isoDay(now.value - 6 * day_seconds),
-      last: isoDay(now.value),
-    },
-    server: '',
-    user: '',
-  });
+  const [filters, change] = useFilters();
   const start = useReadIn(scope, 'get_contract', {}).data?.start;
   const asked = spanOf(filters.choice, now.value, start);
   const isWrong = 'wrong' in asked;
@@ -42,7 +34,6 @@ export function UsagePage() {
   // The options do not shrink to the ones that were chosen.
   const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
   const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
-  const change = (changes: Partial<Filters>) => setFilters({ ...filters, ...changes });
   return (
     <Page title="Usage" note="Traffic of the whole account, counted by the hour. Days are UTC.">
       <FilterFields
@@ -78,6 +69,29 @@ export function UsagePage() {
       </div>
     </Page>
   );
+}
+
+/** The filters as the address has them; own dates are written there, so that a link shows the same days tomorrow. */
+function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
+  const [{ days, first, last, server, user }, change] = useAddressStates({
+    days: 'period',
+    first: '',
+    last: '',
+    server: '',
+    user: '',
+  });
+  const choice = { name: isOneOf(spanNames, days) ? days : ('period' as const), first, last };
+  const set = ({ choice, ...changes }: Partial<Filters>) => {
+    const { name, ...own } = choice ?? {};
+    const week = { first: isoDay(now.value - 6 * day_seconds), last: isoDay(now.value) };
+    const dates = name === 'own' && !first && !last ? week : own;
+    change({
+      ...changes,
+      ...(name && { days: name }),
+      ...(name === 'own' ? dates : name && { first: '', last: '' }),
+    });
+  };
+  return [{ choice, server, user }, set];
 }
 
 function namesIn(report: Report | undefined, by: 'server' | 'user'): string[] {
