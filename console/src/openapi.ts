@@ -268,6 +268,13 @@ export interface ConsoleContract {
     /** Bytes that the contract allows in a period. */
     limit: number;
   };
+  /** Billing periods that are over, newest first; two years of them at most. */
+  earlier_periods: {
+    /** Start of the billing period; but in the first, its hour counts to the one before. */
+    start: number;
+    /** Its end, where the next one started. */
+    end: number;
+  }[];
   /** Lifetime of proxy access tokens when none is asked for. */
   token_lifetime_seconds: number;
   /** The port scheme of the account. */

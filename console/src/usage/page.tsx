@@ -7,9 +7,9 @@ import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
 import { Card, isOneOf, Loaded, Page, Stat } from '../ui/ui.ts';
-import { day_seconds, everyDay, isoDay, writtenDay } from './days.ts';
-import { DaysCard } from './days_card.tsx';
+import { day_seconds, everyPart, isoDay, writtenDay } from './days.ts';
 import { FilterFields, type Filters } from './filters.tsx';
+import { OverTimeCard } from './over_time.tsx';
 import type { Report } from './report.ts';
 import { SharesCard } from './shares_card.tsx';
 import { type Span, spanNames, spanOf } from './span.ts';
@@ -17,8 +17,8 @@ import { type Span, spanNames, spanOf } from './span.ts';
 export function UsagePage() {
   const scope = useScope();
   const [filters, change] = useFilters();
-  const start = useReadIn(scope, 'get_contract', {}).data?.start;
-  const asked = spanOf(filters.choice, now.value, start);
+  const { start, earlier_periods: earlier = [] } = useReadIn(scope, 'get_contract', {}).data ?? {};
+  const asked = spanOf(filters.choice, now.value, start, earlier);
   const isWrong = 'wrong' in asked;
   const span: Span = isWrong ? {} : asked;
   const { server, user } = filters;
@@ -42,6 +42,7 @@ export function UsagePage() {
         servers={namesIn(allServers.data, 'server')}
         users={namesIn(allUsers.data, 'user')}
         now={now.value}
+        earlier={earlier}
         start={start}
       />
       <p class="fault" role="alert">
@@ -51,7 +52,7 @@ export function UsagePage() {
         {(report) => (
           <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
             <Totals report={report} />
-            <DaysCard report={report} query={query} servers={bySize(byServer.data)} />
+            <OverTimeCard report={report} query={query} servers={bySize(byServer.data)} />
           </div>
         )}
       </Loaded>
@@ -80,7 +81,8 @@ function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
     server: '',
     user: '',
   });
-  const choice = { name: isOneOf(spanNames, days) ? days : ('period' as const), first, last };
+  const isKnown = isOneOf(spanNames, days) || days.startsWith('period:');
+  const choice = { name: isKnown ? days : 'period', first, last };
   const set = ({ choice, ...changes }: Partial<Filters>) => {
     const { name, ...own } = choice ?? {};
     const week = { first: isoDay(now.value - 6 * day_seconds), last: isoDay(now.value) };
@@ -105,7 +107,7 @@ function bySize(report: Report | undefined): string[] {
 }
 
 function Totals({ report }: { report: Report }) {
-  const days = everyDay(report, report.rows);
+  const days = everyPart(report, report.rows, 'day');
   const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
   return (
     <Card>
@@ -118,7 +120,7 @@ function Totals({ report }: { report: Report }) {
         <Stat name="A day, on average" note={count(days.length, 'day')}>
           {bytes(report.total / days.length)}
         </Stat>
-        <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.day) : undefined}>
+        <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.start) : undefined}>
           {bytes(busiest.total)}
         </Stat>
       </dl>
