@@ -75,16 +75,16 @@ export function UsageChart({ label, by, starts, series }: UsageChartProps) {
       ? undefined
       : partInWords(writtenPart(starts[shown] ?? 0, by), series, shown);
   return (
-    <figure class="days-chart">
+    <figure class="usage-chart">
       <Legend series={series} at={shown} />
-      <p class="note days-chart-told" aria-hidden="true">
+      <p class="note usage-chart-told" aria-hidden="true">
         {/* The legend beside it tells the parts. */}
         {told?.replace(/ \(.*$/, '') ??
           `Point at ${by === 'day' ? 'a day' : 'an hour'}, or use the arrow keys.`}
       </p>
       <div
         ref={box}
-        class="days-chart-box"
+        class="usage-chart-box"
         role="slider"
         tabIndex={0}
         aria-label={`${label}: ${by}`}
@@ -100,7 +100,7 @@ export function UsageChart({ label, by, starts, series }: UsageChartProps) {
 
 function Legend({ series, at }: { series: readonly Series[]; at: number | undefined }) {
   return (
-    <ul class="days-legend">
+    <ul class="usage-legend">
       {series.map(({ name, values, color }, index) => (
         <li key={name}>
           <span

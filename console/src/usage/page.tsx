@@ -7,6 +7,7 @@ import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
 import { Card, isOneOf, Loaded, Page, Stat } from '../ui/ui.ts';
+import { AgainstLimit } from './against_limit.tsx';
 import { day_seconds, everyPart, isoDay, writtenDay } from './days.ts';
 import { FilterFields, type Filters } from './filters.tsx';
 import { OverTimeCard } from './over_time.tsx';
@@ -17,11 +18,13 @@ import { type Span, spanNames, spanOf } from './span.ts';
 export function UsagePage() {
   const scope = useScope();
   const [filters, change] = useFilters();
-  const { start, earlier_periods: earlier = [] } = useReadIn(scope, 'get_contract', {}).data ?? {};
+  const contract = useReadIn(scope, 'get_contract', {}).data;
+  const { start, earlier_periods: earlier = [] } = contract ?? {};
   const asked = spanOf(filters.choice, now.value, start, earlier);
   const isWrong = 'wrong' in asked;
   const span: Span = isWrong ? {} : asked;
   const { server, user } = filters;
+  const isWholePeriod = filters.choice.name === 'period' && !server && !user;
   const enabled = { enabled: !isWrong };
   const query = {
     ...span,
@@ -52,6 +55,7 @@ export function UsagePage() {
         {(report) => (
           <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
             <Totals report={report} />
+            {isWholePeriod && contract && <AgainstLimit contract={contract} report={report} />}
             <OverTimeCard report={report} query={query} servers={bySize(byServer.data)} />
           </div>
         )}
