@@ -257,6 +257,28 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     expect(await body('Usage by day, UTC').count()).toBeGreaterThan(28);
   });
 
+  test('usage of an earlier billing period, and of a day by hour, are shown', async () => {
+    await visit.go('/usage');
+    const contract = await t.operator.get('/accounts/acme/contract');
+    const [before] = contract.body.earlier_periods as Array<{ start: number; end: number }>;
+    const first = new Date((before?.start ?? 0) * 1000).toISOString().slice(0, 10);
+    const report = visit.page.waitForResponse(/usage\?.*to=/);
+    await visit.field('Days').selectOption(`period:${first}`);
+    expect(await (await report).json()).toMatchObject({ to: before?.end });
+    await visit.page.getByRole('slider', { name: 'Usage by day: day' }).waitFor();
+    expect(await visit.page.getByLabel('Each bar').count()).toBe(0);
+
+    await visit.field('Days').selectOption('Last 7 days');
+    await visit.field('Each bar').selectOption('An hour');
+    await visit.page.getByRole('slider', { name: 'Usage by hour: hour' }).waitFor();
+    await visit.page.getByText('The same numbers as a table').click();
+    const hours = body('Usage by hour, UTC');
+    await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);
+    await visit.page.reload();
+    await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);
+    await visit.field('Each bar').selectOption('A day');
+  });
+
   test('none of it asked another host, or broke the content policy', () => {
     expect(visit.problems).toEqual([]);
   });

@@ -268,6 +268,13 @@ export interface ConsoleContract {
     /** Bytes that the contract allows in a period. */
     limit: number;
   };
+  /** Billing periods that are over, newest first; two years of them at most. */
+  earlier_periods: {
+    /** Start of the billing period; but in the first, its hour counts to the one before. */
+    start: number;
+    /** Its end, where the next one started. */
+    end: number;
+  }[];
   /** Lifetime of proxy access tokens when none is asked for. */
   token_lifetime_seconds: number;
   /** The port scheme of the account. */
@@ -709,6 +716,8 @@ export interface NetworkStatus {
     /** Always true: else this answer is a 503. */
     answers: boolean;
   };
+  /** Who asks: the holder of the operator token. */
+  operator: string;
   /** How many there are. */
   accounts: number;
   /** How many there are. */
@@ -721,6 +730,10 @@ export interface NetworkStatus {
     /** Those that have not applied every change that concerns their server. */
     lagging: number;
   };
+  /** Whether any account has a user. */
+  has_users: boolean;
+  /** Whether any traffic was ever counted. */
+  has_usage: boolean;
   /** The geo-IP databases of this server. */
   geoip: {
     /** Third-party geo-IP provider. */

@@ -1,5 +1,6 @@
 // Custom DNS: which hostnames resolve to an address of the account's choice, where, and whether they do already.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
@@ -105,9 +106,11 @@ const states = optionsIn({
   expired: 'Expired',
 });
 
+const noFilters = { search: '', server: '', state: '' };
+
 function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) {
-  const [filter, setFilter] = useState({ text: '', server: '', state: '' });
-  const set = (part: Partial<typeof filter>) => setFilter({ ...filter, ...part });
+  const [{ search: text, server, state }, set] = useAddressStates(noFilters);
+  const filter = { text, server, state };
   const servers = [...new Set([...all.map(({ server }) => server), filter.server])].filter(Boolean);
   return (
     <>
@@ -116,7 +119,7 @@ function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) 
           label="Hostname or address"
           name="text"
           value={filter.text}
-          onInput={(text) => set({ text })}
+          onInput={(search) => set({ search })}
         />
         <SelectField
           label="Server"

@@ -1,28 +1,52 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
-import { useDialog } from '../forms/form_dialog.tsx';
+import { OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/users.css';
-import { Badge, Button, Card, type Column, Empty, Loaded, Page, Table } from '../ui/ui.ts';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Empty,
+  isOneOf,
+  Loaded,
+  LongTable,
+  optionsIn,
+  Page,
+  SearchField,
+  SelectField,
+} from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
-import { AddUserDialog, type User } from './form.tsx';
+import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
+import { userGroups } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
 
 export function UsersPage() {
   const scope = useScope();
   const users = useReadIn(scope, 'list_users', {});
-  const { dialog, open } = useDialog();
   const isAdmin = scope.flags.admin;
-  const invite = (user: User) =>
-    open((close) => <InviteDialog user={user} isNew onClose={close} />);
+  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
+  const { dialog, open, openLinked } = useDialog({
+    add: (close) => {
+      const invite = (user: User) => {
+        close();
+        open((close) => <InviteDialog user={user} isNew onClose={close} />);
+      };
+      return isAdmin && <AddUserDialog onClose={close} onAdded={invite} />;
+    },
+    change: (close, name) =>
+      isAdmin && (
+        <OfRecord list={users.data} is={(user) => user.name === name} name={name} onClose={close}>
+          {(user) => <ChangeUserDialog user={user} onClose={close} />}
+        </OfRecord>
+      ),
+  });
   const add = (
-    <Button
-      kind="primary"
-      icon="plus"
-      onClick={() => open((close) => <AddUserDialog onClose={close} onAdded={invite} />)}
-    >
+    <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
       Add a user
     </Button>
   );
@@ -44,14 +68,37 @@ export function UsersPage() {
                 Add one for each person or program that is to use the proxies.
               </Empty>
             ) : (
-              <Table
-                caption="Users of the account"
-                columns={columnsOf(scope.user)}
-                rows={list}
-                keyOf={({ id }) => id}
-                isFaint={({ active }) => !active}
-                actions={(user) => <UserActions user={user} open={open} />}
-              />
+              <>
+                {isAdmin && (
+                  <div class="filters">
+                    <SearchField
+                      label="Name"
+                      name="search"
+                      value={search}
+                      onInput={(search) => change({ search })}
+                    />
+                    <SelectField
+                      label="State"
+                      name="state"
+                      value={state}
+                      onInput={(state) => change({ state })}
+                      options={states}
+                    />
+                  </div>
+                )}
+                <LongTable
+                  caption="Users of the account"
+                  columns={columnsOf(scope.user)}
+                  rows={filtered(list, search, state)}
+                  all={list.length}
+                  one="user"
+                  many="users"
+                  filter={`${state} ${search}`}
+                  keyOf={({ id }) => id}
+                  isFaint={({ active }) => !active}
+                  actions={(user) => <UserActions {...{ user, open, openLinked }} />}
+                />
+              </>
             )
           }
         </Loaded>
@@ -66,6 +113,17 @@ export function UsersPage() {
       </Card>
       {dialog}
     </Page>
+  );
+}
+
+const states = optionsIn({ '': 'Any state', ...userGroups });
+
+function filtered(users: readonly User[], search: string, state: string): User[] {
+  const wanted = search.trim().toLowerCase();
+  return users.filter(
+    (user) =>
+      `${user.name} ${user.display_name}`.toLowerCase().includes(wanted) &&
+      (!isOneOf(userGroups, state) || userGroups[state].has(user)),
   );
 }
 
