@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 for (const [file, ...args] of [
   ['requests.ts'],
+  ['demo.ts'],
   ['growth.ts'],
   ['slow_disk.ts'],
   ['postgres.ts', 'requests.ts'],

@@ -9,6 +9,7 @@ import { exit_ip, policyOf, rules, secret } from './vpn_scene.ts';
 const policy = policyOf(Number(process.argv[2]));
 const server = new RadiusServer({
   secret,
+  dns: [],
   clock: systemClock,
   log: pino({ level: 'silent' }),
   evaluate: async ({ login, proves, password }) => {

@@ -1,13 +1,17 @@
 // Builds the console into the files that the server serves at `/`, and tells what the first page costs.
-import { readFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { env, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 import { worldMap } from './build/world_map.ts';
 
+const licences = 'licenses.md';
+
 /** Of JavaScript, compressed, before the first page can be used. */
 const mostFirstPageBytes = 90_000;
+/** Of the typeface, which is compressed as it is. */
+const mostTypefaceBytes = 45_000;
 
 /** Prints the compressed JavaScript of the first page; too much of it fails the build. */
 function firstPageSize(): Plugin {
@@ -39,6 +43,24 @@ function firstPageSize(): Plugin {
   };
 }
 
+/** Weighs the typeface, and puts its licence, as it is no module, behind those of the libraries. */
+function typeface(): Plugin {
+  return {
+    name: 'typeface',
+    writeBundle({ dir }, bundle) {
+      const faces = Object.values(bundle).filter(({ fileName }) => fileName.endsWith('.woff2'));
+      const bytes = faces.reduce(
+        (sum, { fileName }) => sum + statSync(`${dir}/${fileName}`).size,
+        0,
+      );
+      if (faces.length === 0 || bytes > mostTypefaceBytes)
+        this.error(`the typeface takes ${bytes} bytes`);
+      const path = import.meta.resolve('@fontsource-variable/geist/LICENSE');
+      appendFileSync(`${dir}/${licences}`, `\n## Geist\n\n${readFileSync(new URL(path), 'utf8')}`);
+    },
+  };
+}
+
 /** While the console is worked on: the server that answers for `npx vite console`. */
 const target = env.EXITWARD_DEV_SERVER ?? 'http://127.0.0.1:8080';
 /** The page's own Host: the server compares it with the Origin of each write. */
@@ -55,7 +77,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     // The licences that the libraries within ask to be passed on.
-    license: { fileName: 'licenses.md' },
+    license: { fileName: licences },
   },
-  plugins: [worldMap(), firstPageSize()],
+  plugins: [worldMap(), firstPageSize(), typeface()],
 });

@@ -1,12 +1,8 @@
 // The demo network: real cities, made-up exit IPs, two accounts, users with every combination of flags, some usage.
-import { readFileSync } from 'node:fs';
 import { type Account, createAccount, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { createEntry } from '../server/src/authlist/authlist.ts';
 import type { Context } from '../server/src/context.ts';
-import {
-  serversOfContract,
-  setContractServer,
-} from '../server/src/contract_servers/contract_servers.ts';
+import { setContractServer } from '../server/src/contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from '../server/src/db/database.ts';
 import { setGeoStatuses } from '../server/src/geo/geo.ts';
 import { createOverride } from '../server/src/overrides/overrides.ts';
@@ -15,7 +11,6 @@ import {
   createServer,
   listExitIps,
   listServers,
-  type NewServer,
   recordHealth,
   requireServer,
 } from '../server/src/servers/servers.ts';
@@ -27,83 +22,80 @@ import {
   isProxyUser,
   listActiveUsers,
 } from '../server/src/users/users.ts';
-
-interface DemoServer extends NewServer {
-  exit_ips: Array<{ ip: string; port_base: number }>;
-}
+import { type DemoServer, otherServers } from './inventory.ts';
+import { draws, rateAt, up_share } from './life.ts';
 
 export const demo: Actor = { kind: 'system', name: 'demo', address: '', request_id: '' };
 
 const day = 86_400;
-const inventory = new URL('network.json', import.meta.url);
-
-/** Numbers that look random and are the same on every machine. */
-function spread(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** Fills an empty database with the demo network. Answers false when there is something in it already. */
 export async function seedDemo(ctx: Context): Promise<boolean> {
   if ((await pageOfAccounts(ctx.db, '', 1)).length > 0) return false;
   if ((await listServers(ctx.db)).length > 0) return false;
-  const servers = JSON.parse(readFileSync(inventory, 'utf8')) as DemoServer[];
+  const servers = otherServers();
   await ctx.db.write(demo, async (tx) => {
     for (const { exit_ips, ...server } of servers) {
       const row = await createServer(tx, server);
       for (const exit of exit_ips) await addExitIp(tx, row, exit);
     }
-    const names = servers
-      .filter(({ services }) => services.includes('proxy'))
-      .map(({ name }) => name);
-    const acme = await seedAccount(tx, ctx, 'acme', { detailed_billing: true }, names.slice(0, 12));
-    const globex = await seedAccount(
-      tx,
-      ctx,
-      'globex',
-      { detailed_billing: false },
-      names.slice(8, 16),
-    );
-    await seedUsage(tx, acme, 7);
-    await seedUsage(tx, globex, 11);
+    const isProxy = ({ services }: DemoServer) => services.includes('proxy');
+    const ofAcme = servers.filter(isProxy).slice(0, 12);
+    // All the others, and some of the same.
+    const ofGlobex = servers.filter((server) => !ofAcme.slice(0, 8).includes(server));
+    const acme = await seedAccount(tx, ctx, acmeTerms, ofAcme);
+    const globex = await seedAccount(tx, ctx, globexTerms, ofGlobex);
+    await seedUsage(tx, acme, ofAcme, 0.3);
+    await seedUsage(tx, globex, ofGlobex, 0.08);
     // Where the operator names databases, they speak.
     if (ctx.config.geoip.length === 0) await seedGeoStatus(tx);
   });
-  await reportDemoHealth(ctx);
+  await seedHealth(ctx);
   return true;
 }
+
+interface Terms {
+  name: string;
+  plan: string;
+  detailed_billing: boolean;
+  limit_bytes: number;
+  /** Of a customer's own, on the authlist. */
+  ip: string;
+}
+
+/** What their servers carry in a month stays below the limits (life.ts). */
+const acmeTerms: Terms = {
+  ...{ name: 'acme', plan: 'Business', detailed_billing: true },
+  ...{ limit_bytes: 2_000_000_000_000, ip: '203.0.113.200' },
+};
+const globexTerms: Terms = {
+  ...{ name: 'globex', plan: 'Team', detailed_billing: false },
+  ...{ limit_bytes: 8_000_000_000_000, ip: '203.0.113.201' },
+};
 
 async function seedAccount(
   tx: Transaction,
   ctx: Context,
-  name: string,
-  { detailed_billing }: { detailed_billing: boolean },
-  servers: string[],
+  { ip, ...terms }: Terms,
+  servers: DemoServer[],
 ): Promise<Account> {
   const { account } = await createAccount(tx, ctx.secrets, ctx.config.api_tokens === 'viewable', {
-    name,
-    plan: detailed_billing ? 'Business' : 'Team',
+    ...terms,
     start: tx.now - 100 * day,
     expiry: tx.now + 265 * day,
-    limit_bytes: 2_000_000_000_000,
-    detailed_billing,
   });
-  for (const [at, server] of servers.entries()) {
-    const own_limit = detailed_billing && at % 2 === 0 ? 200_000_000_000 : null;
-    await setContractServer(tx, account, await requireServer(tx, server), own_limit);
+  for (const [at, { name }] of servers.entries()) {
+    const own_limit = terms.detailed_billing && at % 2 === 0 ? 200_000_000_000 : null;
+    await setContractServer(tx, account, await requireServer(tx, name), own_limit);
   }
   await seedUsers(tx, account);
   const expiry = tx.now + 30 * day;
   const rules = { ...ctx.config, addresses: 'any' as const };
-  const ip = detailed_billing ? '203.0.113.200' : '203.0.113.201';
   await createEntry(tx, account.id, { ip, user: 'proxy', expiry }, rules);
   await createOverride(
     tx,
     account.id,
-    { server: servers[0] as string, hostname: 'staging.example.com', ip: '203.0.113.10', expiry },
+    { server: servers[0]?.name ?? '', hostname: 'staging.example.com', ip: '203.0.113.10', expiry },
     rules,
   );
   return account;
@@ -131,28 +123,27 @@ async function seedUsers(tx: Transaction, account: Account): Promise<void> {
   await changeUser(tx, former, { active: false });
 }
 
-/** Thirty-five days of working-hour traffic. */
-async function seedUsage(tx: Transaction, account: Account, seed: number): Promise<void> {
-  const random = spread(seed);
-  const servers = await serversOfContract(tx, account.id);
+/** Thirty-five days of what the simulated nodes carry, in `part` of the hours. */
+async function seedUsage(
+  tx: Transaction,
+  account: Account,
+  servers: DemoServer[],
+  part: number,
+): Promise<void> {
+  const random = draws(account.name);
+  const ids = new Map((await listServers(tx)).map(({ id, name }) => [name, id]));
   const users = (await listActiveUsers(tx, account.id)).filter(isProxyUser);
   const buckets: UsageBucket[] = [];
   for (let hour = tx.now - 35 * day; hour < tx.now; hour += 3600) {
-    const working =
-      new Date(hour * 1000).getUTCHours() >= 7 && new Date(hour * 1000).getUTCHours() < 19;
-    for (const { id: server_id } of servers) {
-      if (random() > (working ? 0.5 : 0.08)) continue;
+    for (const server of servers) {
+      if (random() > part) continue;
       const user = users[Math.floor(random() * users.length)];
-      if (!user) continue;
-      const down = Math.floor(random() * 60_000_000);
-      buckets.push({
-        account_id: account.id,
-        server_id,
-        user_id: user.id,
-        hour,
-        up: Math.floor(down * 0.08),
-        down,
-      });
+      const server_id = ids.get(server.name);
+      if (!user || server_id === undefined) continue;
+      const bytes = (rateAt(hour, server) * 3600 * (0.5 + random())) / part;
+      const up = Math.floor(bytes * up_share);
+      const down = Math.floor(bytes - up);
+      buckets.push({ account_id: account.id, server_id, user_id: user.id, hour, up, down });
     }
   }
   for (let at = 0; at < buckets.length; at += 2000) {
@@ -164,7 +155,7 @@ const providers = ['db-ip', 'geo-whois-asn', 'iptoasn'];
 
 /** No database knows addresses that are kept for documentation: what the demo shows is made up. */
 async function seedGeoStatus(tx: Transaction): Promise<void> {
-  const random = spread(3);
+  const random = draws('geo');
   const countries = new Map((await listServers(tx)).map(({ id, country }) => [id, country]));
   const statuses = (await listExitIps(tx)).flatMap(({ ip, server_id }) =>
     providers.flatMap((provider) => {
@@ -185,19 +176,16 @@ async function seedGeoStatus(tx: Transaction): Promise<void> {
   await setGeoStatuses(tx, statuses);
 }
 
-/**
- * Reports the health of the demo's exit IPs, as their nodes would: nearly all are well. The demo's
- * machines do not exist, so this is repeated while it runs; else every status would become `unknown`.
- */
-export async function reportDemoHealth(ctx: Context): Promise<void> {
-  const random = spread(5);
+/** The health of the exit IPs until the nodes tell it: nearly all are well. */
+async function seedHealth(ctx: Context): Promise<void> {
+  const random = draws('health');
   const byServer = Map.groupBy(await listExitIps(ctx.db), (exit) => exit.server_id);
   await ctx.db.write(demo, async (tx) => {
     for (const [server_id, exits] of byServer) {
       const reports = exits.map(({ ip }) => {
-        const draw = random();
+        const drawn = random();
         const status =
-          draw < 0.9 ? ('ok' as const) : draw < 0.96 ? ('warn' as const) : ('crit' as const);
+          drawn < 0.9 ? ('ok' as const) : drawn < 0.96 ? ('warn' as const) : ('crit' as const);
         return { ip, status, status_time: tx.now };
       });
       await recordHealth(tx, server_id, reports);

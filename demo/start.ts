@@ -1,7 +1,7 @@
-// `npm start`: the server with a demo network, and what to try first, ready to copy.
+// `npm start`: the server with a demo network, its nodes in a process beside it, and what to try first, ready to copy.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pageOfAccounts } from '../server/src/accounts/accounts.ts';
+import { type Account, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { presentUser } from '../server/src/api/account/users.ts';
 import { listApiTokens, viewApiToken } from '../server/src/api_tokens/api_tokens.ts';
 import { serversOfContract } from '../server/src/contract_servers/contract_servers.ts';
@@ -9,61 +9,73 @@ import type { Running } from '../server/src/main.ts';
 import { runUntilStopped } from '../server/src/process.ts';
 import { createSignInLink } from '../server/src/sign_in/sign_in.ts';
 import { listActiveUsers, listUsers } from '../server/src/users/users.ts';
-import { type DemoNode, type DemoProxy, readPortBase, seedNode, startNode } from './node.ts';
-import { demo, reportDemoHealth, seedDemo } from './seed.ts';
+import type { Customer } from './customer.ts';
+import { planNodes } from './joining.ts';
+import type { DemoProxy } from './node.ts';
+import type { NodesRun } from './nodes.ts';
+import { NodesProcess } from './nodes_process.ts';
+import { demo, seedDemo } from './seed.ts';
+import { readSettings, type Settings } from './settings.ts';
 
-const health_milliseconds = 5 * 60_000;
 const link_seconds = 86_400;
-/** The console shows the ports of the port scheme: the demo's own, unless others were chosen. */
-const usual_port = 11_000;
-const sameExit = `
-The console offers localhost:10000 first: the ports 10000 and 11000 lead to the same exit.
-`;
-
 // Before anything is started: a wrong setting is said at once.
-const port_base = portBase();
+const settings = demoSettings();
+const nodes = new NodesProcess(() =>
+  console.error(
+    'The nodes of the demo have ended; the server goes on. Start it again to have them back.',
+  ),
+);
 
 // People read this terminal: the log speaks up only when something is wrong.
 await runUntilStopped({ EXITWARD_LOG_LEVEL: 'warn', ...process.env }, async (running) => {
+  stopNodesFirst(running);
   const { ctx } = running;
   const seeded = await seedDemo(ctx);
-  await seedNode(ctx);
-  if (!seeded) await reportDemoHealth(ctx);
-  setInterval(
-    () => reportDemoHealth(ctx).catch((error) => ctx.log.warn(error)),
-    health_milliseconds,
-  ).unref();
-  const node = await startNode(running, port_base).catch((error: Error) => error);
-  if (!(node instanceof Error)) stopWithServer(running, node);
-  const facts = await demoFacts(running, node);
+  const plan = await planNodes(running, settings);
+  const run = await nodes.run({ ...plan, customer: await customerOf(running) });
+  const facts = await demoFacts(running, run);
   const file = join(ctx.config.data_dir, 'demo.json');
   writeFileSync(`${file}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
   chmodSync(`${file}.new`, 0o600);
   renameSync(`${file}.new`, file);
   console.log(introduction(facts, file, seeded));
-  const faults = node instanceof Error ? [node.message] : node.faults;
+  const faults = 'error' in run ? [run.error] : run.faults;
   if (faults.length > 0)
     console.error(
       `The demo's proxy does not work (EXITWARD_DEMO_PORT_BASE chooses other ports):\n  ${faults.join('\n  ')}\n`,
     );
 });
 
-function portBase(): number {
+function demoSettings(): Settings {
   try {
-    return readPortBase(process.env);
+    return readSettings(process.env);
   } catch (error) {
     console.error((error as Error).message);
     process.exit(1);
   }
 }
 
-/** The node goes first: what it counted last is still taken. */
-function stopWithServer(running: Running, node: DemoNode): void {
+/** What the nodes counted last is still taken. */
+function stopNodesFirst(running: Running): void {
   const stop = running.stop.bind(running);
   running.stop = async () => {
-    await node.stop();
+    await nodes.stop();
     await stop();
   };
+}
+
+/** The last account, so that the one that people look at is left to them. */
+async function customerOf({ ctx, base_url }: Running): Promise<Customer | undefined> {
+  const [, account] = await pageOfAccounts(ctx.db, '', 2);
+  const api_token = account && (await apiToken(ctx, account));
+  return api_token === undefined ? undefined : { base_url, api_token };
+}
+
+/** Undefined where tokens are shown once, when they are made. */
+async function apiToken(ctx: Running['ctx'], account: Account): Promise<string | undefined> {
+  const token = (await listApiTokens(ctx.db, account.id)).find((one) => one.sealed !== null);
+  if (!token) return undefined;
+  return ctx.db.write(demo, (tx) => viewApiToken(tx, ctx.secrets, account, token.id));
 }
 
 interface DemoFacts {
@@ -80,18 +92,14 @@ interface DemoFacts {
   }>;
   /** Absent when the node could not start. */
   proxy?: DemoProxy;
+  /** The process of all nodes. */
+  nodes_pid: number | undefined;
 }
 
-async function demoFacts(
-  { ctx, base_url, admin_url }: Running,
-  node: DemoNode | Error,
-): Promise<DemoFacts> {
+async function demoFacts({ ctx, base_url, admin_url }: Running, run: NodesRun): Promise<DemoFacts> {
   const accounts: DemoFacts['accounts'] = [];
   for (const account of await pageOfAccounts(ctx.db, '', 10)) {
-    const token = (await listApiTokens(ctx.db, account.id)).find((one) => one.sealed !== null);
-    const api_token = token
-      ? await ctx.db.write(demo, (tx) => viewApiToken(tx, ctx.secrets, account, token.id))
-      : 'shown once, when it was created';
+    const api_token = (await apiToken(ctx, account)) ?? 'shown once, when it was created';
     const users = await listUsers(ctx.db, account.id);
     const servers = await serversOfContract(ctx.db, account.id);
     accounts.push({
@@ -109,8 +117,9 @@ async function demoFacts(
     ...(entry ? { console: entry } : {}),
     admin_token,
     accounts,
+    nodes_pid: nodes.pid,
   };
-  return node instanceof Error ? facts : { ...facts, proxy: node.proxy };
+  return 'error' in run ? facts : { ...facts, proxy: run.proxy };
 }
 
 /** Signs in to the console as the first account's user who may do most. */
@@ -154,7 +163,7 @@ As the operator (the console at ${admin_url}/ takes the same token):
 
   curl -H 'Authorization: Bearer ${admin_token}' ${admin_url}/admin/status
   npx exitward account list
-  npx exitward explain --server ${server} --from 127.0.0.1 --port ${proxy ? 11000 : 10001} --host www.example.com
+  npx exitward explain --server ${server} --from 127.0.0.1 --port ${proxy?.port ?? 10001} --host www.example.com
 
 These facts are in ${file}. Stop with Ctrl-C; everything is kept.
 `;
@@ -184,7 +193,9 @@ A node serves ${server} on this machine. Let your address use its proxy without 
   curl -u :${api_token} ${base_url}/v0/contract/ip-authlist ${json} \\
     -d "{\\"user\\": \\"proxy\\", \\"expiry\\": ${hour}}"
   curl -x ${host}:${port} ${origin}/
-${port === usual_port ? sameExit : ''}
+
+The console offers localhost:${port - 1000} first: the ports ${port - 1000} and ${port} lead to the same exit.
+
 Resolve a hostname to an address of your choice: it counts on the override port (${override_port}), not on ${port}:
 
   curl -u :${api_token} ${base_url}/v0/contract/overrides ${json} \\

@@ -2,6 +2,7 @@
 //
 //   npm run screenshots        writes docs/images/console-*.png
 import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from '../test/browser.ts';
 import { Console, everything } from '../test/console/console.ts';
@@ -11,7 +12,11 @@ const folder = fileURLToPath(new URL('../docs/images/', import.meta.url));
 /** Readers of the README fetch them all. */
 const mostBytes = 200_000;
 const desk = { width: 1280, height: 800 };
+const tall = { width: 1280, height: 1040 };
 const phone = { width: 390, height: 844 };
+
+/** Until all nodes have told how they are, and have carried something. */
+const settling_milliseconds = 20_000;
 
 const pages = [
   { name: 'overview', path: '/' },
@@ -24,9 +29,9 @@ async function addEntries(t: Console): Promise<void> {
   const day = 86_400;
   const now = Math.floor(Date.now() / 1000);
   const entries = [
-    { hostname: 'shop.example.com', ip: '192.0.2.80', server: 'here', expiry: now + 30 * day },
-    { hostname: 'www.example.com', ip: '192.0.2.80', server: 'here', expiry: now + 7 * day },
-    { hostname: 'api.example.com', ip: '192.0.2.81', server: 'here', expiry: now + 2 * day },
+    { hostname: 'shop.example.com', ip: '192.0.2.80', server: 'aar1', expiry: now + 30 * day },
+    { hostname: 'www.example.com', ip: '192.0.2.80', server: 'aar1', expiry: now + 7 * day },
+    { hostname: 'api.example.com', ip: '192.0.2.81', server: 'aar1', expiry: now + 2 * day },
   ];
   for (const entry of entries) {
     const { status, text } = await t.api.post('/contract/overrides', entry);
@@ -46,10 +51,11 @@ async function take(visit: Visit, name: string): Promise<void> {
   console.log(`${path}: ${Math.round(size / 1000)} kB`);
 }
 
-const t = await Console.start(() => launchBrowser());
+const t = await Console.start(() => launchBrowser(), 'simulated');
 try {
   await t.passwordFor(everything);
   await addEntries(t);
+  await sleep(settling_milliseconds);
   for (const colorScheme of ['light', 'dark'] as const) {
     const visit = await t.visitAs(everything, '/', { viewport: desk, colorScheme });
     for (const { name, path } of pages) {
@@ -58,6 +64,9 @@ try {
     }
     await visit.end();
   }
+  const operator = await t.visitAsOperator({ viewport: tall, colorScheme: 'light' });
+  await take(operator, 'network-light');
+  await operator.end();
   const visit = await t.visitAs(everything, '/', { viewport: phone, deviceScaleFactor: 2 });
   await take(visit, 'phone-light');
   if (visit.problems.length > 0) throw new Error(visit.problems.join('\n'));

@@ -68,23 +68,23 @@ describe('a form of the console', { timeout: 120_000 }, () => {
     await visit.button('Add the entry').click();
     expect(await visit.page.locator(':invalid').last().getAttribute('name')).toBe('server');
     await release();
-    await server.locator('option[value="here"]').waitFor({ state: 'attached' });
-    await server.selectOption('here');
+    await server.locator('option[value="aar1"]').waitFor({ state: 'attached' });
+    await server.selectOption('aar1');
     await visit.button('Add the entry').click();
-    await visit.row('early.example.com').getByText('here', { exact: true }).waitFor();
+    await visit.row('early.example.com').getByText('aar1', { exact: true }).waitFor();
   });
 
   test('a hostname that is overridden already leads to the entry that does it', async () => {
     await visit.button('Add an entry').click();
     await visit.field('Hostname').fill('early.example.com');
     await visit.field('Resolves to').fill('192.0.2.8');
-    await visit.field('On server').selectOption('here');
+    await visit.field('On server').selectOption('aar1');
     await visit.button('Add the entry').click();
     expect(await visit.faultOf('Hostname')).toBe(
-      'early.example.com is already overridden on here, by another entry; change that one.',
+      'early.example.com is already overridden on aar1, by another entry; change that one.',
     );
     await visit.button('Change that entry').click();
-    await visit.dialog('Change early.example.com on here').waitFor();
+    await visit.dialog('Change early.example.com on aar1').waitFor();
     expect(await visit.field('Resolves to').inputValue()).toBe('192.0.2.7');
     await visit.button('Cancel').click();
   });
@@ -177,7 +177,7 @@ describe('a form of the console', { timeout: 120_000 }, () => {
 
   test('a token that was made is there in full, also where the settings cannot hold it', async () => {
     await visit.page.setViewportSize({ width: 1280, height: 800 });
-    await visit.go('/servers/here');
+    await visit.go('/servers/aar1');
     await visit.choose('By token');
     await visit.button('Make a token').click();
     await visit.button('Copy the token').waitFor();

@@ -146,7 +146,7 @@ describe('the lists of an account in the console', { timeout: 120_000 }, () => {
     const dialog = visit.dialog('Add a custom DNS entry');
     await visit.field('Hostname').fill('not a hostname');
     await visit.field('Resolves to').fill('127.0.0.1');
-    await visit.field('On server').selectOption('here');
+    await visit.field('On server').selectOption('aar1');
     const add = dialog.getByRole('button', { name: 'Add the entry' });
     await add.click();
     expect(await visit.faultOf('Hostname')).not.toBe('');
@@ -181,8 +181,8 @@ describe('the lists of an account in the console', { timeout: 120_000 }, () => {
 
   test('the curl line to try it with works as it was copied', async () => {
     const { proxy } = t.facts;
-    await visit.button('Try it: shop.example.com on here').click();
-    const dialog = visit.dialog('Try shop.example.com on here');
+    await visit.button('Try it: shop.example.com on aar1').click();
+    const dialog = visit.dialog('Try shop.example.com on aar1');
     await visit.field('Port of the page').fill(new URL(proxy.origin).port);
     const line = dialog.locator('pre', { hasText: 'http://shop.example.com' }).first();
     expect(await t.curl((await line.textContent()) ?? '')).toContain(
@@ -192,14 +192,14 @@ describe('the lists of an account in the console', { timeout: 120_000 }, () => {
   });
 
   test('a changed entry leads elsewhere, and back when that is undone', async () => {
-    await visit.button('Change shop.example.com on here').click();
+    await visit.button('Change shop.example.com on aar1').click();
     await visit.field('Hostname').fill('other.example.com');
     await visit.button('Save the change').click();
     await visit.row('other.example.com').getByText('active', { exact: true }).waitFor();
     const gone = async () => (await shopOnOverridePort()).status;
     await expect.poll(gone, patience).toBe(502);
     await visit
-      .toast('other.example.com on here is changed')
+      .toast('other.example.com on aar1 is changed')
       .getByRole('button', { name: 'Undo' })
       .click();
     await visit.row('shop.example.com').getByText('active', { exact: true }).waitFor();
@@ -208,11 +208,11 @@ describe('the lists of an account in the console', { timeout: 120_000 }, () => {
 
   test('a removed entry counts no more, and again when that is undone', async () => {
     const status = async () => (await shopOnOverridePort()).status;
-    await visit.button('Remove shop.example.com on here').click();
+    await visit.button('Remove shop.example.com on aar1').click();
     await visit.button('Remove the entry').click();
     await expect.poll(status, patience).toBe(502);
     await visit
-      .toast('shop.example.com on here is removed')
+      .toast('shop.example.com on aar1 is removed')
       .getByRole('button', { name: 'Undo' })
       .click();
     await visit.row('shop.example.com').getByText('active', { exact: true }).waitFor();

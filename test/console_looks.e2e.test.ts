@@ -21,7 +21,7 @@ const pages: Array<
           .click(),
     ],
   ],
-  ['/servers/here', 'This machine (here)', [(visit) => visit.button('Add an address').click()]],
+  ['/servers/aar1', 'Aarhus (aar1)', [(visit) => visit.button('Add an address').click()]],
   ['/usage', 'Usage', []],
   [
     '/authlist',
@@ -256,6 +256,38 @@ describe('the looks of the console', { timeout: 120_000 }, () => {
     expect(await background()).toBe(dark);
     await visit.button('Theme: dark').click();
     expect(await background()).toBe(light);
+  });
+
+  test('all text is in one typeface of the server’s own, with three weights at most', async () => {
+    const weights = new Set<string>();
+    for (const [path] of pages) {
+      await visit.go(path);
+      await visit.settled();
+      const found = (await visit.page.evaluate(`document.fonts.ready.then((fonts) => ({
+        isLoaded: [...fonts].some(({ family, status }) => family === 'Geist' && status === 'loaded'),
+        families: [...new Set([...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontFamily.split(',')[0]))],
+        weights: [...new Set([...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontWeight))],
+      }))`)) as { isLoaded: boolean; families: string[]; weights: string[] };
+      expect(found.isLoaded, path).toBe(true);
+      expect(['Geist', 'ui-monospace']).toEqual(expect.arrayContaining(found.families));
+      for (const weight of found.weights) weights.add(weight);
+    }
+    expect(weights.size, [...weights].join(', ')).toBeLessThanOrEqual(3);
+  });
+
+  test('on paper there is the page alone, in light colours', async () => {
+    await visit.go('/users');
+    await visit.settled();
+    const { page } = visit;
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    expect(await page.getByRole('navigation').isVisible()).toBe(false);
+    expect(await visit.button('Add a user').isVisible()).toBe(false);
+    expect(await visit.row('proxy-billing-admin').isVisible()).toBe(true);
+    const colours = 'const { backgroundColor, color } = getComputedStyle(document.documentElement)';
+    expect(await page.evaluate(`(() => { ${colours}; return backgroundColor })()`)).toBe(
+      'rgb(255, 255, 255)',
+    );
+    await page.emulateMedia({ media: 'screen', colorScheme: 'light' });
   });
 
   test('the control: what axe is there to find is found', async () => {

@@ -74,8 +74,8 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     ['/operator/accounts/acme/usage', 'acme', []],
     ['/operator/accounts/acme/audit', 'acme', []],
     ['/operator/servers', 'Servers', ['Add a server', 'Import an inventory …']],
-    ['/operator/servers/here', 'here', ['Remove …', 'Change']],
-    ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke demo']],
+    ['/operator/servers/aar1', 'aar1', ['Remove …', 'Change']],
+    ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke aar1-a']],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
     ['/operator/tokens', 'Operator tokens', ['Create a token']],
@@ -189,31 +189,34 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     const page = () =>
       throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, `proxy:${user.body.token}`);
     await visit.go('/operator/nodes');
-    const row = visit.row('demo');
+    const row = visit.row('aar1-a');
     await row.getByText('live', { exact: true }).waitFor();
-    await visit.button('Drain demo').click();
-    await visit.dialog('Drain demo of here?').getByText('no other node').waitFor();
-    await visit.dialog('Drain demo of here?').getByRole('button', { name: 'Drain demo' }).click();
+    await visit.button('Drain aar1-a').click();
+    await visit.dialog('Drain aar1-a of aar1?').getByText('no other node').waitFor();
+    await visit
+      .dialog('Drain aar1-a of aar1?')
+      .getByRole('button', { name: 'Drain aar1-a' })
+      .click();
     await row.getByText(/^drained/).waitFor(patience);
     await expect.poll(async () => (await page()).status, patience).toBe(503);
     expect((await page()).reason).toBe('drained');
     await expectAccessible(visit, 'a drained node');
     await visit.go('/operator');
-    await visit.sees('1 node is drained and takes no new connections: demo on here');
+    await visit.sees('1 node is drained and takes no new connections: aar1-a on aar1');
     await visit.go('/operator/nodes');
-    await visit.button('Undrain demo').click();
-    await visit.dialog('Undrain demo of here?').getByRole('button', { name: 'Undrain' }).click();
+    await visit.button('Undrain aar1-a').click();
+    await visit.dialog('Undrain aar1-a of aar1?').getByRole('button', { name: 'Undrain' }).click();
     await row.getByText('live', { exact: true }).waitFor(patience);
     await expect.poll(async () => (await page()).status, patience).toBe(200);
   });
 
   test('a node is invited by a line to run on its machine, and the invitation can be taken back', async () => {
     await visit.go('/operator/nodes');
-    await visit.row('demo').getByText('live', { exact: true }).waitFor();
+    await visit.row('aar1-a').getByText('live', { exact: true }).waitFor();
     await visit.button('Invite a node').click();
-    await visit.field('Server').selectOption('here');
+    await visit.field('Server').selectOption('aar1');
     await visit.button('Make the code').click();
-    const dialog = visit.dialog('Code for a node of here');
+    const dialog = visit.dialog('Code for a node of aar1');
     const line = dialog.locator('pre').last();
     expect(await line.textContent()).toMatch(
       new RegExp(
@@ -221,14 +224,14 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
       ),
     );
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await visit.button('Take back the invitation for here').click();
+    await visit.button('Take back the invitation for aar1').click();
     await visit.button('Take it back').click();
     await visit.sees('There is none.');
   });
 
   test('usage beyond what a machine can carry is held on the page of its node, until it is accepted or discarded', async () => {
-    await t.operator.put('/accounts/globex/servers/here', {});
-    const { code } = (await t.operator.post('/invites', { server: 'here' })).body;
+    await t.operator.put('/accounts/globex/servers/aar1', {});
+    const { code } = (await t.operator.post('/invites', { server: 'aar1' })).body;
     const send = async (path: string, body: object, token?: string) => {
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
       const init = { method: 'POST', headers, body: JSON.stringify(body) };
@@ -254,20 +257,20 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.dialog('Discard 1 PB of greedy?').getByText('The audit log keeps').waitFor();
     await visit.button('Discard it').click();
     await visit.row('1 PB').waitFor({ state: 'detached' });
-    await visit.go('/operator/servers/here');
+    await visit.go('/operator/servers/aar1');
     await visit.button('Accept …').click();
     await visit.dialog('Accept 500 TB of greedy?').getByText('It counts for globex').waitFor();
     await visit.button('Bill it').click();
     await visit.heading('Held usage').waitFor({ state: 'detached' });
     expect((await used()) - before).toBe(5 * 10 ** 14);
     await t.operator.delete(`/nodes/${node}`);
-    await t.operator.delete('/accounts/globex/servers/here');
+    await t.operator.delete('/accounts/globex/servers/aar1');
   });
 
   test('a fault of a node is seen with its cause and since when, and no more when it is mended', async () => {
-    const exit = '/servers/here/exits/203.0.113.177';
+    const exit = '/servers/aar1/exits/203.0.113.177';
     await visit.go('/operator/nodes');
-    const row = visit.row('demo');
+    const row = visit.row('aar1-a');
     await row.getByText('live', { exact: true }).waitFor();
     expect(await row.getByText('203.0.113.177').count()).toBe(0);
     // An address that the machine does not have; its agent says so.
@@ -284,9 +287,9 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
   });
 
   test('a node says what it would do with a connection, and why', async () => {
-    await visit.go('/operator/servers/here');
+    await visit.go('/operator/servers/aar1');
     await visit.field('From address').fill('192.0.2.10');
-    await visit.field('To proxy port').fill('11000');
+    await visit.field('To proxy port').fill(String(t.facts.proxy.port));
     await visit.field('Asks for host').fill('www.example.com');
     await visit.button('Ask a node').click();
     await visit.sees('unknown_address');

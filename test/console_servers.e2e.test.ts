@@ -47,11 +47,11 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     const marks = visit.page.getByRole('group', { name: /map of the world/ }).getByRole('button');
     expect(await marks.count()).toBeGreaterThan(5);
 
-    await visit.field('Search').fill('geneva');
-    await expect.poll(names, patience).toEqual(['here']);
+    await visit.field('Search').fill('aarhus');
+    await expect.poll(names, patience).toEqual(['aar1']);
     await visit.button('Clear the filters').click();
-    await visit.field('Country').selectOption({ label: 'Switzerland' });
-    await expect.poll(names, patience).toContain('here');
+    await visit.field('Country').selectOption({ label: 'Denmark' });
+    await expect.poll(names, patience).toContain('aar1');
     expect((await names()).length).toBeLessThan(own.length);
     await visit.button('Clear the filters').click();
     await visit.field('Search').fill('nothing is called that');
@@ -93,8 +93,8 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
 
   test('the settings of a server work as they are copied, with a token made beside them', async () => {
     const { origin } = t.facts.proxy;
-    await visit.link('here').click();
-    await visit.heading(/\(here\)$/).waitFor();
+    await visit.link('aar1').click();
+    await visit.heading(/\(aar1\)$/).waitFor();
     await visit.sees('1 of 1 live');
     await visit.field('Page to open').fill(`${origin}/`);
     await visit.choose('By token');
@@ -147,6 +147,49 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     expect(await visit.page.evaluate('navigator.clipboard.readText()')).toBe(
       await settings.textContent(),
     );
+  });
+
+  test('a server says why it rejects a connection, and sends a request through the exit', async () => {
+    const card = visit.page.getByRole('region', { name: 'Test it' });
+    const outcome = card.getByRole('status');
+    const ask = async () => {
+      await card.getByRole('button', { name: 'Ask the server' }).click();
+      await expect.poll(() => outcome.textContent(), patience).not.toBe('');
+      return outcome.textContent();
+    };
+    await visit.field('Page to ask for').fill(`${t.facts.proxy.origin}/`);
+    expect(await ask()).toMatch(/^Let inIt counts as \S+: its address is on the IP authlist\./);
+    expect(await outcome.textContent()).toMatch(/took \d+ ms and was seen from there\.\s*$/);
+    await visit.field('Connection from').fill('192.0.2.99');
+    expect(await ask()).toMatch(/This address is not on an IP authlist.*IP authlist$/);
+    await visit.choose('As a user');
+    await visit.field('As user').selectOption('former');
+    expect(await ask()).toMatch(/^Turned awayThe user is inactive\. It counts as former\./);
+    await visit.field('Connection from').fill('somewhere');
+    await card.getByRole('button', { name: 'Ask the server' }).click();
+    expect(await visit.faultOf('Connection from')).toMatch(/address/);
+  });
+
+  test('the proxy list is copied as it is shown, and its lines work', async () => {
+    await visit.go('/servers');
+    await visit.button('Proxy list').click();
+    const dialog = visit.dialog('Proxy list');
+    const country = dialog.getByLabel('Country');
+    await country.selectOption({ label: 'Switzerland' });
+    const line = async () => (await dialog.locator('pre').textContent())?.split('\n')[0] ?? '';
+    await expect.poll(line, patience).toMatch(/^localhost:\d+$/);
+    const url = `http://${await line()}`;
+    expect(await t.curl(`curl -s -x ${url} ${t.facts.proxy.origin}/`)).toContain(
+      "This is the demo's origin.",
+    );
+    await visit.choose('CSV');
+    await expect.poll(line, patience).toMatch(/^host,port,service,user,token,exit_ip/);
+    // Cairo offers no proxy over TLS.
+    await country.selectOption({ label: 'Egypt' });
+    await dialog.getByLabel('Service').selectOption({ label: 'HTTPS proxy (over TLS)' });
+    await dialog.getByText('No proxy fits.').waitFor();
+    await visit.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('a server with an @ in its name is opened from the list', async () => {
@@ -212,6 +255,28 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     await expect.poll(shown, patience).toBe(all);
     await visit.page.getByText('The same numbers as a table').click();
     expect(await body('Usage by day, UTC').count()).toBeGreaterThan(28);
+  });
+
+  test('usage of an earlier billing period, and of a day by hour, are shown', async () => {
+    await visit.go('/usage');
+    const contract = await t.operator.get('/accounts/acme/contract');
+    const [before] = contract.body.earlier_periods as Array<{ start: number; end: number }>;
+    const first = new Date((before?.start ?? 0) * 1000).toISOString().slice(0, 10);
+    const report = visit.page.waitForResponse(/usage\?.*to=/);
+    await visit.field('Days').selectOption(`period:${first}`);
+    expect(await (await report).json()).toMatchObject({ to: before?.end });
+    await visit.page.getByRole('slider', { name: 'Usage by day: day' }).waitFor();
+    expect(await visit.page.getByLabel('Each bar').count()).toBe(0);
+
+    await visit.field('Days').selectOption('Last 7 days');
+    await visit.field('Each bar').selectOption('An hour');
+    await visit.page.getByRole('slider', { name: 'Usage by hour: hour' }).waitFor();
+    await visit.page.getByText('The same numbers as a table').click();
+    const hours = body('Usage by hour, UTC');
+    await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);
+    await visit.page.reload();
+    await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);
+    await visit.field('Each bar').selectOption('A day');
   });
 
   test('none of it asked another host, or broke the content policy', () => {

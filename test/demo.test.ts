@@ -47,7 +47,7 @@ describe('npm start', () => {
     const facts = await start(base);
     const { proxy } = facts;
     expect(proxy).toEqual({
-      server: 'here',
+      server: 'aar1',
       host: '127.0.0.1',
       port: base,
       override_port: base + 500,
@@ -82,7 +82,7 @@ describe('npm start', () => {
 
     await expect
       .poll(async () => {
-        const [server] = await api(facts, `/contract/servers?detail=usage&server=here`);
+        const [server] = await api(facts, `/contract/servers?detail=usage&server=aar1`);
         return server.usage.current;
       }, patience)
       .toBeGreaterThan(500);

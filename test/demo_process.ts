@@ -1,4 +1,4 @@
-// The demo that `npm start` runs, as a process: its server and its node, and the facts that it writes about itself.
+// The demo that `npm start` runs, as a process that starts another for its nodes, and the facts that it writes about itself.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ export interface Facts {
   console: { account: string; user: string; link: string };
   accounts: Array<{ name: string; api_token: string; servers: string[] }>;
   proxy: { server: string; host: string; port: number; override_port: number; origin: string };
+  nodes_pid: number;
 }
 
 /** The port that the system gave, 0 being any; undefined when this one is taken. */
@@ -49,11 +50,15 @@ export class Demo {
   out = '';
   err = '';
 
-  /** `listen`: HOST:PORT of the account holders' listener and of the operators'; port 0 is any. */
+  /**
+   * `listen`: HOST:PORT of the account holders' listener and of the operators'; port 0 is any. Without simulated
+   * nodes nothing moves by itself.
+   */
   constructor(
     data_dir: string,
     port_base: string,
     listen: [string, string] = ['127.0.0.1:0', '127.0.0.1:0'],
+    nodes: 'off' | 'simulated' = 'off',
   ) {
     this.#data_dir = data_dir;
     this.child = spawn(process.execPath, ['demo/start.ts'], {
@@ -62,6 +67,7 @@ export class Demo {
         PATH: process.env.PATH,
         EXITWARD_DATA_DIR: data_dir,
         EXITWARD_DEMO_PORT_BASE: port_base,
+        EXITWARD_DEMO_NODES: nodes,
         EXITWARD_LISTEN: listen[0],
         EXITWARD_ADMIN_LISTEN: listen[1],
         EXITWARD_METRICS_LISTEN: 'off',

@@ -90,6 +90,8 @@ const joins: Record<string, Record<string, string>> = {
     audit: 'the audit log is listed here',
     accounts: 'the audit log shows the name of an account; the status counts accounts',
     servers: 'the status counts the records of the whole network in one statement',
+    users: 'the status says whether there is any',
+    usage_periods: 'as above',
     nodes: 'the status counts nodes, and those that lag behind the log',
     changes: 'a node lags when a change that concerns it comes after its last',
     contract_servers: 'a change of an account concerns the nodes of its servers',
@@ -832,7 +834,7 @@ const rules: Rule[] = [
             .map(({ name, place }) => [name, place]),
         );
       };
-      const code = settings('server/src/config.ts', 'agent/src/config.ts', 'demo/node.ts');
+      const code = settings('server/src/config.ts', 'agent/src/config.ts', 'demo/settings.ts');
       const docs = settings('docs/configuration.md');
       const missing = (these: Map<string, string>, those: Map<string, string>) =>
         [...these].filter(([name]) => !those.has(name));

@@ -14,7 +14,7 @@ import { type Identity, journalPath, policyFolder, readIdentity } from './identi
 import { type ControlPlane, HttpControl } from './link/control.ts';
 import { FaultReporter, type FaultReports } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
-import { type Answer, answerOf, requestOf } from './link/questions.ts';
+import { type Answer, answerTo } from './link/questions.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import { openLog } from './log.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
@@ -158,6 +158,7 @@ class Agent implements Running {
       engine: {
         catchUp: () => this.#catchUp(engine),
         explain: (request) => engine.explain(request),
+        checkExit: (ip) => health.checkNow(ip),
       },
       onContract: (account) => this.#limits?.forget(account),
       onFollowing: () => {
@@ -337,7 +338,7 @@ class Agent implements Running {
 
   async explain(question: QuestionValue | LoginQuestion): Promise<Answer> {
     if (!this.#engine) throw new Error('The agent is starting.');
-    return answerOf(await this.#engine.explain(requestOf(question)));
+    return answerTo(question, this.#engine);
   }
 
   stop({ leave_running } = { leave_running: false }): Promise<void> {

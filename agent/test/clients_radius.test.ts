@@ -20,7 +20,7 @@ const evaluate = async (attempt: LoginAttempt): Promise<Verdict> => {
   return { allowed: true, address: '100.80.0.7' };
 };
 const log = pino({ level: 'silent' });
-const server = new RadiusServer({ secret, evaluate, clock: systemClock, log });
+const server = new RadiusServer({ secret, dns: ['9.9.9.9'], evaluate, clock: systemClock, log });
 let port = 0;
 beforeAll(async () => {
   port = await server.listen(0);

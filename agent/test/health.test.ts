@@ -316,6 +316,39 @@ describe('a check', () => {
     expect(statuses(checks)).toEqual(['warn', 'crit']);
   });
 
+  test('that somebody asks for tells what was seen or why nothing was, and changes no health', async () => {
+    await start(4);
+    behave('good', 'wrong', 'refuse', 'drop');
+    const checks = checksOf();
+    const asked = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
+    expect(asked).toEqual([
+      { address: proxies[0]?.ip, milliseconds: expect.any(Number) },
+      {
+        address: expect.not.stringContaining(proxies[1]?.ip ?? ''),
+        milliseconds: expect.any(Number),
+      },
+      { fault: 'the answer was 407' },
+      { fault: 'socket hang up' },
+    ]);
+    expect(await checks.checkNow('192.0.2.99')).toEqual({
+      fault: 'no proxy is served at this exit',
+    });
+    expect(checks.exits()).toEqual([]);
+    behave('hang');
+    const slow = await checksOf({ clock: fast }).checkNow(proxies[0]?.ip ?? '');
+    expect(slow).toEqual({ fault: 'no answer within 3 seconds' });
+  });
+
+  test('that is asked for beside many others is rejected, and done when there is room', async () => {
+    await start(5);
+    const checks = checksOf();
+    const asked = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
+    expect(asked.filter((one) => 'fault' in one)).toEqual([
+      { fault: 'too many checks are under way; try again' },
+    ]);
+    expect(await checks.checkNow(proxies[4]?.ip ?? '')).toMatchObject({ address: proxies[4]?.ip });
+  });
+
   test.each<[string, string, (address: string) => [number, string]]>([
     ['the address alone', 'ok', (address) => [200, ` ${address}\n`]],
     ['another spelling of it', 'ok', (address) => [200, `::ffff:${address}`]],

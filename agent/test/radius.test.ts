@@ -41,7 +41,7 @@ describe('a server', () => {
   const secret = 'of-both';
   const evaluate = async () => ({ allowed: false as const, message: 'no (bad_token)' });
   const server = new RadiusServer({
-    ...{ secret, evaluate, clock: systemClock },
+    ...{ secret, dns: ['9.9.9.9'], evaluate, clock: systemClock },
     log: pino({ level: 'silent' }),
   });
   let port = 0;

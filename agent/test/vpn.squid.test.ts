@@ -157,6 +157,54 @@ test('private destinations, mail, other clients and the node itself are out of r
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
 });
 
+test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
+  '%s: a client is told the name servers',
+  async (service) => {
+    await world.client(1).connect({ service });
+    expect(world.client(1).nameServers().sort()).toEqual(['149.112.112.112', '9.9.9.9']);
+  },
+);
+
+test('a client that asks for IPv6 gets a tunnel on a machine that has none switched on', async () => {
+  await world.client(1).connect({ ipv6: true });
+  expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+test.each([
+  ['without a way to go', {}],
+  ['that does not forward it', { route: true }],
+  ['that forwards it', { route: true, forwards: true }],
+])(
+  'IPv6 inside the tunnel is rejected at once by a node %s, and does not get past it',
+  async (_, node) => {
+    const rules = (name: string, table: string) =>
+      world.run(name, 'nft', 'list', 'table', ...table.split(' '));
+    world.setIpv6(true, node);
+    try {
+      // Counts all that gets past the node.
+      world.run(
+        'beyond',
+        'nft',
+        `add table ip6 t; add chain ip6 t c { type filter hook prerouting priority 0; }; add rule ip6 t c meta l4proto { tcp, udp } counter`,
+      );
+      await world.restartNode();
+      await world.serving();
+      await world.client(1).connect({ ipv6: true });
+      expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+      const start = performance.now();
+      expect(() => world.client(1).fetch({ host: '[2001:470::1]', seconds: 20 })).toThrow();
+      // Before the client gives up by itself.
+      expect(performance.now() - start).toBeLessThan(10_000);
+      expect(rules('node', 'inet exitward_vpn')).toMatch(/ip6 saddr fd65\S+ counter packets [1-9]/);
+      expect(rules('beyond', 'ip6 t')).toContain('packets 0');
+    } finally {
+      world.run('beyond', 'nft', 'delete table ip6 t');
+      world.setIpv6(false);
+      await world.restartNode();
+    }
+  },
+);
+
 // Slowly: what is lost on the way between the two is counted by one of them alone.
 test.each([1, 1000, 300_000])(
   'the bytes of a tunnel are billed as the client counts them: %d down, then up',

@@ -1,6 +1,6 @@
 // A client of the VPN with a real charon of its own, in a network namespace.
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
@@ -49,7 +49,7 @@ export class VpnClient {
     writeFileSync(
       conf,
       `charon-systemd {
-        load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic ${ipsec === 'kernel' ? '' : 'kernel-libipsec'} kernel-netlink
+        load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic resolve ${ipsec === 'kernel' ? '' : 'kernel-libipsec'} kernel-netlink
         port = 0
         port_nat_t = 0
         retransmit_tries = 4
@@ -169,11 +169,14 @@ export class VpnClient {
     const connection: ViciMessage = {
       version: isOld ? '1' : '2',
       remote_addrs: [exit],
-      vips: ['0.0.0.0'],
+      vips: options.ipv6 ? ['0.0.0.0', '::'] : ['0.0.0.0'],
       proposals: ['aes256gcm16-prfsha256-ecp256', 'aes256-sha256-modp2048'],
       ...authentication,
       children: {
-        net: { remote_ts: ['0.0.0.0/0'], esp_proposals: ['aes256gcm16'] },
+        net: {
+          remote_ts: options.ipv6 ? ['0.0.0.0/0', '::/0'] : ['0.0.0.0/0'],
+          esp_proposals: ['aes256gcm16'],
+        },
       },
     };
     await this.#vici.command('load-conn', { vpn: connection });
@@ -191,6 +194,13 @@ export class VpnClient {
         sa.state === 'ESTABLISHED' ? (sa['local-vips'] as string[]) : [],
       ),
     );
+  }
+
+  /** Those that it was told. */
+  nameServers(): string[] {
+    const path = join(this.#dir, 'resolv.conf');
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    return Array.from(text.matchAll(/^nameserver (\S+)/gm), ([, address = '']) => address);
   }
 
   async disconnect(): Promise<void> {

@@ -45,4 +45,6 @@ export interface Login {
   password?: string;
   exit?: string;
   service?: 'vpn-ikev2' | 'vpn-ikev1';
+  /** Asks for an IPv6 address, too, as phones do. */
+  ipv6?: boolean;
 }

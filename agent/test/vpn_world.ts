@@ -104,6 +104,24 @@ export class VpnWorld {
     }
   }
 
+  /** Ends agent and charon, and starts them anew. */
+  async restartNode(settings?: Record<string, string>): Promise<void> {
+    await this.node.ask({ do: 'stop', leave_running: false });
+    await this.startNode(settings);
+  }
+
+  /** Switches IPv6 on or off, everywhere or but on the node. The node may have a way to go for it, and forward it. */
+  setIpv6(on: boolean, { node = on, route = false, forwards = false } = {}): void {
+    const set = (name: string, setting: string, value: boolean) =>
+      this.run(name, 'sysctl', '-qw', `net.ipv6.conf.${setting}=${Number(value)}`);
+    const wanted = { node, client1: on, beyond: on };
+    for (const [name, isOn] of Object.entries(wanted)) {
+      for (const devices of ['default', 'all']) set(name, `${devices}.disable_ipv6`, !isOn);
+    }
+    set('node', 'all.forwarding', forwards);
+    if (on && route) this.run('node', 'ip', '-6', 'route', 'add', 'default', 'dev', 'to-beyond');
+  }
+
   async apply(...records: NodeRecord[]): Promise<void> {
     this.#revision += 1;
     await this.node.ask({ do: 'apply', revision: this.#revision, records });

@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type DemoNode, seedNode, startNode } from '../../demo/node.ts';
+import { planNodes } from '../../demo/joining.ts';
+import { type DemoNode, startNode } from '../../demo/node.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { CommandLine, type Started } from './cli_process.ts';
@@ -62,11 +63,11 @@ describe('run, behind the proxy of a real node', () => {
   beforeAll(async () => {
     // Below the ports that the system gives away, and beside those of the demo's own test.
     const base = 12_000 + Math.floor(Math.random() * 12) * 600;
-    await seedNode(t.running.ctx);
-    node = await startNode(t.running, base);
+    const settings = { port_base: base, isSimulating: false };
+    node = await startNode(await planNodes(t.running, settings));
     expect(node.faults).toEqual([]);
     // Its port base is 0, and its hostname is made up.
-    proxy = ['--server', 'here', '--host', '127.0.0.1', '--base-port', String(base)];
+    proxy = ['--server', 'aar1', '--host', '127.0.0.1', '--base-port', String(base)];
   });
   afterAll(() => node?.stop());
 
@@ -102,7 +103,7 @@ describe('run, behind the proxy of a real node', () => {
     const added = await exw.run(
       'dns',
       'add',
-      'here',
+      'aar1',
       'shop.example.com',
       '127.0.0.1',
       '--wait',

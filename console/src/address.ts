@@ -1,6 +1,7 @@
 // The address of the page, all in the fragment: the path of a view, and behind a "?" the state of it (filters, sort, range, tab,
 // open dialog), so that reload, back and a link to a colleague give the same view. Logs of servers see neither secrets nor searches.
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
+import { addressOf } from './paths.ts';
 
 const fragment = signal(location.hash);
 
@@ -9,41 +10,60 @@ const parts = (of: string) => {
   return { path: `/${path}`, search: new URLSearchParams(search) };
 };
 
-/** A path with the state that the view there is to have: `addressOf(paths.authlist, { user: 'bob' })`. */
-export function addressOf(path: string, state: URLSearchParams | Record<string, string>): string {
-  const search = new URLSearchParams(state).toString();
-  return search ? `${path}?${search}` : path;
-}
-
 function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (replace) {
-    history.replaceState(history.state, '', `#${to}`);
+    replaceInHistory(`#${to}`);
   } else {
     keepScroll();
     history.pushState(null, '', `#${to}`);
     scrollTo(0, 0);
   }
-  fragment.value = location.hash;
+  fragment.value = `#${to}`;
 }
 
+/** Browsers take so many steps in half a minute, which fast typing exceeds: the next one that they take has it all. */
+function replaceInHistory(hash: string): void {
+  try {
+    history.replaceState(history.state, '', hash);
+  } catch {
+    // The view goes on by `fragment`.
+  }
+}
+
+const path = computed(() => parts(fragment.value).path);
+
 /** For wouter's router, which takes the path alone. */
-export const usePath = Object.assign(
-  (): [string, typeof navigate] => [parts(fragment.value).path, navigate],
-  { hrefs: (href: string) => `#${href}` },
-);
+export const usePath = Object.assign((): [string, typeof navigate] => [path.value, navigate], {
+  hrefs: (href: string) => `#${href}`,
+});
 
 /**
- * A part of the state of a view: its text in the address, and how it is set; the standard is not written. Setting it makes no
- * step of its own in the history: "back" leads to the view before.
+ * Parts of the state of a view, by name: their texts in the address, and how some of them are set; a standard is not written.
+ * Setting makes no step of its own in the history: "back" leads to the view before. A view that was left sets nothing.
  */
-export function useAddressState(name: string, standard = ''): [string, (value: string) => void] {
-  const set = (value: string) => {
-    const { path, search } = parts(fragment.peek());
-    if (value === standard) search.delete(name);
-    else search.set(name, value);
-    navigate(addressOf(path, search), { replace: true });
+export function useAddressStates<T extends Record<string, string>>(
+  standards: T,
+): [T, (changes: Partial<T>) => void] {
+  const view = path.value;
+  const set = (changes: Partial<T>) => {
+    const { path: shown, search } = parts(fragment.peek());
+    if (shown !== view) return;
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === standards[name]) search.delete(name);
+      else search.set(name, String(value));
+    }
+    navigate(addressOf(view, search), { replace: true });
   };
-  return [parts(fragment.value).search.get(name) ?? standard, set];
+  const { search } = parts(fragment.value);
+  const names = Object.keys(standards);
+  const texts = names.map((name) => [name, search.get(name) ?? standards[name]]);
+  return [Object.fromEntries(texts), set];
+}
+
+/** The same of one part alone. */
+export function useAddressState(name: string, standard = ''): [string, (value: string) => void] {
+  const [state, set] = useAddressStates({ [name]: standard });
+  return [state[name] ?? standard, (value) => set({ [name]: value })];
 }
 
 // The place on the page is kept with each step of the history. The browser's own way would come before the rows are there.
@@ -55,14 +75,13 @@ function keepScroll(): void {
 }
 
 function comeBackTo(scroll: number): void {
-  const start = performance.now();
   isBack = true;
+  setTimeout(() => (isBack = false), patience_milliseconds);
   const step = () => {
     if (!isBack) return;
     scrollTo(0, scroll);
-    if (Math.abs(scrollY - scroll) <= 1 || performance.now() - start > patience_milliseconds) {
-      isBack = false;
-    } else requestAnimationFrame(step);
+    if (Math.abs(scrollY - scroll) <= 1) isBack = false;
+    else requestAnimationFrame(step);
   };
   step();
 }

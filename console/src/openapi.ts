@@ -184,8 +184,6 @@ export interface CallerAddress {
 }
 
 export interface Connection {
-  /** IP address that the connection comes from. */
-  from: string;
   /** Port of the proxy that it comes in on. */
   port: number;
   /** Hostname or IP address that the client asks for. */
@@ -194,10 +192,44 @@ export interface Connection {
   destination_port?: number;
   /** HTTP method; CONNECT when omitted. */
   method?: string;
+  /** Whether the node is to send a request of its own through the exit, too, where it lets the connection through. */
+  check_exit?: boolean;
+  /** IP address that the connection comes from. */
+  from: string;
   /** Username that the client presents, together with a token. */
   user?: string;
   /** Proxy access token that it presents as password. */
   token?: string;
+}
+
+export interface ConnectionDecision {
+  /** Let through, asked for credentials, or turned away. */
+  verdict: 'allow' | 'challenge' | 'deny';
+  /** The HTTP status that the client would get. */
+  status: number;
+  /** How the user was known, or why not, in one word. */
+  reason: string;
+  /** What the client would be told. */
+  message: string;
+  /** The record or rule that decided. */
+  rule?: string;
+  /** Account that the connection belongs to. */
+  account?: string;
+  /** Its user. */
+  user?: string;
+  /** The address that it would leave from. */
+  exit_ip?: string;
+  /** What it would connect to. */
+  dial?: string;
+  /** A request that the node itself sent through the exit, to the echo of its health checks. */
+  checked?: {
+    /** The address that was seen at the other end. */
+    address?: string;
+    /** How long it took. */
+    milliseconds?: number;
+    /** Why it did not come through. */
+    fault?: string;
+  };
 }
 
 export interface ConsoleAuthlistEntryChanges {
@@ -236,6 +268,13 @@ export interface ConsoleContract {
     /** Bytes that the contract allows in a period. */
     limit: number;
   };
+  /** Billing periods that are over, newest first; two years of them at most. */
+  earlier_periods: {
+    /** Start of the billing period; but in the first, its hour counts to the one before. */
+    start: number;
+    /** Its end, where the next one started. */
+    end: number;
+  }[];
   /** Lifetime of proxy access tokens when none is asked for. */
   token_lifetime_seconds: number;
   /** The port scheme of the account. */
@@ -692,6 +731,8 @@ export interface NetworkStatus {
     /** Always true: else this answer is a 503. */
     answers: boolean;
   };
+  /** Who asks: the holder of the operator token. */
+  operator: string;
   /** How many there are. */
   accounts: number;
   /** How many there are. */
@@ -704,6 +745,10 @@ export interface NetworkStatus {
     /** Those that have not applied every change that concerns their server. */
     lagging: number;
   };
+  /** Whether any account has a user. */
+  has_users: boolean;
+  /** Whether any traffic was ever counted. */
+  has_usage: boolean;
   /** The geo-IP databases of this server. */
   geoip: {
     /** Third-party geo-IP provider. */
@@ -1048,6 +1093,25 @@ export interface OverridesRestoreOutcome {
   restored: number;
   /** Entries that have expired since, whose server is gone, or whose hostname is overridden anew. */
   left_out: number;
+}
+
+export interface OwnConnection {
+  /** Port of the proxy that it comes in on. */
+  port: number;
+  /** Hostname or IP address that the client asks for. */
+  host: string;
+  /** Port that the client asks for; 443 for CONNECT and 80 otherwise. */
+  destination_port?: number;
+  /** HTTP method; CONNECT when omitted. */
+  method?: string;
+  /** Whether the node is to send a request of its own through the exit, too, where it lets the connection through. */
+  check_exit?: boolean;
+  /** IP address that the connection comes from; your own when omitted. */
+  from?: string;
+  /** User who presents a proxy access token; omitted: known by address. */
+  user?: string;
+  /** That token; a valid one of the user when omitted. */
+  token?: string;
 }
 
 export interface OwnExitIp {
@@ -1461,8 +1525,6 @@ export interface UserSigningIn {
 }
 
 export interface Verdict {
-  /** The node that answered. */
-  node: string;
   /** Let through, asked for credentials, or turned away. */
   verdict: 'allow' | 'challenge' | 'deny';
   /** The HTTP status that the client would get. */
@@ -1481,6 +1543,17 @@ export interface Verdict {
   exit_ip?: string;
   /** What it would connect to. */
   dial?: string;
+  /** A request that the node itself sent through the exit, to the echo of its health checks. */
+  checked?: {
+    /** The address that was seen at the other end. */
+    address?: string;
+    /** How long it took. */
+    milliseconds?: number;
+    /** Why it did not come through. */
+    fault?: string;
+  };
+  /** The node that answered. */
+  node: string;
   /** What the node had applied when it answered. */
   revision: number;
 }
@@ -1629,6 +1702,7 @@ export const operations = {
   console_list_servers: { method: 'GET', path: '/console/servers' },
   console_add_server: { method: 'PUT', path: '/console/servers/{server}' },
   console_remove_server: { method: 'DELETE', path: '/console/servers/{server}' },
+  console_explain_connection: { method: 'POST', path: '/console/servers/{server}/explain' },
   console_get_session: { method: 'GET', path: '/console/session' },
   console_sign_in: { method: 'POST', path: '/console/session' },
   console_sign_out: { method: 'DELETE', path: '/console/session' },
@@ -1704,6 +1778,10 @@ export const operations = {
   admin_remove_account_server: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/servers/{server}',
+  },
+  admin_explain_account_connection: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/servers/{server}/explain',
   },
   admin_list_account_tokens: { method: 'GET', path: '/admin/accounts/{account}/tokens' },
   admin_create_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens' },
@@ -1912,6 +1990,10 @@ export interface Operations {
     given: { path: { server: string } };
     response: undefined;
   };
+  console_explain_connection: {
+    given: { path: { server: string }; body: OwnConnection };
+    response: ConnectionDecision;
+  };
   console_get_session: {
     given: object;
     response: Session;
@@ -2114,6 +2196,10 @@ export interface Operations {
   admin_remove_account_server: {
     given: { path: { account: string; server: string } };
     response: undefined;
+  };
+  admin_explain_account_connection: {
+    given: { path: { account: string; server: string }; body: OwnConnection };
+    response: ConnectionDecision;
   };
   admin_list_account_tokens: {
     given: { path: { account: string } };

@@ -9,6 +9,12 @@ export function nameIn(part: string): string {
   }
 }
 
+/** A path with the state that the view there is to have: `addressOf(paths.authlist, { user: 'bob' })`. */
+export function addressOf(path: string, state: URLSearchParams | Record<string, string>): string {
+  const search = new URLSearchParams(state).toString();
+  return search ? `${path}?${search}` : path;
+}
+
 export const paths = {
   overview: '/',
   servers: '/servers',

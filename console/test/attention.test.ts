@@ -130,3 +130,27 @@ test('long lists of names are cut', () => {
   expect(named(['a', 'b', 'c', 'd'])).toBe('a, b, c and d');
   expect(named(['a', 'b', 'c', 'd', 'e'])).toBe('a, b, c and 2 more');
 });
+
+test('each item leads to the rows that it names, and to no others', () => {
+  const paths = (known: Omit<Known, 'now'>) =>
+    attention({ now, ...known }).map(({ link }) => link?.path);
+  expect(
+    paths({
+      authlist: [
+        { ...entry, expiry: now + 60 },
+        { ...entry, user_active: false },
+      ],
+    }),
+  ).toEqual(['/authlist?state=idle', '/authlist?ends=24h']);
+  expect(paths({ tokens: [{ name: 'ci', expiry: now + day }] })).toEqual([
+    '/tokens?state=ending&search=ci',
+  ]);
+  expect(paths({ overrides: [{ ...override, status: 'pending', nodes: [] }] })).toEqual([
+    '/dns?search=a.example&server=fra1&state=pending',
+  ]);
+  const ips = [exit, { ...exit, status: 'crit' }];
+  expect(paths({ servers: [{ ...server, ips }] })).toEqual(['/servers?status=crit']);
+  expect(paths({ servers: [{ ...server, nodes: { all: 1, live: 0 } }] })).toEqual([
+    '/servers?status=not+connected',
+  ]);
+});

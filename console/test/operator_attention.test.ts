@@ -5,7 +5,9 @@ import {
   accountStates,
   exitsState,
   lagText,
+  nodeGroups,
   nodeState,
+  serverGroup,
   serverState,
   together,
 } from '../src/operator/states.ts';
@@ -18,6 +20,9 @@ function network(changes: Partial<Network> = {}): Network {
     now,
     status: {
       version: '0.1.0',
+      operator: 'alice',
+      has_users: true,
+      has_usage: true,
       now,
       maintenance: false,
       database: { engine: 'sqlite', schema: 5, epoch: 'e', revision: 9, answers: true },
@@ -87,6 +92,36 @@ test('a lost node is named, and its server has no live node', () => {
   const items = attention(network({ nodes: [node({ live: false, seen_at: now - 600 })] }));
   expect(items.map(({ key }) => key)).toEqual(['lost', 'dark']);
   expect(items[0]?.sentence).toBe('1 node is lost: fra1-a on fra1 (seen 10 minutes ago).');
+});
+
+test('each item leads to the rows that it names, by the rules that the page filters by', () => {
+  const fault = { kind: 'disk', subject: null, message: 'It is full.', since: now };
+  const nodes = [
+    node({ live: false }),
+    node({ id: 2, server: 'ams1', drained_at: now }),
+    node({ id: 3, server: 'ams1', lag: 2, faults: [fault] }),
+  ];
+  const accounts = ['a', 'b'].map((name) => account({ name, over_limit: true }));
+  const servers = [server(), server('ams1'), server('syd1')];
+  const items = attention(network({ nodes, accounts, servers }));
+  expect(Object.fromEntries(items.map(({ key, link }) => [key, link?.path]))).toEqual({
+    lost: '/operator/nodes?state=lost',
+    lagging: '/operator/nodes?state=lagging',
+    drained: '/operator/nodes?state=drained',
+    faulty: '/operator/nodes?state=faulty',
+    dark: '/operator/servers?nodes=bad',
+    bare: '/operator/servers?nodes=neutral',
+    over: '/operator/accounts?state=over',
+  });
+  expect(nodes.filter(nodeGroups.drained.has).map(({ id }) => id)).toEqual([2]);
+  // A drained server has a live node, and is none of those without.
+  const drained = [node({ drained_at: now })];
+  expect([nodes.slice(0, 1), [], drained, nodes.slice(1)].map(serverGroup)).toEqual([
+    'bad',
+    'neutral',
+    'drained',
+    'warn',
+  ]);
 });
 
 test('a lost node beside a live one leaves its server served', () => {

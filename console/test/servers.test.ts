@@ -139,11 +139,30 @@ describe('shownRows', () => {
     expect(names({ view: 'all', sort: 'status' })).toEqual(['d', 'c', 'b', 'a', 'e']);
   });
 
+  test('a status finds every server with such an exit IP, however well the others do', () => {
+    const [ok] = ownServer('x').ips as [OwnServer['ips'][0]];
+    const ips = (['crit', 'warn', 'ok'] as const).map((status) => ({ ...ok, status }));
+    const some = rowsOf(
+      [networkServer('a'), networkServer('b')],
+      [ownServer('a', { ips }), ownServer('b')],
+    );
+    const names = (status: string) =>
+      shownRows(some, { ...noFilters, status }).map(({ name }) => name);
+    expect([names('crit'), names('warn'), names('ok')]).toEqual([['a'], ['a'], ['b']]);
+    const geostatus = { 'db-ip': { ...Object.values(ok.geostatus)[0], status: 'crit' } };
+    const seen = [ownServer('b', { ips: [{ ...ok, geostatus } as OwnServer['ips'][0]] })];
+    const misplaced = shownRows(rowsOf([networkServer('b')], seen), {
+      ...noFilters,
+      status: 'misplaced',
+    });
+    expect(misplaced).toHaveLength(1);
+  });
+
   test('every word of a search must be found: in name, place, country or exit IP', () => {
-    expect(shown({ text: ' zürich ' })).toEqual(['zrh1']);
-    expect(shown({ text: 'germany FRA2' })).toEqual(['fra2']);
-    expect(shown({ text: '2001:db8::7' })).toEqual(['zrh1']);
-    expect(shown({ text: 'germany zürich' })).toEqual([]);
+    expect(shown({ search: ' zürich ' })).toEqual(['zrh1']);
+    expect(shown({ search: 'germany FRA2' })).toEqual(['fra2']);
+    expect(shown({ search: '2001:db8::7' })).toEqual(['zrh1']);
+    expect(shown({ search: 'germany zürich' })).toEqual([]);
   });
 
   test('what is chosen on the map counts beside the other filters', () => {
@@ -152,7 +171,7 @@ describe('shownRows', () => {
   });
 
   test('view and order are no filters', () => {
-    expect(isFiltering({ ...noFilters, view: 'all', sort: 'month', text: ' ' })).toBe(false);
+    expect(isFiltering({ ...noFilters, view: 'all', sort: 'month', search: ' ' })).toBe(false);
     expect(isFiltering({ ...noFilters, chosen: ['fra2'] })).toBe(true);
   });
 });

@@ -1,14 +1,17 @@
 // Days of usage, in UTC whatever the reader's own zone is.
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { colorsOf } from '../src/usage/colors.ts';
 import {
   daysBack,
-  everyDay,
+  everyPart,
   isoDay,
   parseIsoDay,
   startOfDay,
   writtenDay,
+  writtenPart,
 } from '../src/usage/days.ts';
-import { spanOf } from '../src/usage/span.ts';
+import { nameOfPeriod, spanOf } from '../src/usage/span.ts';
 
 const noon = Date.parse('2026-11-21T12:00:00Z') / 1000;
 const day = 86_400;
@@ -30,11 +33,52 @@ test('the last seven days are today and the six before it', () => {
 test('every day with a part in the span has a row, with or without traffic', () => {
   const from = startOfDay(noon) - day + 3600;
   const to = startOfDay(noon) + day;
-  const busy = { day: startOfDay(noon), up: 1, down: 2, total: 3 };
-  expect(everyDay({ from, to }, [busy])).toEqual([
-    { day: startOfDay(from), up: 0, down: 0, total: 0 },
-    busy,
+  const busy = { up: 1, down: 2, total: 3 };
+  expect(everyPart({ from, to }, [{ day: startOfDay(noon), ...busy }], 'day')).toEqual([
+    { start: startOfDay(from), up: 0, down: 0, total: 0 },
+    { start: startOfDay(noon), ...busy },
   ]);
+});
+
+test('every hour with a part in the span has a row', () => {
+  const busy = { up: 1, down: 2, total: 3 };
+  const hours = everyPart(
+    { from: noon - 7200, to: noon + 1 },
+    [{ hour: noon - 3600, ...busy }],
+    'hour',
+  );
+  expect(hours).toEqual([
+    { start: noon - 7200, up: 0, down: 0, total: 0 },
+    { start: noon - 3600, ...busy },
+    { start: noon, up: 0, down: 0, total: 0 },
+  ]);
+  expect(writtenPart(noon, 'hour')).toBe('Sat, 21 Nov 2026, 12:00');
+});
+
+test('an earlier billing period is its own hours: the hour in which it begins counts to the one before, but in the first', () => {
+  const first = { start: noon - 60 * day + 60, end: noon - 30 * day + 60 };
+  const second = { start: first.end, end: noon + 60 };
+  const span = (of: typeof first) =>
+    spanOf({ name: nameOfPeriod(of), first: '', last: '' }, noon + day, first.start, [
+      second,
+      first,
+    ]);
+  expect(span(first)).toEqual({ from: first.start, to: first.end });
+  expect(span(second)).toEqual({ from: first.end - 60 + 3600, to: second.end });
+  expect(spanOf({ name: 'period:2020-01-01', first: '', last: '' }, noon)).toHaveProperty('wrong');
+});
+
+test('a server has one colour in every chart, and servers of a chart have different ones', () => {
+  const names = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 6 });
+  fc.assert(
+    fc.property(names, (servers) => {
+      const colors = colorsOf(servers);
+      expect(new Set(colors.values()).size).toBe(servers.length);
+      expect(colorsOf(servers.toReversed())).toEqual(colors);
+      const [one = ''] = servers.toSorted();
+      expect(colorsOf([one]).get(one)).toBe(colors.get(one));
+    }),
+  );
 });
 
 test('a span leaves to the server what it knows better, and own dates take in their last day', () => {

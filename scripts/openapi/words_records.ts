@@ -98,6 +98,17 @@ const shared: Record<string, OperationWords> = {
     },
   },
 
+  'post /console/servers/{server}/explain': {
+    id: 'console_explain_connection',
+    record: 'ConnectionDecision',
+    body: 'OwnConnection',
+    statuses: {
+      403: notAlone,
+      409: 'The account has no such user.',
+      503: 'No node of the server is live, or none answered in time.',
+    },
+  },
+
   'get /console/users/{user}': { record: 'UserSigningIn' },
   'post /console/users/{user}/invite': {
     id: 'console_invite_user',
@@ -157,6 +168,7 @@ const operatorIds: Record<string, string> = {
   'get usage': 'admin_get_account_usage',
   'post tokens/{id}/view': 'admin_view_account_token',
   'post users/{user}/token_version': 'admin_raise_token_version',
+  'post servers/{server}/explain': 'admin_explain_account_connection',
   'post users/{user}/invite': 'admin_invite_user',
   'post users/{user}/vpn-profile': 'admin_create_vpn_profile',
   'delete users/{user}/sign-in': 'admin_reset_user_sign_in',

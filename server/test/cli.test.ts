@@ -473,10 +473,11 @@ test('an old Node is told which one is needed', async () => {
 });
 
 describe('serve', () => {
-  test('ends with 0 on SIGTERM; a fault of the settings is told in one sentence with 1', async () => {
+  test('says what a new network waits for, and ends with 0 on SIGTERM; a fault of the settings is told in one sentence with 1', async () => {
     const cli = new CommandLine();
     await cli.serve();
-    expect(await cli.stop()).toMatchObject({ code: 0 });
+    const next = /\nNext: add a server, by "exitward server add" .* at http:\S+\.\n$/;
+    expect(await cli.stop()).toMatchObject({ code: 0, stderr: expect.stringMatching(next) });
     await cli.clean();
     const faulty = new CommandLine({ EXITWARD_LISTEN: 'everywhere' });
     const outcome = await faulty.run('serve');

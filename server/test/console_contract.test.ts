@@ -48,6 +48,7 @@ eachDatabase((database) => {
       on_limit: 'refuse',
       detailed_billing: false,
       period: { start, end: expect.any(Number), usage: 1000, limit: 1_000_000_000_000 },
+      earlier_periods: [],
       token_lifetime_seconds: 365 * day,
       ports: [
         { base: 10000, service: 'proxy' },

@@ -48,6 +48,8 @@ const routes: Route[] = [
   { method: 'GET', path: '/network', may: everybody },
   { method: 'PUT', path: '/servers/fra1', may: ['admin'], record: true },
   { method: 'DELETE', path: '/servers/ams1', may: ['admin'], record: true },
+  // No connection at all: what comes behind the flags says 400.
+  { method: 'POST', path: '/servers/fra1/explain', may: ['admin', 'proxy'], body: () => ({}) },
   { method: 'GET', path: '/users', may: ['admin', 'proxy'] },
   { method: 'GET', path: '/users/self', may: ['admin', 'proxy'] },
   { method: 'POST', path: '/users', may: ['admin'], body: ({ name }) => ({ name }) },

@@ -12,6 +12,8 @@ import {
   ensureOperatorToken,
   findOperator,
   listOperatorTokens,
+  networkStatus,
+  nextStep,
   removeOperatorToken,
 } from '../src/operators/operators.ts';
 import { newKeys, Secrets } from '../src/secrets.ts';
@@ -119,6 +121,34 @@ eachDatabase((database) => {
       409,
       expect.stringMatching(/shown once/),
     ]);
+    await t.stop();
+  });
+
+  test('the status says who asks, and from it follows what a network waits for until traffic passes', async () => {
+    const t = await startTestApp(await database.url());
+    const status = async () => (await t.operator.get('/status')).body;
+    expect((await status()).operator).toBe('first');
+    const next = async () => nextStep(await networkStatus(t.running.ctx.db, t.now()));
+    expect(await next()).toBe('server');
+    await t.server('fra1');
+    expect(await next()).toBe('node');
+    const node = await t.node('fra1');
+    expect(await next()).toBe('account');
+    const { name } = (
+      await t.operator.post('/accounts', {
+        name: 'acme',
+        plan: 'P',
+        expiry: t.now() + 1000,
+        limit_bytes: 1,
+      })
+    ).body.account;
+    expect([await next(), (await status()).has_users]).toEqual(['user', false]);
+    await t.operator.post(`/accounts/${name}/users`, { name: 'alice' });
+    await t.operator.put(`/accounts/${name}/servers/fra1`, {});
+    expect([await next(), (await status()).has_usage]).toEqual(['connection', false]);
+    const rows = [{ account: 1, user: 1, at: t.now(), up: 1, down: 0 }];
+    expect((await node.send('POST', '/usage', { boot: 'b', seq: 1, rows })).status).toBe(200);
+    expect([await next(), (await status()).has_usage]).toEqual([undefined, true]);
     await t.stop();
   });
 });

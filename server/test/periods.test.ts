@@ -1,7 +1,7 @@
 // Billing periods: whole calendar months from the contract's start, none lost, none twice.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hourOf, periodAt } from '../src/usage/periods.ts';
+import { earlierPeriods, hourOf, periodAt } from '../src/usage/periods.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 const shown = ({ start, end }: { start: number; end: number }) =>
@@ -108,6 +108,29 @@ describe('hourOf', () => {
         expect(seconds - hour).toBeLessThan(3600);
         expect(hourOf(hour)).toBe(hour);
       }),
+    );
+  });
+});
+
+describe('earlierPeriods', () => {
+  it('follow one another without a gap from the running one back to the start, or as many as asked for', () => {
+    fc.assert(
+      fc.property(
+        start,
+        fc.nat(5 * 366 * 86_400),
+        fc.integer({ min: 1, max: 30 }),
+        (from, later, most) => {
+          const now = from + later;
+          const earlier = earlierPeriods(from, now, most);
+          let next = periodAt(from, now);
+          for (const period of earlier) {
+            expect(period.end).toBe(next.start);
+            expect(period).toEqual(periodAt(from, period.start));
+            next = period;
+          }
+          expect(earlier.length === most || next.start === from).toBe(true);
+        },
+      ),
     );
   });
 });

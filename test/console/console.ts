@@ -22,7 +22,7 @@ export const everything = 'proxy-billing-admin';
 export const passwordOf = (user: string) => `a long password of ${user}`;
 
 /** Builds what the server serves when its sources are newer; one after another, whoever asks. */
-function buildConsole(): void {
+export function buildConsole(): void {
   const lock = new DatabaseSync(join(root, 'node_modules/.console-build.lock'), {
     timeout: 60_000,
   });
@@ -55,14 +55,15 @@ export class Console {
     this.browser = browser;
   }
 
-  static async start(open = connectBrowser): Promise<Console> {
+  /** Where `nodes` are simulated, the network lives; without, nothing moves but what a test moves. */
+  static async start(open = connectBrowser, nodes: 'off' | 'simulated' = 'off'): Promise<Console> {
     buildConsole();
     const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
     const port_base = await freeBase();
     // Known beforehand: links that are made to be sent begin with the address.
     const ports = [await givenPort(0), await givenPort(0)];
     const listen = ports.map((port) => `127.0.0.1:${port}`) as [string, string];
-    const demo = new Demo(data_dir, String(port_base), listen);
+    const demo = new Demo(data_dir, String(port_base), listen, nodes);
     const [facts, browser] = await Promise.all([demo.ready(), open()]);
     return new Console(data_dir, port_base, demo, facts, browser);
   }
@@ -139,14 +140,9 @@ export class Console {
     db.close();
   }
 
-  /** Runs a line with curl that was copied from a page, and returns its output. The demo's ports here are not the usual ones. */
+  /** Runs a line with curl that was copied from a page, and returns its output. */
   async curl(line: string): Promise<string> {
-    const { port } = this.facts.proxy;
-    const moved = line.replace(
-      /localhost:(\d+)/,
-      (_, usual) => `localhost:${Number(usual) - 11_000 + port}`,
-    );
-    const { stdout } = await promisify(execFile)('sh', ['-c', moved]);
+    const { stdout } = await promisify(execFile)('sh', ['-c', line]);
     return stdout;
   }
 

@@ -114,7 +114,7 @@ export function servingTests(world: () => World): void {
       const port = String(schemePorts.override);
       const asked = ['--server', server, '--from', from, '--port', port];
       const { stdout } = await world().control.command(
-        ...['explain', ...asked, '--host', 'www.example.com', '--json'],
+        ...['explain', ...asked, '--host', 'www.example.com', '--check-exit', '--json'],
       );
       return JSON.parse(stdout);
     };
@@ -127,6 +127,8 @@ export function servingTests(world: () => World): void {
       account: customer.name,
       user: 'alice',
       exit_ip: place.exit_ip,
+      // A request of the node's own has gone out there.
+      checked: { address: expect.any(String), milliseconds: expect.any(Number) },
     });
     expect(await explain('192.0.2.99')).toMatchObject({
       verdict: 'challenge',

@@ -130,6 +130,27 @@ await attempt(
   },
 );
 
+await attempt('a client that asks for IPv6 gets a tunnel of a node that has none', async () => {
+  world.setIpv6(true, { node: false });
+  await world.client(1).connect({ ipv6: true });
+  assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+  await world.client(1).disconnect();
+});
+
+await attempt('IPv6 inside the tunnel is rejected at once, and IPv4 goes on', async () => {
+  world.setIpv6(true, { route: true });
+  await world.client(1).connect({ ipv6: true });
+  const { from } = world.client(1).fetch({ down: 10, seconds: 30 });
+  assert.equal(from, exits[0]);
+  const start = systemClock.steady();
+  assert.throws(() => world.client(1).fetch({ host: '[2001:470::1]', seconds: 60 }));
+  assert(systemClock.steady() - start < 30);
+  const rules = world.run('node', 'nft', 'list', 'table', 'inet', 'exitward_vpn');
+  assert.match(rules, /ip6 saddr fd65\S+ counter packets [1-9]/);
+  await world.client(1).disconnect();
+  world.setIpv6(false);
+});
+
 await attempt('vpn-ikev1: a proxy access token opens it', async () => {
   await world.client(1).connect({ service: 'vpn-ikev1', password: token(1) });
   assert.equal(world.client(1).fetch({ down: 10, seconds: 30 }).from, exits[0]);

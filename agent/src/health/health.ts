@@ -53,6 +53,8 @@ export interface HealthOptions {
 
 const slow_seconds = 2;
 const timeout_seconds = 10;
+/** Of a check that somebody waits for. */
+const patience_seconds = 3;
 const mostAtOnce = 4;
 const report_seconds = 300;
 /** How many outcomes say what an exit is like. */
@@ -70,6 +72,9 @@ export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
   if (bad.includes('wrong') || bad.length >= isBroken) return 'crit';
   return last.at(-1) === 'right' && last.every(isGood) ? 'ok' : 'warn';
 }
+
+/** A request through an exit, for who asks: the address that the echo saw and how long it took, or why there was none. */
+export type ExitCheck = { address: string; milliseconds: number } | { fault: string };
 
 /** The outcome of a check that was not good, and why. */
 interface Checked {
@@ -89,6 +94,8 @@ export class HealthChecks {
   readonly #options: HealthOptions;
   readonly #exits = new Map<string, Exit>();
   readonly #vpn: VpnHealth;
+  /** Checks that somebody waits for. */
+  #asked = 0;
   /** Steady seconds. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #isNews = false;
@@ -145,6 +152,24 @@ export class HealthChecks {
   async checkAll(signal: AbortSignal): Promise<void> {
     const [isNews] = await Promise.all([this.#vpn.check(signal), this.#checkExits(signal)]);
     this.#isNews ||= isNews;
+  }
+
+  /** Sends a request through an exit. It says nothing of the exit's health, which is known from the rounds. */
+  async checkNow(ip: string): Promise<ExitCheck> {
+    const proxy = this.#proxies().get(ip);
+    if (!proxy) return { fault: 'no proxy is served at this exit' };
+    if (this.#asked >= mostAtOnce) return { fault: 'too many checks are under way; try again' };
+    const { clock } = this.#options;
+    const start = clock.steady();
+    this.#asked += 1;
+    try {
+      const address = await this.#ask(proxy, new AbortController().signal, patience_seconds);
+      return { address, milliseconds: Math.round((clock.steady() - start) * 1000) };
+    } catch (error) {
+      return { fault: reasonOf(error) };
+    } finally {
+      this.#asked -= 1;
+    }
   }
 
   async #checkExits(signal: AbortSignal): Promise<void> {
@@ -226,15 +251,22 @@ export class HealthChecks {
   }
 
   /** Asks the echo, but not for ever. */
-  async #ask(proxy: ProxyPort | undefined, signal: AbortSignal): Promise<string> {
+  async #ask(
+    proxy: ProxyPort | undefined,
+    signal: AbortSignal,
+    seconds = timeout_seconds,
+  ): Promise<string> {
     const over = new AbortController();
     const limit = new AbortController();
     const stop = AbortSignal.any([signal, over.signal]);
-    void this.#options.clock.sleep(timeout_seconds, stop).then(() => {
-      limit.abort(new Error(`no answer within ${timeout_seconds} seconds`));
+    void this.#options.clock.sleep(seconds, stop).then(() => {
+      limit.abort(new Error(`no answer within ${seconds} seconds`));
     });
     try {
       return await askEcho(this.#options.echo_url, proxy, limit.signal);
+    } catch (error) {
+      // In place of "The operation was aborted".
+      throw limit.signal.aborted ? limit.signal.reason : error;
     } finally {
       over.abort();
     }

@@ -17,12 +17,12 @@ import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
 import { ControlError } from './control_error.ts';
 import { keepMending } from './mending.ts';
-import { answerOf, requestOf } from './questions.ts';
+import { type Asked, answerTo } from './questions.ts';
 import { emptySnapshot, Revocation } from './revocation.ts';
 
 export interface LinkOptions {
   store: Store;
-  engine: Pick<Engine, 'catchUp' | 'explain'>;
+  engine: Pick<Engine, 'catchUp'> & Asked;
   control: ControlPlane;
   clock: Clock;
   log: Logger;
@@ -55,7 +55,7 @@ const longest_delay_seconds = 30;
 
 export class Link {
   readonly #store: Store;
-  readonly #engine: Pick<Engine, 'catchUp' | 'explain'>;
+  readonly #engine: Pick<Engine, 'catchUp'> & Asked;
   readonly #control: ControlPlane;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -360,8 +360,7 @@ export class Link {
 
   async #answer({ id, value }: Question): Promise<void> {
     try {
-      const explanation = await this.#engine.explain(requestOf(value));
-      await this.#control.answer(id, answerOf(explanation));
+      await this.#control.answer(id, await answerTo(value, this.#engine));
     } catch (error) {
       // Another node was faster, or the question is over.
       if ((error as Partial<ControlError>).status === 404) return;

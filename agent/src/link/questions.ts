@@ -1,6 +1,7 @@
 // Explains: the operator's question as a request, and the engine's decision as an answer.
 
-import type { Explanation } from '../engine.ts';
+import type { Engine, Explanation } from '../engine.ts';
+import type { ExitCheck } from '../health/health.ts';
 import { type Authority, explainDecision, type ProxyRequest } from '../policy/decide.ts';
 import type { LoginQuestion, QuestionValue } from '../policy/records.ts';
 
@@ -18,6 +19,8 @@ export interface Answer {
   exit_ip?: string;
   /** Address that a custom DNS entry puts in place of the destination. */
   dial?: string;
+  /** A request that was sent through the exit. */
+  checked?: ExitCheck;
   /** The revision that the node had applied when it answered. */
   revision: number;
 }
@@ -38,6 +41,23 @@ function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['cr
   if (claims) return { user: user ?? '', password: '', claims };
   if (user === undefined && token === undefined) return undefined;
   return { user: user ?? '', password: token ?? '' };
+}
+
+/** The parts of a node that answer. */
+export interface Asked extends Pick<Engine, 'explain'> {
+  /** Sends a request through an exit. Undefined: this node sends none. */
+  checkExit?(ip: string): Promise<ExitCheck>;
+}
+
+/** The engine's decision, and where it is asked for what came of a request through the exit. */
+export async function answerTo(
+  question: QuestionValue | LoginQuestion,
+  asked: Asked,
+): Promise<Answer> {
+  const answer = answerOf(await asked.explain(requestOf(question)));
+  const isWanted = 'check_exit' in question && question.check_exit && answer.verdict === 'allow';
+  if (!isWanted || !answer.exit_ip || !asked.checkExit) return answer;
+  return { ...answer, checked: await asked.checkExit(answer.exit_ip) };
 }
 
 export function answerOf({ decision, position }: Explanation): Answer {

@@ -69,6 +69,8 @@ export interface QuestionValue {
   token?: string;
   /** In place of the token, from the control plane, which read it; null: it is not genuine. */
   claims?: TokenClaims | null;
+  /** A request is to be sent through the exit as well, where the connection is let through. */
+  check_exit?: boolean;
 }
 
 /** The same about a login to a VPN with the right password. */
@@ -168,7 +170,10 @@ const ofAccountById = (fields: Record<string, Check>) =>
 
 const scheme = object({ name: text, bases: listOf(object({ base: whole, service: text })) });
 
-const question = { from: text, port: whole, method: text, host: text, destination_port: whole };
+const question = {
+  ...{ from: text, port: whole, method: text, host: text, destination_port: whole },
+  check_exit: optional(flag, undefined),
+};
 const tokenClaims = object({
   kid: text,
   account: whole,

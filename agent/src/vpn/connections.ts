@@ -32,20 +32,24 @@ export function serviceOf(connection: string): VpnService | undefined {
   return vpnServices.find((service) => connection.startsWith(`${service} `));
 }
 
-/** The name of the pool from which charon hands out what RADIUS does not tell: name servers, and IPv6 that goes nowhere. */
-export const extraPool = 'exitward';
+/** The name of the pool from which charon hands out IPv6 addresses, which go nowhere: RADIUS tells the rest. */
+export const ipv6Pool = 'exitward';
 
-/** The connections that charon is to offer, by name. `certificates`: the node's own in PEM, its chain behind it. */
+/** The connections that charon is to offer, by name. `certificates`: the node's own in PEM, its chain behind it. `hasIpv6`: tunnels may have IPv6 inside. */
 export function connectionsOf(
   server: ServerValue,
   services: readonly VpnService[],
   exits: readonly string[],
   certificates: readonly string[],
+  hasIpv6: boolean,
 ): Map<string, ViciMessage> {
   const connections = new Map<string, ViciMessage>();
   for (const service of services) {
     for (const exit of exits) {
-      connections.set(`${service} ${exit}`, connectionOf(service, exit, server, certificates));
+      connections.set(
+        `${service} ${exit}`,
+        connectionOf(service, exit, server, certificates, hasIpv6),
+      );
     }
   }
   return connections;
@@ -56,6 +60,7 @@ function connectionOf(
   exit: string,
   server: ServerValue,
   certificates: readonly string[],
+  hasIpv6: boolean,
 ): ViciMessage {
   const isL2tp = service === 'vpn-l2tp';
   const isOld = version[service] === '1';
@@ -72,10 +77,10 @@ function connectionOf(
     dpd_delay: '30s',
     rekey_time: '4h',
     ...authenticationOf(service, server, certificates),
-    ...(isL2tp ? {} : { pools: ['radius', extraPool] }),
+    ...(isL2tp ? {} : { pools: hasIpv6 ? ['radius', ipv6Pool] : ['radius'] }),
     children: {
       net: {
-        ...selectorsOf(service),
+        ...selectorsOf(service, hasIpv6),
         esp_proposals: isL2tp ? [...espProposals, 'aes256-sha1'] : espProposals,
         rekey_time: '1h',
         dpd_action: 'clear',
@@ -103,11 +108,11 @@ function authenticationOf(
   };
 }
 
-function selectorsOf(service: VpnService): ViciMessage {
+function selectorsOf(service: VpnService, hasIpv6: boolean): ViciMessage {
   if (service === 'vpn-l2tp') {
     return { mode: 'transport', local_ts: ['dynamic[udp/1701]'], remote_ts: ['dynamic[udp]'] };
   }
-  return { local_ts: ['0.0.0.0/0', ...(service === 'vpn-ikev2' ? ['::/0'] : [])] };
+  return { local_ts: ['0.0.0.0/0', ...(service === 'vpn-ikev2' && hasIpv6 ? ['::/0'] : [])] };
 }
 
 /** The secret ahead of the password, which IKEv1 asks for, by itself and for L2TP. */

@@ -65,6 +65,12 @@ export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined
   return undefined;
 }
 
+/** Whether a tunnel may have IPv6 inside. charon's own device takes none of it where the machine has it switched off; the kernel's policies do. */
+export function canCarryIpv6({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
+  const path = '/proc/sys/net/ipv6/conf/default/disable_ipv6';
+  return existsSync(path) && (ipsec === 'kernel' || readFileSync(path, 'latin1').trim() === '0');
+}
+
 /** Another program that has the ports of IKE, as Debian's own charon does. Only where our charon does not run. */
 export async function findTakenPort(): Promise<Lack | undefined> {
   for (const port of ports) {

@@ -1,5 +1,6 @@
 // RADIUS on the wire (RFC 2865, RFC 3579): packets read and written, authenticated by the secret that both sides share.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 export const codes = {
   access_request: 1,
@@ -150,6 +151,30 @@ export function keyAttribute(
   head.writeUInt8(keyTypes[kind], 4);
   head.writeUInt8(2 + salt.length + hidden.length, 5);
   return [attributes.vendor, Buffer.concat([head, salt, hidden])];
+}
+
+const altiga = 3076;
+const primary_dns = 5;
+
+/** Name servers that the client is to be told, IPv4, as charon knows them: by an attribute of the Cisco VPN 3000. */
+export function nameServerAttributes(addresses: readonly string[]): RadiusPacket['attributes'] {
+  return addresses.map((address) => {
+    const head = Buffer.alloc(6);
+    head.writeUInt32BE(altiga, 0);
+    head.writeUInt8(primary_dns, 4);
+    head.writeUInt8(6, 5);
+    return [attributes.vendor, Buffer.concat([head, bytesOfIpv4(address)])];
+  });
+}
+
+/** The address of the client inside the tunnel. */
+export function framedAddress(address: string): [number, Buffer] {
+  return [attributes.framed_address, bytesOfIpv4(address)];
+}
+
+function bytesOfIpv4(address: string): Buffer {
+  if (!isIPv4(address)) throw new Error(`${address} is no IPv4 address`);
+  return Buffer.from(address.split('.').map(Number));
 }
 
 /** Blocks of 16 bytes, each under the MD5 of the secret and the hidden block before it. */

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { isIPv4 } from 'node:net';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { ownedByLog } from '../owner.ts';
@@ -14,7 +13,9 @@ import {
   codes,
   eapAttributes,
   eapOf,
+  framedAddress,
   keyAttribute,
+  nameServerAttributes,
   passwordOf,
   type RadiusPacket,
   readRequest,
@@ -46,6 +47,8 @@ export type Verdict =
 
 export interface RadiusServerOptions {
   secret: string;
+  /** Name servers that clients are told, IPv4. */
+  dns: readonly string[];
   evaluate: (attempt: LoginAttempt) => Promise<Verdict>;
   clock: Clock;
   log: Logger;
@@ -141,7 +144,7 @@ export class RadiusServer {
     const proves = (expected: string) => spellings(expected).includes(password);
     const verdict = await evaluate({ ...attempt, password, proves });
     return verdict.allowed
-      ? writeResponse(request, codes.access_accept, [framed(verdict.address)], secret)
+      ? writeResponse(request, codes.access_accept, this.#configure(verdict.address), secret)
       : this.#reject(request, verdict.message);
   }
 
@@ -174,7 +177,7 @@ export class RadiusServer {
       ...eapAttributes(endOf('success', eap.identifier)),
       keyAttribute('receive', proof.receive_key, request, secret),
       keyAttribute('send', proof.send_key, request, secret),
-      framed(address),
+      ...this.#configure(address),
     ];
     return writeResponse(request, codes.access_accept, values, secret);
   }
@@ -197,6 +200,11 @@ export class RadiusServer {
     if (!verdict.allowed) return { message: verdict.message };
     if (!proof) throw new Error('a login was allowed without a proof');
     return { proof, address: verdict.address };
+  }
+
+  /** The tunnel, as charon is to set it up. */
+  #configure(address: string): RadiusPacket['attributes'] {
+    return [framedAddress(address), ...nameServerAttributes(this.#options.dns)];
   }
 
   #challenge(request: RadiusPacket, eap: Buffer, exchange: Exchange): Buffer {
@@ -226,11 +234,6 @@ function attemptOf(request: RadiusPacket): Omit<LoginAttempt, 'proves'> | undefi
   const connection = textOf(request, attributes.nas_port_id) ?? '';
   if (login === undefined || source === undefined || exit_ip === undefined) return undefined;
   return { login, source, exit_ip, connection };
-}
-
-function framed(address: string): [number, Buffer] {
-  if (!isIPv4(address)) throw new Error('only IPv4 addresses are handed out');
-  return [attributes.framed_address, Buffer.from(address.split('.').map(Number))];
 }
 
 /** The spellings of a password that is shown in groups: people type it with or without what stands between them. */

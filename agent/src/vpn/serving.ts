@@ -9,12 +9,12 @@ import type { Charon } from './charon.ts';
 import {
   certificatesOf,
   connectionsOf,
-  extraPool,
+  ipv6Pool,
   servedServices,
   sharedSecret,
 } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
-import { findLackOfL2tp, type Lack } from './machine.ts';
+import { canCarryIpv6, findLackOfL2tp, type Lack } from './machine.ts';
 import type { Tunnel } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
@@ -123,14 +123,16 @@ export class Serving {
 
   /** Gives charon what it lacks of certificates, secrets and connections, and takes back what is no longer so. */
   async #load({ server, services, exits }: Offer): Promise<void> {
-    const { charon, certificate, note } = this.#options;
+    const { charon, certificate, vpn, note } = this.#options;
     await certificate.renew();
     const { current, fault } = certificate;
     const isMissing = services.length > 0 && !current;
     note('certificate', isMissing ? `The VPN has no certificate: ${fault}` : undefined);
     const certificates = certificatesOf(current?.cert ?? '');
     const wanted: Map<string, ViciMessage> =
-      server && current ? connectionsOf(server, services, exits, certificates) : new Map();
+      server && current
+        ? connectionsOf(server, services, exits, certificates, canCarryIpv6(vpn))
+        : new Map();
     const given = JSON.stringify([server?.vpn_key, server?.hostname, current?.cert]);
     if (current && server && given !== this.#given) {
       await this.#giveSecrets(server, current);
@@ -161,8 +163,7 @@ export class Serving {
     await charon.command('load-key', { type: 'any', data: key });
     const shared = sharedSecret(server);
     if (shared) await charon.command('load-shared', shared);
-    const extra = { addrs: vpn.pool6, dns: vpn.dns };
-    await charon.command('load-pool', { [extraPool]: extra });
+    await charon.command('load-pool', { [ipv6Pool]: { addrs: vpn.pool6 } });
   }
 
   /** A fault of L2TP leaves the others. */

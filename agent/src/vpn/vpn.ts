@@ -297,7 +297,7 @@ export class Vpn {
     const charon = new Charon({ state_dir, program: vpn.charon, ipsec: vpn.ipsec, clock, log });
     const { port, secret } = charon.radius;
     const evaluate = (attempt: LoginAttempt) => this.#evaluate(attempt);
-    this.#radius = new RadiusServer({ secret, evaluate, clock, log });
+    this.#radius = new RadiusServer({ secret, dns: vpn.dns, evaluate, clock, log });
     charon.setRadiusPort(await this.#radius.listen(port));
     const l2tp = new L2tp({ dir: join(charon.paths.dir, 'l2tp'), vpn, evaluate, clock, log });
     const note = (subject: string, message: string | undefined) => this.#note(subject, message);

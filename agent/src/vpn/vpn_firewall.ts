@@ -44,6 +44,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  set ppp { type ipv4_addr; }',
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  map exit { type ipv4_addr : ipv4_addr; }',
+    '  chain prerouting { type filter hook prerouting priority 0; policy accept; }',
     '  chain forward { type filter hook forward priority 0; policy accept; }',
     '  chain input { type filter hook input priority 0; policy accept; }',
     '  chain output { type filter hook output priority 0; policy accept; }',
@@ -51,19 +52,21 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  chain from_client { }',
     '  chain to_client { }',
     '}',
-    ...['forward', 'input', 'output', 'postrouting', 'from_client', 'to_client'].map(
+    ...['prerouting', 'forward', 'input', 'output', 'postrouting', 'from_client', 'to_client'].map(
       (chain) => `flush chain ${table} ${chain}`,
     ),
     `table ${table} {`,
+    '  chain prerouting {',
+    // Rejected rather than dropped: programs fall back to IPv4 at once, and nothing leaks past the exit. Ahead of the way that the
+    // packet would take, as a machine without forwarding of IPv6 drops it there without a word.
+    `    ip6 saddr ${pool6} ${reject}`,
+    '  }',
     '  chain forward {',
     `    ip saddr ${pool4} jump from_client`,
     `    ip daddr ${pool4} jump to_client`,
-    // Rejected rather than dropped: programs fall back to IPv4 at once, and nothing leaks past the exit.
-    `    ip6 saddr ${pool6} ${reject}`,
     '  }',
     '  chain input {',
     `    ip saddr ${pool4} ${reject}`,
-    `    ip6 saddr ${pool6} ${reject}`,
     // L2TP has no secrets of its own: it is served inside IPsec alone.
     ...(l2tp ? [`    ip daddr ${l2tp} dport 1701 meta ipsec missing counter drop`] : []),
     '  }',

@@ -1,6 +1,7 @@
 // The filters of the audit log: what the address says of them, the fields that set them, and the query that they make.
 import { useId } from 'preact/hooks';
-import { addressOf, useAddressState, usePath } from '../address.ts';
+import { useAddressState, usePath } from '../address.ts';
+import { addressOf } from '../paths.ts';
 import { useTyped } from '../typed.ts';
 import { optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
 import { localDay } from './days.ts';

@@ -14,9 +14,11 @@ interface AttentionCardProps {
   items: readonly Item[];
   isReading: boolean;
   faults: readonly unknown[];
+  /** What is missing, in a sentence, where there is nothing yet that could be well. */
+  nothingYet?: string | undefined;
 }
 
-export function AttentionCard({ items, isReading, faults }: AttentionCardProps) {
+export function AttentionCard({ items, isReading, faults, nothingYet }: AttentionCardProps) {
   const [fault] = faults;
   return (
     <Card title="What needs attention">
@@ -47,11 +49,13 @@ export function AttentionCard({ items, isReading, faults }: AttentionCardProps) 
           <>
             <span class="spinner" aria-hidden="true" /> Looking around …
           </>
-        ) : items.length === 0 && faults.length === 0 ? (
+        ) : items.length > 0 || faults.length > 0 ? null : nothingYet ? (
+          nothingYet
+        ) : (
           <>
             <Icon name="check" /> All is well: nothing needs you.
           </>
-        ) : null}
+        )}
       </p>
     </Card>
   );

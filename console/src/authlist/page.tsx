@@ -1,9 +1,10 @@
 // The IP authlist: which addresses need no password, for whom and until when.
-import { useAddressState } from '../address.ts';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
 import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
+import { now } from '../now.ts';
 import {
   Button,
   Card,
@@ -15,16 +16,22 @@ import {
   SelectField,
 } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
+import { entryGroups } from './groups.ts';
 import { AuthlistTable } from './table.tsx';
 
 export function AuthlistPage() {
   const scope = useScope();
   const entries = useReadIn(scope, 'list_authlist', {});
+  const { dialog, open } = useDialog();
   const { account, flags, readOnlyReason } = scope;
-  const { dialog, open, ask } = useDialog({ add: (close) => <AuthlistForm onClose={close} /> });
   const total = entries.data?.length ?? 0;
   const add = (
-    <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => ask('add')}>
+    <Button
+      kind="primary"
+      icon="plus"
+      disabledReason={readOnlyReason}
+      onClick={() => open((close) => <AuthlistForm onClose={close} />)}
+    >
       Add an address
     </Button>
   );
@@ -88,30 +95,56 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
   );
 }
 
+/** `ends`: 24h for those that end within it; `state`: idle for those whose user is not an active proxy user. */
+const noFilters = { search: '', user: '', ends: '', state: '' };
+
 function Entries({ all, open }: { all: readonly AuthlistEntry[]; open: OpenDialog }) {
-  const [part, setPart] = useAddressState('search');
-  const [user, setUser] = useAddressState('user');
+  const [{ search, user, ends, state }, change] = useAddressStates(noFilters);
+  const group = ends ? entryGroups.ending : state ? entryGroups.idle : undefined;
   const users = [...new Set(all.map((entry) => entry.user))].sort();
-  const wanted = part.trim().toLowerCase();
+  const wanted = search.trim().toLowerCase();
   const rows = all
-    .filter((entry) => entry.ip.includes(wanted) && (user === '' || entry.user === user))
+    .filter(
+      (entry) =>
+        entry.ip.includes(wanted) &&
+        (user === '' || entry.user === user) &&
+        (group?.has(entry, now.value) ?? true),
+    )
     .sort((a, b) => b.id - a.id);
   return (
     <>
       <div class="filters">
-        <SearchField label="Address contains" name="part" value={part} onInput={setPart} />
+        <SearchField
+          label="Address contains"
+          name="part"
+          value={search}
+          onInput={(search) => change({ search })}
+        />
         {(users.length > 1 || user) && (
           <SelectField
             label="User"
             name="of"
             value={user}
-            onInput={setUser}
+            onInput={(user) => change({ user })}
             options={optionsOf(users, 'All users')}
           />
         )}
       </div>
+      {group && (
+        <p class="row note">
+          Those that {group.text}.
+          <Button kind="quiet" icon="close" onClick={() => change({ ends: '', state: '' })}>
+            Show all
+          </Button>
+        </p>
+      )}
       <ProofNote rows={rows} />
-      <AuthlistTable rows={rows} all={all.length} filter={`${user} ${wanted}`} open={open} />
+      <AuthlistTable
+        rows={rows}
+        all={all.length}
+        filter={[user, ends, state, wanted].join(' ')}
+        open={open}
+      />
     </>
   );
 }

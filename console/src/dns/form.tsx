@@ -11,18 +11,17 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, FieldFault, notify, SelectField, TextField, textOf } from '../ui/ui.ts';
 import { type DnsEntry, holderOf, isOver } from './entries.ts';
 
-/** The form for a new entry, or to change this one. */
-export const dnsForm = (close: () => void, open: OpenDialog, entry?: DnsEntry) => (
-  <DnsForm
-    key={entry?.id}
-    entry={entry}
-    onClose={close}
-    onChangeOther={(other) => openDnsForm(open, other)}
-  />
-);
-
-export const openDnsForm = (open: OpenDialog, entry: DnsEntry) =>
-  open((close) => dnsForm(close, open, entry));
+/** Opens the form for a new entry, or to change this one. */
+export function openDnsForm(open: OpenDialog, entry?: DnsEntry): void {
+  open((close) => (
+    <DnsForm
+      key={entry?.id}
+      entry={entry}
+      onClose={close}
+      onChangeOther={(other) => openDnsForm(open, other)}
+    />
+  ));
+}
 
 interface DnsFormProps {
   /** The entry to change; none: a new one. */

@@ -1,6 +1,6 @@
 // Custom DNS: which hostnames resolve to an address of the account's choice, where, and whether they do already.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useAddressState } from '../address.ts';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
@@ -17,17 +17,22 @@ import {
   SelectField,
 } from '../ui/ui.ts';
 import { type DnsEntry, filtered, newsOf } from './entries.ts';
-import { dnsForm } from './form.tsx';
+import { openDnsForm } from './form.tsx';
 import { DnsTable } from './table.tsx';
 
 export function DnsPage() {
   const scope = useScope();
   const entries = useReadIn(scope, 'list_overrides', {});
+  const { dialog, open } = useDialog();
   const { account, readOnlyReason } = scope;
-  const { dialog, open, ask } = useDialog({ add: (close, next) => dnsForm(close, next) });
   const total = entries.data?.length ?? 0;
   const add = (
-    <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => ask('add')}>
+    <Button
+      kind="primary"
+      icon="plus"
+      disabledReason={readOnlyReason}
+      onClick={() => openDnsForm(open)}
+    >
       Add an entry
     </Button>
   );
@@ -101,10 +106,10 @@ const states = optionsIn({
   expired: 'Expired',
 });
 
+const noFilters = { search: '', server: '', state: '' };
+
 function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) {
-  const [text, setText] = useAddressState('search');
-  const [server, setServer] = useAddressState('server');
-  const [state, setState] = useAddressState('state');
+  const [{ search: text, server, state }, set] = useAddressStates(noFilters);
   const filter = { text, server, state };
   const servers = [...new Set([...all.map(({ server }) => server), filter.server])].filter(Boolean);
   return (
@@ -114,20 +119,20 @@ function Entries({ all, open }: { all: readonly DnsEntry[]; open: OpenDialog }) 
           label="Hostname or address"
           name="text"
           value={filter.text}
-          onInput={setText}
+          onInput={(search) => set({ search })}
         />
         <SelectField
           label="Server"
           name="of"
           value={filter.server}
-          onInput={setServer}
+          onInput={(server) => set({ server })}
           options={optionsOf(servers.sort(), 'All servers')}
         />
         <SelectField
           label="State"
           name="state"
           value={filter.state}
-          onInput={setState}
+          onInput={(state) => set({ state })}
           options={states}
         />
       </div>

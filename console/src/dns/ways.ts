@@ -1,6 +1,7 @@
 // The ports of a server through which a custom DNS entry can be tried; pure.
-import { portsOf } from '../servers/exits.tsx';
+
 import type { OwnServer } from '../servers/rows.ts';
+import { portsOf } from '../servers/rows.ts';
 
 export interface Way {
   /** The exit and its port, for people. */

@@ -1,29 +1,66 @@
 // Dialogs: one that is open at a time, and the usual ones, with a form that does something or makes something.
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { type ComponentChildren, Fragment } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { Dialog, type Fault, Form, notify } from '../ui/ui.ts';
 
-type Render = (close: () => void, open: OpenDialog) => ComponentChildren;
+type Render = (close: () => void) => ComponentChildren;
 export type OpenDialog = (next: Render) => void;
 
+/** Dialogs by the names that they have in the address; `of` is the record, as in `dialog=change:alice`. */
+type Linked = Record<string, (close: () => void, of: string) => ComponentChildren>;
+export type OpenLinked = (name: string, of?: string) => void;
+
 /**
- * `dialog` belongs somewhere on the page; `open` shows there the dialog that it is given. Those that are `named` are a part of
- * the address (`?dialog=add`), so that links, and the palette, lead to them; `ask` opens one.
+ * `dialog` belongs somewhere on the page; `open` shows there the dialog that it is given, `openLinked` one of `linked`, which
+ * reload and a link open as well. A link adds and changes: one that takes away, or shows a secret, is no link.
  */
-export function useDialog(named: Record<string, Render> = {}): {
+export function useDialog(linked: Linked = {}): {
   dialog: ComponentChildren;
   open: OpenDialog;
-  ask: (name: string) => void;
+  openLinked: OpenLinked;
 } {
   const [render, setRender] = useState<Render>();
-  const [asked, ask] = useAddressState('dialog');
-  const show = (next: Render | undefined) => {
-    setRender(() => next);
-    if (asked) ask('');
+  const [shown, setShown] = useAddressState('dialog');
+  const [name = '', of = ''] = shown.split(/:(.*)/s);
+  const renderLinked = Object.hasOwn(linked, name) ? linked[name] : undefined;
+  return {
+    dialog: render ? (
+      render(() => setRender(undefined))
+    ) : (
+      <Fragment key={shown}>{renderLinked?.(() => setShown(''), of)}</Fragment>
+    ),
+    open: (next) => setRender(() => next),
+    openLinked: (name, of = '') => setShown(of ? `${name}:${of}` : name),
   };
-  const shown = render ?? (Object.hasOwn(named, asked) ? named[asked] : undefined);
-  return { dialog: shown?.(() => show(undefined), show), open: show, ask };
+}
+
+interface OfRecordProps<T> {
+  /** Undefined until it is read. */
+  list: readonly T[] | undefined;
+  is: (record: T) => boolean;
+  /** Its name, for "alice is not there any more." */
+  name: string;
+  onClose: () => void;
+  /** The dialog. */
+  children: (record: T) => ComponentChildren;
+}
+
+/**
+ * A dialog about a record of a list: as it was when the dialog opened, since a form sends what differs from that. It closes
+ * when the record is gone.
+ */
+export function OfRecord<T>({ list, is, name, onClose, children }: OfRecordProps<T>) {
+  const found = list?.find(is);
+  const first = useRef(found);
+  first.current ??= found;
+  const isGone = list !== undefined && found === undefined;
+  useEffect(() => {
+    if (!isGone) return;
+    onClose();
+    notify(`${name} is not there any more.`);
+  }, [isGone]);
+  return <>{found && first.current && children(first.current)}</>;
 }
 
 interface DialogProps {

@@ -1,6 +1,6 @@
 // Every account: how it stands with its contract, and a way to its page.
-import { useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
+import { useAddressStates } from '../address.ts';
 import { usePages } from '../api/paging.ts';
 import { bytes, date, percent } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
@@ -13,32 +13,45 @@ import {
   Card,
   type Column,
   Empty,
+  isOneOf,
   Loaded,
   Meter,
+  optionsIn,
   Page,
   SearchField,
+  SelectField,
   Table,
 } from '../ui/ui.ts';
 import { NewAccountDialog } from './forms/account_form.tsx';
-import { type Account, accountStates } from './states.ts';
+import { type Account, accountGroups, accountStates } from './states.ts';
 
 export function AccountsPage() {
   const [, navigate] = useLocation();
-  const [prefix, setPrefix] = useState('');
-  const { dialog, ask } = useDialog({
-    add: (close) => (
-      <NewAccountDialog onClose={close} onDone={(name) => navigate(paths.operator.account(name))} />
-    ),
-  });
+  const [{ prefix, state }, change] = useAddressStates({ prefix: '', state: '' });
+  const wanted = prefix.trim().toLowerCase();
+  const isFiltering = wanted !== '' || state !== '';
   const pages = usePages('admin_list_accounts', {
     query: {},
+    // A filter looks at all of them.
+    ...(isFiltering && { limit: 1000, all: true }),
+  });
+  const { dialog, openLinked } = useDialog({
+    create: (close) => (
+      <NewAccountDialog
+        onClose={close}
+        onDone={(name) => {
+          close();
+          navigate(paths.operator.account(name));
+        }}
+      />
+    ),
   });
   const create = (
-    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
+    <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
       Create an account
     </Button>
   );
-  const wanted = prefix.trim().toLowerCase();
+  const group = isOneOf(accountGroups, state) ? accountGroups[state] : undefined;
   return (
     <Page title="Accounts" note="Who uses the network, and on what contract." actions={create}>
       <Card>
@@ -55,11 +68,22 @@ export function AccountsPage() {
                     label="Name begins with"
                     name="prefix"
                     value={prefix}
-                    onInput={setPrefix}
+                    onInput={(prefix) => change({ prefix })}
+                  />
+                  <SelectField
+                    label="State"
+                    name="state"
+                    value={state}
+                    onInput={(state) => change({ state })}
+                    options={states}
                   />
                 </div>
                 <Accounts
-                  of={accounts.filter(({ name }) => name.toLowerCase().startsWith(wanted))}
+                  of={accounts.filter(
+                    (one) =>
+                      one.name.toLowerCase().startsWith(wanted) &&
+                      (group?.has(one, now.value) ?? true),
+                  )}
                 />
                 {pages.hasMore && (
                   <div class="row">
@@ -81,8 +105,10 @@ export function AccountsPage() {
   );
 }
 
+const states = optionsIn({ '': 'Any state', ...accountGroups });
+
 function Accounts({ of }: { of: readonly Account[] }) {
-  if (of.length === 0) return <Empty title="No account that was read begins like that." />;
+  if (of.length === 0) return <Empty title="No account fits." />;
   return (
     <Table caption="Accounts by name" columns={columns} rows={of} keyOf={({ name }) => name} />
   );

@@ -2,8 +2,16 @@
 import type { ResponseOf } from '../api/api.ts';
 import { exitFaults, type Item, named, worstFirst } from '../attention/items.ts';
 import { count, fromNow } from '../format.ts';
-import { paths } from '../paths.ts';
-import { type Account, endsSoon_seconds, lagText, type Node, type Server } from './states.ts';
+import { addressOf, paths } from '../paths.ts';
+import {
+  type Account,
+  accountGroups,
+  lagText,
+  type Node,
+  nodeGroups,
+  type Server,
+  serverGroup,
+} from './states.ts';
 
 export interface Network {
   now: number;
@@ -15,12 +23,19 @@ export interface Network {
   misplaced: ReadonlyArray<{ server: string; ip: string }>;
 }
 
-const nodesPage = { path: paths.operator.nodes, text: 'Nodes' };
-const serversPage = { path: paths.operator.servers, text: 'Servers' };
+/** Pages with the rows that an item names, and no others. */
+const nodesBy = (state: keyof typeof nodeGroups) => ({
+  path: addressOf(paths.operator.nodes, { state }),
+  text: 'Nodes',
+});
+const serversBy = (state: { nodes: string } | { exits: string }) => ({
+  path: addressOf(paths.operator.servers, state),
+  text: 'Servers',
+});
 
 function ofNodes({ nodes, now }: Network): Item[] {
   const items: Item[] = [];
-  const lost = nodes.filter(({ live }) => !live);
+  const lost = nodes.filter(nodeGroups.lost.has);
   if (lost.length > 0) {
     const names = named(
       lost.map(
@@ -31,10 +46,10 @@ function ofNodes({ nodes, now }: Network): Item[] {
       key: 'lost',
       tone: 'bad',
       sentence: `${count(lost.length, 'node is', 'nodes are')} lost: ${names}.`,
-      link: nodesPage,
+      link: nodesBy('lost'),
     });
   }
-  const lagging = nodes.filter(({ live, lag }) => live && lag > 0);
+  const lagging = nodes.filter(nodeGroups.lagging.has);
   if (lagging.length > 0) {
     const names = named(
       lagging.map(({ name, server, lag }) => `${name} on ${server}, ${lagText(lag)}`),
@@ -43,7 +58,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
       key: 'lagging',
       tone: 'warn',
       sentence: `${count(lagging.length, 'node lags', 'nodes lag')}: ${names}.`,
-      link: nodesPage,
+      link: nodesBy('lagging'),
     });
   }
   const drained = nodes.flatMap(({ live, drained_at, ...node }) =>
@@ -60,10 +75,10 @@ function ofNodes({ nodes, now }: Network): Item[] {
       key: 'drained',
       tone: 'warn',
       sentence: `${count(drained.length, 'node is drained and takes', 'nodes are drained and take')} no new connections: ${names}.`,
-      link: nodesPage,
+      link: nodesBy('drained'),
     });
   }
-  const faulty = nodes.filter(({ live, faults }) => live && faults.length > 0);
+  const faulty = nodes.filter(nodeGroups.faulty.has);
   if (faulty.length > 0) {
     const names = named(
       faulty.map(({ name, server, faults }) => {
@@ -76,7 +91,7 @@ function ofNodes({ nodes, now }: Network): Item[] {
       key: 'faulty',
       tone: 'warn',
       sentence: `${count(faulty.length, 'node tells', 'nodes tell')} of faults: ${names}.`,
-      link: nodesPage,
+      link: nodesBy('faulty'),
     });
   }
   return items;
@@ -84,24 +99,24 @@ function ofNodes({ nodes, now }: Network): Item[] {
 
 function ofServers({ servers, nodes, misplaced, status }: Network): Item[] {
   const items: Item[] = [];
-  const served = new Set(nodes.map(({ server }) => server));
-  const alive = new Set(nodes.filter(({ live }) => live).map(({ server }) => server));
-  const dark = servers.filter(({ name }) => served.has(name) && !alive.has(name));
+  const byServer = Map.groupBy(nodes, ({ server }) => server);
+  const groupOf = ({ name }: { name: string }) => serverGroup(byServer.get(name) ?? []);
+  const dark = servers.filter((server) => groupOf(server) === 'bad');
   if (dark.length > 0) {
     items.push({
       key: 'dark',
       tone: 'bad',
       sentence: `${count(dark.length, 'server has', 'servers have')} no live node: ${namesOf(dark)}. No change reaches ${dark.length === 1 ? 'it' : 'them'}.`,
-      link: serversPage,
+      link: serversBy({ nodes: 'bad' }),
     });
   }
-  const bare = servers.filter(({ name }) => !served.has(name));
+  const bare = servers.filter((server) => groupOf(server) === 'neutral');
   if (bare.length > 0) {
     items.push({
       key: 'bare',
       tone: 'warn',
       sentence: `${count(bare.length, 'server has', 'servers have')} no node yet: ${namesOf(bare)}. Invite one.`,
-      link: nodesPage,
+      link: serversBy({ nodes: 'neutral' }),
     });
   }
   items.push(...ofExits(servers));
@@ -113,7 +128,7 @@ function ofServers({ servers, nodes, misplaced, status }: Network): Item[] {
       key: 'geo',
       tone: 'warn',
       sentence: `A geo-IP provider sees ${count(exits.length, 'exit IP')} in another country (crit): ${named(exits.map(({ ip, server }) => `${ip} (${server})`))}.`,
-      link: serversPage,
+      link: serversBy({ exits: 'misplaced' }),
     });
   }
   return items;
@@ -134,7 +149,7 @@ function ofExits(servers: Network['servers']): Item[] {
         link:
           found.length === 1
             ? { path: paths.operator.server(first.name), text: first.name }
-            : serversPage,
+            : serversBy({ exits: status }),
       },
     ];
   });
@@ -144,24 +159,20 @@ const namesOf = (servers: ReadonlyArray<{ name: string }>) =>
   named(servers.map(({ name }) => name));
 
 function ofAccounts({ accounts, now }: Network): Item[] {
-  const groups: Array<[string, Item['tone'], string, Account[]]> = [
-    ['over', 'bad', 'over the limit', accounts.filter((one) => one.over_limit)],
-    ['ended', 'bad', 'past the end of the contract', accounts.filter((one) => one.expiry <= now)],
-    [
-      'ending',
-      'warn',
-      'within 30 days of the end of the contract',
-      accounts.filter((one) => one.expiry > now && one.expiry - now <= endsSoon_seconds),
-    ],
-    ['suspended', 'note', 'suspended', accounts.filter((one) => one.suspended)],
+  const groups: Array<[keyof typeof accountGroups, Item['tone'], string]> = [
+    ['over', 'bad', 'over the limit'],
+    ['ended', 'bad', 'past the end of the contract'],
+    ['ending', 'warn', 'within 30 days of the end of the contract'],
+    ['suspended', 'note', 'suspended'],
   ];
-  return groups.flatMap(([key, tone, words, found]): Item[] => {
+  return groups.flatMap(([key, tone, words]): Item[] => {
+    const found = accounts.filter((one) => accountGroups[key].has(one, now));
     const [first] = found;
     if (!first) return [];
     const link =
       found.length === 1
         ? { path: paths.operator.account(first.name), text: first.name }
-        : { path: paths.operator.accounts, text: 'Accounts' };
+        : { path: addressOf(paths.operator.accounts, { state: key }), text: 'Accounts' };
     const names = found.map((one) =>
       key === 'ending' ? `${one.name} (${fromNow(one.expiry, now)})` : one.name,
     );

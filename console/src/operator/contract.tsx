@@ -12,7 +12,9 @@ import type { Account } from './states.ts';
 
 export function ContractPart({ account }: { account: Account }) {
   const { name, period, suspended } = account;
-  const { dialog, open } = useDialog();
+  const { dialog, open, openLinked } = useDialog({
+    change: (close) => <ChangeContractDialog of={account} onClose={close} />,
+  });
   return (
     <Card
       title="Contract"
@@ -23,11 +25,7 @@ export function ContractPart({ account }: { account: Account }) {
           >
             {suspended ? 'Resume …' : 'Suspend …'}
           </Button>
-          <Button
-            icon="edit"
-            kind="primary"
-            onClick={() => open((close) => <ChangeContractDialog of={account} onClose={close} />)}
-          >
+          <Button icon="edit" kind="primary" onClick={() => openLinked('change')}>
             Change
           </Button>
         </>

@@ -1,6 +1,7 @@
 // The network on the map of the world: each server by how its nodes and exit IPs stand, and what was chosen there.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { useAddressState } from '../address.ts';
 import { count, country } from '../format.ts';
 import { type MapPoint, WorldMap } from '../map/world_map.tsx';
 import { paths } from '../paths.ts';
@@ -21,7 +22,8 @@ interface NetworkMapProps {
 }
 
 export function NetworkMap({ servers, nodes }: NetworkMapProps) {
-  const [chosen, setChosen] = useState<string[]>([]);
+  const [names, setNames] = useAddressState('chosen');
+  const chosen = names.split(' ').filter(Boolean);
   const byServer = useMemo(() => Map.groupBy(nodes, ({ server }) => server), [nodes]);
   const statesOf = ({ name, exits }: Server) => [
     serverState(byServer.get(name) ?? []),
@@ -51,7 +53,7 @@ export function NetworkMap({ servers, nodes }: NetworkMapProps) {
         label="Servers of the network on a map of the world"
         points={points}
         legend={legend}
-        onSelect={setChosen}
+        onSelect={(chosen) => setNames(chosen.join(' '))}
       />
       <div role="status" class="card-head">
         {shown.length > 0 && (
@@ -71,7 +73,7 @@ export function NetworkMap({ servers, nodes }: NetworkMapProps) {
                 </li>
               ))}
             </ul>
-            <Button kind="quiet" icon="close" onClick={() => setChosen([])}>
+            <Button kind="quiet" icon="close" onClick={() => setNames('')}>
               Choose none
             </Button>
           </>

@@ -1,8 +1,9 @@
 // Every node: which server it serves, whether it is there, how far it is; and the codes that were not used yet.
 import { Link } from 'wouter-preact';
+import { useAddressStates } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
-import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { FormDialog, type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { UntilWithDate } from '../relative_time.tsx';
 import {
@@ -12,19 +13,26 @@ import {
   type Column,
   Empty,
   IconButton,
+  isOneOf,
   Loaded,
+  optionsIn,
   Page,
+  SearchField,
+  SelectField,
   Table,
 } from '../ui/ui.ts';
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { HeldUsage } from './held_usage.tsx';
 import { NodesTable } from './nodes_table.tsx';
+import { type Node, nodeGroups } from './states.ts';
 
 export function NodesPage() {
   const nodes = useRead('admin_list_nodes', {});
-  const { dialog, open, ask } = useDialog({ add: (close) => <InviteNodeDialog onClose={close} /> });
+  const { dialog, open, openLinked } = useDialog({
+    invite: (close, server) => <InviteNodeDialog server={server} onClose={close} />,
+  });
   const invite = (
-    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
+    <Button kind="primary" icon="plus" onClick={() => openLinked('invite')}>
       Invite a node
     </Button>
   );
@@ -38,7 +46,7 @@ export function NodesPage() {
                 Without one nothing is served: invite a node, and start its agent.
               </Empty>
             ) : (
-              <NodesTable of={all} open={open} />
+              <Nodes all={all} open={open} />
             )
           }
         </Loaded>
@@ -47,6 +55,42 @@ export function NodesPage() {
       <Invites />
       {dialog}
     </Page>
+  );
+}
+
+const states = optionsIn({ '': 'Any state', ...nodeGroups });
+
+function Nodes({ all, open }: { all: readonly Node[]; open: OpenDialog }) {
+  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
+  const wanted = search.trim().toLowerCase();
+  const group = isOneOf(nodeGroups, state) ? nodeGroups[state] : undefined;
+  const rows = all.filter(
+    (node) =>
+      `${node.name} ${node.server}`.toLowerCase().includes(wanted) && (group?.has(node) ?? true),
+  );
+  return (
+    <>
+      <div class="filters">
+        <SearchField
+          label="Node or server"
+          name="search"
+          value={search}
+          onInput={(search) => change({ search })}
+        />
+        <SelectField
+          label="State"
+          name="state"
+          value={state}
+          onInput={(state) => change({ state })}
+          options={states}
+        />
+      </div>
+      {rows.length > 0 ? (
+        <NodesTable of={rows} all={all} open={open} />
+      ) : (
+        <Empty title="No node fits." />
+      )}
+    </>
   );
 }
 

@@ -9,12 +9,14 @@ import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
   of: readonly Node[];
+  /** With those that are not shown, if there are such. */
+  all?: readonly Node[];
   open: OpenDialog;
   /** All are of one server, which need not be named. */
   ofServer?: boolean;
 }
 
-export function NodesTable({ of, open, ofServer = false }: NodesTableProps) {
+export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableProps) {
   const left = new Set([
     ...(ofServer ? ['Server'] : []),
     ...(of.some(({ certificate_expiry }) => certificate_expiry !== null) ? [] : [certificate]),
@@ -26,7 +28,7 @@ export function NodesTable({ of, open, ofServer = false }: NodesTableProps) {
       rows={of}
       keyOf={({ id }) => id}
       actions={(node) => {
-        const others = of.filter(({ id, server }) => id !== node.id && server === node.server);
+        const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
         const isDrained = node.drained_at !== null;
         const Drain = isDrained ? UndrainNode : DrainNode;
         return (

@@ -8,7 +8,8 @@ import '../style/overview.css';
 import { usePages } from '../api/paging.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
-import { attention } from './attention.ts';
+import { attention, type Network } from './attention.ts';
+import { FirstSteps } from './first_steps.tsx';
 import { NetworkMap } from './network_map.tsx';
 
 type Status = ResponseOf<'admin_get_status'>;
@@ -46,14 +47,28 @@ export function OverviewPage() {
         {(network) => (
           <>
             <Figures status={network.status} />
-            <AttentionCard items={attention(network)} isReading={false} faults={[]} />
-            <NetworkMap servers={network.servers} nodes={network.nodes} />
+            <FirstSteps status={network.status} account={network.accounts[0]?.name} />
+            <AttentionCard
+              items={attention(network)}
+              isReading={false}
+              faults={[]}
+              nothingYet={nothingYet(network)}
+            />
+            {network.servers.length > 0 && (
+              <NetworkMap servers={network.servers} nodes={network.nodes} />
+            )}
             <ThisServer status={network.status} />
           </>
         )}
       </Loaded>
     </Page>
   );
+}
+
+function nothingYet({ servers, accounts }: Pick<Network, 'servers' | 'accounts'>) {
+  if (servers.length === 0) return 'The network has no server yet: there is nothing to look after.';
+  if (accounts.length === 0) return 'There is no account yet: nobody uses the network.';
+  return undefined;
 }
 
 function Figures({ status: { accounts, servers, nodes } }: { status: Status }) {
@@ -63,7 +78,10 @@ function Figures({ status: { accounts, servers, nodes } }: { status: Status }) {
       <dl class="stats">
         <Stat name="Accounts">{accounts.toLocaleString('en')}</Stat>
         <Stat name="Servers">{servers.toLocaleString('en')}</Stat>
-        <Stat name="Nodes" note={lost === 0 ? 'all live' : `${lost} lost`}>
+        <Stat
+          name="Nodes"
+          note={nodes.all === 0 ? 'none yet' : lost === 0 ? 'all live' : `${lost} lost`}
+        >
           {nodes.all.toLocaleString('en')}
         </Stat>
         <Stat name="Lagging" note="nodes that have not applied every change">

@@ -45,7 +45,9 @@ export function ServerPage({ name }: { name: string }) {
 }
 
 function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
-  const { dialog, open } = useDialog();
+  const { dialog, open, openLinked } = useDialog({
+    change: (close) => <ChangeServerDialog of={server} onClose={close} />,
+  });
   return (
     <Card
       title={server.title}
@@ -60,11 +62,7 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
           >
             Remove …
           </Button>
-          <Button
-            kind="primary"
-            icon="edit"
-            onClick={() => open((close) => <ChangeServerDialog of={server} onClose={close} />)}
-          >
+          <Button kind="primary" icon="edit" onClick={() => openLinked('change')}>
             Change
           </Button>
         </>
@@ -86,12 +84,11 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
 }
 
 function Nodes({ server, nodes }: { server: string; nodes: readonly Node[] }) {
-  const { dialog, open } = useDialog();
+  const { dialog, open, openLinked } = useDialog({
+    invite: (close) => <InviteNodeDialog server={server} onClose={close} />,
+  });
   const invite = (
-    <Button
-      icon="plus"
-      onClick={() => open((close) => <InviteNodeDialog server={server} onClose={close} />)}
-    >
+    <Button icon="plus" onClick={() => openLinked('invite')}>
       Invite a node
     </Button>
   );

@@ -1,7 +1,7 @@
 // Every server of the network: filtered by country, service, and how its nodes and its exit IPs stand.
 import { useMemo } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
-import { useAddressState } from '../address.ts';
+import { useAddressStates } from '../address.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
@@ -28,27 +28,35 @@ import {
   type Node,
   type Server,
   type State,
+  serverGroup,
+  serverGroups,
   serverState,
 } from './states.ts';
 
-type Row = Server & { state: State };
+type Row = Server & { state: State; group: keyof typeof serverGroups };
 
 export function ServersPage() {
   const [, navigate] = useLocation();
   const servers = useRead('admin_list_servers', {});
   const nodes = useRead('admin_list_nodes', {});
-  const { dialog, ask } = useDialog({
+  const { dialog, openLinked } = useDialog({
     import: (close) => <ImportDialog onClose={close} />,
     add: (close) => (
-      <NewServerDialog onClose={close} onDone={(name) => navigate(paths.operator.server(name))} />
+      <NewServerDialog
+        onClose={close}
+        onDone={(name) => {
+          close();
+          navigate(paths.operator.server(name));
+        }}
+      />
     ),
   });
   const rows = useMemo(() => rowsOf(servers.data, nodes.data), [servers.data, nodes.data]);
   const of = { data: rows, error: servers.error ?? nodes.error, refetch: servers.refetch };
   const actions = (
     <>
-      <Button onClick={() => ask('import')}>Import an inventory …</Button>
-      <Button kind="primary" icon="plus" onClick={() => ask('add')}>
+      <Button onClick={() => openLinked('import')}>Import an inventory …</Button>
+      <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
         Add a server
       </Button>
     </>
@@ -79,40 +87,48 @@ function rowsOf(
 ): Row[] | undefined {
   if (!servers || !nodes) return undefined;
   const byServer = Map.groupBy(nodes, ({ server }) => server);
-  return servers.map((server) => ({
-    ...server,
-    state: serverState(byServer.get(server.name) ?? []),
-  }));
+  return servers.map((server) => {
+    const own = byServer.get(server.name) ?? [];
+    return { ...server, state: serverState(own), group: serverGroup(own) };
+  });
 }
 
-const states = optionsIn({
-  '': 'Any state',
-  good: 'live',
-  warn: 'a node lags or is lost',
-  bad: 'no live node',
-  neutral: 'no node yet',
-});
+const groups = optionsIn({ '': 'Any state', ...serverGroups });
 const healths = optionsIn({
   '': 'Any health',
   crit: 'some crit',
   warn: 'some warn',
   unknown: 'some unknown',
   ok: 'all ok',
+  misplaced: 'some in another country',
 });
-type Health = keyof Row['exits'] | '';
 
-function isHealth({ exits, ip_count }: Row, wanted: Health): boolean {
-  if (wanted === '') return true;
-  return wanted === 'ok' ? ip_count > 0 && exits.ok === ip_count : exits[wanted] > 0;
+/** Whether the exit IPs of a server are as wanted; `misplaced`: the servers where some are seen in another country. */
+function isHealth(
+  { name, exits, ip_count }: Row,
+  wanted: string,
+  misplaced: ReadonlySet<string>,
+): boolean {
+  if (wanted === 'misplaced') return misplaced.has(name);
+  if (wanted === 'ok') return ip_count > 0 && exits.ok === ip_count;
+  const status = exitStatuses.find((one) => one === wanted);
+  return status === undefined || exits[status] > 0;
 }
 
+const noFilters = { search: '', country: '', service: '', nodes: '', exits: '', rows: '' };
+
 function Servers({ all }: { all: readonly Row[] }) {
-  const [words, setWords] = useAddressState('search');
-  const [land, setLand] = useAddressState('country');
-  const [service, setService] = useAddressState('service');
-  const [tone, setTone] = useAddressState('nodes');
-  const [health, setHealth] = useAddressState('exits');
-  const wanted = words.trim().toLowerCase();
+  const [filters, change] = useAddressStates(noFilters);
+  const set = (name: keyof typeof noFilters) => (value: string) =>
+    change({ rows: '', [name]: value });
+  const { search, country: land, service, nodes, exits } = filters;
+  const geo = useRead(
+    'admin_list_geo_statuses',
+    { query: { status: 'crit', limit: 1000 } },
+    { enabled: exits === 'misplaced' },
+  );
+  const misplaced = new Set(geo.data?.map(({ server }) => server));
+  const wanted = search.trim().toLowerCase();
   const lands = [...new Set(all.map((row) => row.country))]
     .map((code) => ({ value: code, text: country(code) }))
     .sort((one, other) => one.text.localeCompare(other.text));
@@ -121,34 +137,45 @@ function Servers({ all }: { all: readonly Row[] }) {
     (row) =>
       (land === '' || row.country === land) &&
       (service === '' || row.services.some((one) => one === service)) &&
-      (tone === '' || row.state.tone === tone) &&
-      isHealth(row, health as Health) &&
+      (nodes === '' || row.group === nodes) &&
+      isHealth(row, exits, misplaced) &&
       `${row.name} ${row.hostname} ${row.title} ${row.city}`.toLowerCase().includes(wanted),
   );
   return (
     <>
       <div class="filters many">
-        <SearchField label="Name, hostname or city" name="words" value={words} onInput={setWords} />
+        <SearchField
+          label="Name, hostname or city"
+          name="words"
+          value={search}
+          onInput={set('search')}
+        />
         <SelectField
           label="Country"
           name="country"
           value={land}
-          onInput={setLand}
+          onInput={set('country')}
           options={[{ value: '', text: 'All countries' }, ...lands]}
         />
         <SelectField
           label="Service"
           name="service"
           value={service}
-          onInput={setService}
+          onInput={set('service')}
           options={optionsOf(services, 'All services')}
         />
-        <SelectField label="Nodes" name="nodes" value={tone} onInput={setTone} options={states} />
+        <SelectField
+          label="Nodes"
+          name="nodes"
+          value={nodes}
+          onInput={set('nodes')}
+          options={groups}
+        />
         <SelectField
           label="Exit IPs"
           name="exits"
-          value={health}
-          onInput={setHealth}
+          value={exits}
+          onInput={set('exits')}
           options={healths}
         />
       </div>
@@ -160,7 +187,8 @@ function Servers({ all }: { all: readonly Row[] }) {
         all={all.length}
         one="server"
         many="servers"
-        filter={[wanted, land, service, tone, health].join(' ')}
+        most={Number(filters.rows)}
+        onMore={(most) => change({ rows: String(most) })}
       />
     </>
   );

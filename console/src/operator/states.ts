@@ -37,10 +37,36 @@ export function nodeState(
   return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'live' };
 }
 
+type OfNode = Pick<Node, 'live' | 'lag' | 'drained_at'>;
+
+/** The nodes that may need attention, as the overview counts them and the page of nodes filters them. */
+export const nodeGroups = {
+  lost: { text: 'lost', has: ({ live }: OfNode) => !live },
+  lagging: { text: 'lagging', has: ({ live, lag }: OfNode) => live && lag > 0 },
+  drained: { text: 'drained', has: ({ live, drained_at }: OfNode) => live && drained_at !== null },
+  faulty: {
+    text: 'with faults',
+    has: ({ live, faults }: OfNode & Pick<Node, 'faults'>) => live && faults.length > 0,
+  },
+} as const;
+
+/** Servers by their nodes, in the same way: each is in one group. */
+export const serverGroups = {
+  good: 'live',
+  warn: 'a node lags, is drained or lost',
+  drained: 'drained',
+  bad: 'no live node',
+  neutral: 'no node yet',
+} as const;
+
+export function serverGroup(nodes: readonly OfNode[]): keyof typeof serverGroups {
+  if (nodes.length > 0 && !nodes.some(({ live }) => live)) return 'bad';
+  const { tone } = serverState(nodes);
+  return tone === 'bad' ? 'drained' : (tone as 'good' | 'warn' | 'neutral');
+}
+
 /** A server, by its nodes. */
-export function serverState(
-  nodes: ReadonlyArray<Pick<Node, 'live' | 'lag' | 'drained_at'>>,
-): State {
+export function serverState(nodes: readonly OfNode[]): State {
   if (nodes.length === 0) return { tone: 'neutral', text: 'no node yet' };
   const live = nodes.filter((node) => node.live);
   if (live.length === 0) return { tone: 'bad', text: 'no live node' };
@@ -78,18 +104,28 @@ export function together(states: readonly State[]): State {
   return { tone, text: states.map(({ text }) => text).join(', ') };
 }
 
+type OfAccount = Pick<Account, 'suspended' | 'over_limit' | 'expiry'>;
+
+/** The accounts that may need attention, as the overview counts them and the page of accounts filters them. */
+export const accountGroups = {
+  over: { text: 'over the limit', has: ({ over_limit }: OfAccount) => over_limit },
+  ended: { text: 'ended', has: ({ expiry }: OfAccount, now: number) => expiry <= now },
+  ending: {
+    text: 'end within 30 days',
+    has: ({ expiry }: OfAccount, now: number) => expiry > now && expiry - now <= endsSoon_seconds,
+  },
+  suspended: { text: 'suspended', has: ({ suspended }: OfAccount) => suspended },
+} as const;
+
 /** Everything that keeps an account from its full use; nothing: all is well. */
-export function accountStates(
-  account: Pick<Account, 'suspended' | 'over_limit' | 'expiry'>,
-  now: number,
-): State[] {
+export function accountStates(account: OfAccount, now: number): State[] {
+  const { suspended, ended, ending, over } = accountGroups;
   const states: State[] = [];
-  if (account.suspended) states.push({ tone: 'bad', text: 'suspended' });
-  if (account.expiry <= now) states.push({ tone: 'bad', text: 'ended' });
-  else if (account.expiry - now <= endsSoon_seconds)
-    states.push({ tone: 'warn', text: 'ends soon' });
-  if (account.over_limit) states.push({ tone: 'bad', text: 'over the limit' });
+  if (suspended.has(account)) states.push({ tone: 'bad', text: 'suspended' });
+  if (ended.has(account, now)) states.push({ tone: 'bad', text: 'ended' });
+  if (ending.has(account, now)) states.push({ tone: 'warn', text: 'ends soon' });
+  if (over.has(account)) states.push({ tone: 'bad', text: 'over the limit' });
   return states;
 }
 
-export const endsSoon_seconds = 30 * 86_400;
+const endsSoon_seconds = 30 * 86_400;

@@ -21,13 +21,15 @@ type Token = ResponseOf<'admin_list_tokens'>[number];
 
 export function TokensPage() {
   const tokens = useRead('admin_list_tokens', {});
-  const { dialog, open, ask } = useDialog({ add: (close) => <NewToken onClose={close} /> });
+  const { dialog, open, openLinked } = useDialog({
+    create: (close) => <NewToken onClose={close} />,
+  });
   return (
     <Page
       title="Operator tokens"
       note="Whoever has one may do everything here. Give each person their own: the audit log names them by it."
       actions={
-        <Button kind="primary" icon="plus" onClick={() => ask('add')}>
+        <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
           Create a token
         </Button>
       }

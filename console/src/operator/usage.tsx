@@ -1,5 +1,6 @@
 // The usage of every account in its running billing period.
 import { Link } from 'wouter-preact';
+import { useAddressState } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
 import { csv, download } from '../csv.ts';
@@ -23,6 +24,7 @@ import { UsageMeter } from './accounts.tsx';
 type AccountUsage = ResponseOf<'admin_list_usage'>[number];
 
 export function UsagePage() {
+  const [most, setMost] = useAddressState('rows');
   const pages = usePages('admin_list_usage', {
     query: {},
     limit: 1000,
@@ -69,6 +71,8 @@ export function UsagePage() {
                   rows={bySize(all)}
                   keyOf={({ account }) => account}
                   all={all.length}
+                  most={Number(most)}
+                  onMore={(most) => setMost(String(most))}
                   one="account"
                   many="accounts"
                 />

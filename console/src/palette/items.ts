@@ -1,8 +1,9 @@
 // The things that the palettes of both consoles find: pages, actions, and the records of an account.
-import { addressOf, usePath } from '../address.ts';
+import { usePath } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import type { Scope } from '../api/scope.ts';
 import type { Place } from '../frame.tsx';
+import { addressOf } from '../paths.ts';
 import { theme } from '../theme.ts';
 import type { FinderProps } from './finder.tsx';
 import type { Item } from './palette.tsx';
@@ -82,7 +83,7 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
       go(parts.dns, add),
     ],
     [flags.admin, 'Add a user', 'new person invite', go(parts.users, add)],
-    [flags.admin, 'New API token', 'create add key', go(parts.tokens, add)],
+    [flags.admin, 'New API token', 'create add key', go(parts.tokens, { dialog: 'create' })],
     [
       mayAddServers && !readOnlyReason,
       'Add servers to the contract',

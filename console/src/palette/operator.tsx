@@ -44,17 +44,17 @@ export function OperatorPalette(props: FinderProps) {
 }
 
 const networkActions = (go: Go): Item[] => [
-  action('Create an account', 'plus', go(operator.accounts, { dialog: 'add' }), {
+  action('Create an account', 'plus', go(operator.accounts, { dialog: 'create' }), {
     words: 'new customer contract add',
   }),
   action('Add a server', 'plus', go(operator.servers, { dialog: 'add' }), { words: 'new' }),
   action('Import an inventory', 'plus', go(operator.servers, { dialog: 'import' }), {
     words: 'servers add csv',
   }),
-  action('Invite a node', 'plus', go(operator.nodes, { dialog: 'add' }), {
+  action('Invite a node', 'plus', go(operator.nodes, { dialog: 'invite' }), {
     words: 'new add join machine',
   }),
-  action('Create an operator token', 'plus', go(operator.tokens, { dialog: 'add' }), {
+  action('Create an operator token', 'plus', go(operator.tokens, { dialog: 'create' }), {
     words: 'new add',
   }),
 ];

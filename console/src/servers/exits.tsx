@@ -2,7 +2,7 @@
 import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { Badge, Card, type Column, Status, Table } from '../ui/ui.ts';
-import { type ExitIp, type OwnServer, unserved } from './rows.ts';
+import { type ExitIp, type OwnServer, portsOf, unserved } from './rows.ts';
 import { VpnServices } from './vpn.tsx';
 
 export function ExitIps({ server }: { server: OwnServer }) {
@@ -49,11 +49,6 @@ export function ExitIps({ server }: { server: OwnServer }) {
       </div>
     </Card>
   );
-}
-
-/** The port scheme may have ports for services that this server does not offer. */
-export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
-  return ports.filter(({ service }) => services.includes(service));
 }
 
 /** A status from before the nodes were lost says nothing of today: it has no colour. */

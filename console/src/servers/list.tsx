@@ -1,5 +1,6 @@
 // The list of servers with its filters: those on the contract, the others of the network, or all.
 import { useMemo } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import {
@@ -31,6 +32,7 @@ interface ServerListProps {
 
 export function ServerList({ rows, filters, onFilter }: ServerListProps) {
   const { dialog, open } = useDialog();
+  const [most, setMost] = useAddressState('rows');
   const shown = useMemo(() => shownRows(rows, filters), [rows, filters]);
   const { view } = filters;
   const amount = (of: Filters['view']) => rows.filter((row) => isInView(row, of)).length;
@@ -59,7 +61,8 @@ export function ServerList({ rows, filters, onFilter }: ServerListProps) {
         <ServersTable
           rows={shown}
           all={inView}
-          filter={JSON.stringify(filters)}
+          most={Number(most)}
+          onMore={(most) => setMost(String(most))}
           view={view}
           open={open}
         />
@@ -82,9 +85,9 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
       <SearchField
         label="Search"
         name="search"
-        value={filters.text}
+        value={filters.search}
         placeholder="Name, place or exit IP"
-        onInput={(text) => onFilter({ text })}
+        onInput={(search) => onFilter({ search })}
       />
       <SelectField
         label="Country"
@@ -112,7 +115,10 @@ function FilterFields({ rows, filters, onFilter }: ServerListProps) {
             name="status"
             value={filters.status}
             onInput={(status) => onFilter({ status })}
-            options={optionsOf(standings, 'Any')}
+            options={[
+              ...optionsOf(standings, 'Any'),
+              { value: 'misplaced', text: 'in another country' },
+            ]}
           />
           <SelectField
             label="Sort by"

@@ -1,13 +1,19 @@
 // One server: how it stands, its exit IPs, and settings to copy; or how to add it to the contract.
 import { Link } from 'wouter-preact';
+import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { now } from '../now.ts';
 import { paths } from '../paths.ts';
+import { daysBack } from '../usage/days.ts';
+import { OverTimeCard } from '../usage/over_time.tsx';
+import '../style/usage.css';
 import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
+import { AskServer } from './ask.tsx';
 import { AddButton, RemoveDialog } from './change.tsx';
-import { ExitIps, portsOf } from './exits.tsx';
-import type { OwnServer, Row } from './rows.ts';
+import { ExitIps } from './exits.tsx';
+import { type OwnServer, portsOf, type Row } from './rows.ts';
 import { ServerStatus } from './table.tsx';
 import { ReadySettings } from './use.tsx';
 
@@ -54,6 +60,7 @@ export function OneServer({ name, row, reading }: OneServerProps) {
 
 function Own({ server }: { server: OwnServer }) {
   const { usage, nodes } = server;
+  const { flags } = useScope();
   const hasPorts = server.ips.some((exit) => portsOf(server, exit).length > 0);
   return (
     <>
@@ -83,8 +90,12 @@ function Own({ server }: { server: OwnServer }) {
         <p class="note">{`Services: ${server.services.join(', ')}.`}</p>
       </Card>
       <ExitIps server={server} />
+      {(flags.admin || flags.billing) && <UsageOfServer server={server.server} />}
       {hasPorts ? (
-        <ReadySettings server={server} />
+        <>
+          <ReadySettings server={server} />
+          {(flags.admin || flags.proxy) && <AskServer server={server} />}
+        </>
       ) : (
         <Card title="Settings to copy">
           <Empty title="No proxy here">
@@ -93,6 +104,18 @@ function Own({ server }: { server: OwnServer }) {
         </Card>
       )}
     </>
+  );
+}
+
+/** The last thirty days through it. */
+function UsageOfServer({ server }: { server: string }) {
+  const from = daysBack(now.value, 30);
+  const query = { from, server };
+  const usage = useReadIn(useScope(), 'get_usage', { query: { ...query, by: 'day' } });
+  return (
+    <Loaded of={usage} what="its usage">
+      {(report) => report.total > 0 && <OverTimeCard report={report} query={query} servers={[]} />}
+    </Loaded>
   );
 }
 

@@ -61,6 +61,11 @@ export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServe
   }));
 }
 
+/** The port scheme may have ports for services that this server does not offer. */
+export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
+  return ports.filter(({ service }) => services.includes(service));
+}
+
 const worstFirst: readonly Status[] = ['crit', 'warn', 'unknown', 'ok'];
 
 /** The reason why nothing is let through, or undefined where a node is there. */
@@ -79,13 +84,28 @@ export function summaryOf({ nodes, ips }: Served): Summary {
   return { status, text: many === ips.length ? status : `${status}, ${many} of ${ips.length}` };
 }
 
+/**
+ * Whether a server is among those of a standing: crit, warn and unknown are all that have such an exit IP, however many
+ * others it has; `misplaced`: a geo-IP provider sees one in another country.
+ */
+export function stands(own: OwnServer, standing: string): boolean {
+  if (standing === 'misplaced') return own.ips.some(isMisplaced);
+  if (summaryOf(own).status === standing) return true;
+  return (
+    standing !== 'ok' && own.nodes.all > 0 && own.ips.some(({ status }) => status === standing)
+  );
+}
+
+export const isMisplaced = ({ geostatus }: { geostatus: Record<string, { status: string }> }) =>
+  Object.values(geostatus).some(({ status }) => status === 'crit');
+
 export const views = ['contract', 'others', 'all'] as const;
 export const sortings = ['name', 'status', 'period', 'month'] as const;
 
 export interface Filters {
   view: (typeof views)[number];
   sort: (typeof sortings)[number];
-  text: string;
+  search: string;
   country: string;
   service: string;
   status: string;
@@ -96,7 +116,7 @@ export interface Filters {
 export const noFilters: Filters = {
   view: 'contract',
   sort: 'name',
-  text: '',
+  search: '',
   country: '',
   service: '',
   status: '',
@@ -105,8 +125,8 @@ export const noFilters: Filters = {
 
 /** Whether anything but view and order keeps servers out of sight. */
 export function isFiltering(filters: Filters): boolean {
-  const { text, country, service, chosen } = filters;
-  return Boolean(text.trim() || country || service || statusOf(filters) || chosen.length > 0);
+  const { search, country, service, chosen } = filters;
+  return Boolean(search.trim() || country || service || statusOf(filters) || chosen.length > 0);
 }
 
 /** Only of servers on the contract the health is told. */
@@ -119,14 +139,14 @@ export const isInView = (row: Row, view: Filters['view']): boolean =>
 export function shownRows(rows: readonly Row[], filters: Filters): Row[] {
   const { view, sort, chosen } = filters;
   const status = statusOf(filters);
-  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = filters.search.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = rows.filter(
     (row) =>
       isInView(row, view) &&
       (chosen.length === 0 || chosen.includes(row.name)) &&
       (!filters.country || row.country === filters.country) &&
       (!filters.service || row.services.includes(filters.service)) &&
-      (!status || (row.own && summaryOf(row.own).status === status)) &&
+      (!status || (row.own && stands(row.own, status))) &&
       words.every((word) => textOf(row).includes(word)),
   );
   return shown.sort(

@@ -1,15 +1,24 @@
 // Settings to copy for one server: choose the exit IP, how to sign in and the program, take the text.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { AuthlistForm } from '../authlist/form.tsx';
 import { dateTime } from '../format.ts';
 import { paths } from '../paths.ts';
-import { Button, Card, CheckField, Choice, Copy, SelectField, TextField } from '../ui/ui.ts';
+import {
+  Button,
+  Card,
+  CheckField,
+  Choice,
+  Copy,
+  isOneOf,
+  SelectField,
+  TextField,
+} from '../ui/ui.ts';
 import type { Through } from './curl.ts';
-import { portsOf } from './exits.tsx';
-import { type OwnServer, unserved } from './rows.ts';
+import { type OwnServer, portsOf, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
 import { TokenFields, useToken } from './token.tsx';
 
@@ -24,15 +33,17 @@ const unservedSentences: Record<string, string> = {
     'The machines of this server are not connected: these settings may not work, and changes do not reach them.',
 };
 
+/** The choice as the address has it; the page to open is nobody else's. */
+const noChoice = { ip: '', port: '', dns: '', by: 'address', program: 'curl' };
+
 export function ReadySettings({ server }: { server: OwnServer }) {
   const missing = unserved(server.nodes);
-  const [ip, setIp] = useState('');
-  const [port, setPort] = useState('');
-  const [override, setOverride] = useState(false);
-  const [by, setBy] = useState<'address' | 'token'>('address');
+  const [{ ip, port, dns, by: way_in, program: asked }, change] = useAddressStates(noChoice);
+  const override = dns !== '';
+  const by = way_in === 'token' ? 'token' : 'address';
+  const program = isOneOf(programs, asked) ? asked : 'curl';
   const token = useToken(by === 'token');
   const [page, setPage] = useState('https://www.example.com/');
-  const [program, setProgram] = useState<Program>('curl');
 
   const usable = server.ips.filter((exit) => portsOf(server, exit).length > 0);
   const exit = usable.find((one) => one.ip === ip) ?? usable[0];
@@ -58,7 +69,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           label="Exit IP"
           name="exit_ip"
           value={exit.ip}
-          onInput={setIp}
+          onInput={(ip) => change({ ip })}
           options={usable.map((one) => ({
             value: one.ip,
             text: missing ? one.ip : `${one.ip} (${one.status})`,
@@ -68,7 +79,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           label="Proxy"
           name="port"
           value={offset(chosen.port)}
-          onInput={setPort}
+          onInput={(port) => change({ port })}
           options={ports.map((one) => ({
             value: offset(one.port),
             text: `${proxyNames[one.service] ?? one.service}, port ${one.port}`,
@@ -87,7 +98,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
         label="Use my custom DNS entries"
         name="override"
         checked={override}
-        onChange={(event) => setOverride(event.currentTarget.checked)}
+        onChange={(event) => change({ dns: event.currentTarget.checked ? 'own' : '' })}
         hint={`Connects to the override port, ${chosen.override_port}.`}
       />
       <div class="stack">
@@ -95,7 +106,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           label="Sign in to the proxy"
           shown
           value={by}
-          onChoose={setBy}
+          onChoose={(by) => change({ by })}
           options={[
             { value: 'address', text: 'By address' },
             { value: 'token', text: 'By token' },
@@ -108,7 +119,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           label="Program"
           shown
           value={program}
-          onChoose={setProgram}
+          onChoose={(program) => change({ program })}
           options={Object.entries(programs).map(([value, { name }]) => ({
             value: value as Program,
             text: name,

@@ -1,10 +1,25 @@
 // API tokens: what programs sign requests to the account API with.
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge, Button, Card, type Column, Copy, Empty, Loaded, Page, Table } from '../ui/ui.ts';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Copy,
+  Empty,
+  isOneOf,
+  Loaded,
+  LongTable,
+  optionsIn,
+  Page,
+  SearchField,
+  SelectField,
+} from '../ui/ui.ts';
 import {
   type ApiToken,
   curlWith,
@@ -12,15 +27,17 @@ import {
   RevokeApiTokenDialog,
   ViewApiTokenDialog,
 } from './form.tsx';
+import { tokenGroups } from './groups.ts';
 
 export function TokensPage() {
   const scope = useScope();
   const tokens = useReadIn(scope, 'list_tokens', {});
-  const { dialog, open, ask } = useDialog({
-    add: (close) => <NewApiTokenDialog onClose={close} />,
+  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
+  const { dialog, open, openLinked } = useDialog({
+    create: (close) => <NewApiTokenDialog onClose={close} />,
   });
   const create = (
-    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
+    <Button kind="primary" icon="plus" onClick={() => openLinked('create')}>
       New API token
     </Button>
   );
@@ -39,10 +56,29 @@ export function TokensPage() {
               </Empty>
             ) : (
               <>
-                <Table
+                <div class="filters">
+                  <SearchField
+                    label="Name"
+                    name="search"
+                    value={search}
+                    onInput={(search) => change({ search })}
+                  />
+                  <SelectField
+                    label="State"
+                    name="state"
+                    value={state}
+                    onInput={(state) => change({ state })}
+                    options={states}
+                  />
+                </div>
+                <LongTable
                   caption="API tokens of the account"
                   columns={columns}
-                  rows={list}
+                  rows={filtered(list, search, state)}
+                  all={list.length}
+                  one="token"
+                  many="tokens"
+                  filter={`${state} ${search}`}
                   keyOf={({ id }) => id}
                   isFaint={hasExpired}
                   actions={(token) => (
@@ -85,7 +121,18 @@ export function TokensPage() {
   );
 }
 
-const hasExpired = ({ expiry }: ApiToken) => expiry !== null && expiry <= now.value;
+const states = optionsIn({ '': 'Any state', ...tokenGroups });
+
+function filtered(tokens: readonly ApiToken[], search: string, state: string): ApiToken[] {
+  const wanted = search.trim().toLowerCase();
+  return tokens.filter(
+    (token) =>
+      token.name.toLowerCase().includes(wanted) &&
+      (!isOneOf(tokenGroups, state) || tokenGroups[state].has(token, now.value)),
+  );
+}
+
+const hasExpired = (token: ApiToken) => tokenGroups.expired.has(token, now.value);
 
 const columns: Array<Column<ApiToken>> = [
   { heading: 'Name', names: true, cell: ({ name }) => <span class="wrap-anywhere">{name}</span> },

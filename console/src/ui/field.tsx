@@ -122,8 +122,15 @@ export function SelectField(props: SelectProps) {
 }
 
 /** Options of texts by their values. */
-export const optionsIn = (texts: Record<string, string>) =>
-  Object.entries(texts).map(([value, text]) => ({ value, text }));
+export const optionsIn = (texts: Record<string, string | { text: string }>) =>
+  Object.entries(texts).map(([value, of]) => ({
+    value,
+    text: typeof of === 'string' ? of : of.text,
+  }));
+
+/** Whether a text, such as one of the address, is among the names of these. */
+export const isOneOf = <T extends object>(these: T, text: string): text is keyof T & string =>
+  Object.hasOwn(these, text);
 
 /** Options that are shown as they are; `all`: the text of the first one, which chooses none of them. */
 export function optionsOf(values: Iterable<string>, all?: string) {

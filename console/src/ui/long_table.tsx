@@ -15,15 +15,22 @@ interface LongTableProps<T> extends TableProps<T> {
   many?: string;
   /** The filter of the rows: after a change of it the table begins anew. */
   filter?: string;
+  /** Rows that are shown at most, where the page keeps that; 0: as many as at first. */
+  most?: number;
+  onMore?: (most: number) => void;
 }
 
 /** The rows that fit the filter, and how many there are without it. */
-export type Listed<T> = Pick<LongTableProps<T>, 'rows' | 'all' | 'filter'>;
+export type Listed<T> = Pick<LongTableProps<T>, 'rows' | 'all' | 'filter' | 'most' | 'onMore'>;
 
 export function LongTable<T>(props: LongTableProps<T>) {
-  const { rows, all, one = 'entry', many = 'entries', filter = '', ...table } = props;
+  const { rows, all, one = 'entry', many = 'entries', filter = '', most, onMore, ...table } = props;
   const [asked, setAsked] = useState({ filter, most: step });
-  const shown = Math.min(asked.filter === filter ? asked.most : step, rows.length);
+  const shown = Math.min(
+    Math.max(0, most ?? (asked.filter === filter ? asked.most : 0)) || step,
+    rows.length,
+  );
+  const showMore = onMore ?? ((most) => setAsked({ filter, most }));
   const whole = `${number(all)} ${all === 1 ? one : many}`;
   const found = rows.length < all ? `${number(rows.length)} found in ${whole}` : whole;
   return (
@@ -38,7 +45,7 @@ export function LongTable<T>(props: LongTableProps<T>) {
           {shown < rows.length ? `The first ${number(shown)} of ${found}.` : `${found}.`}
         </p>
         {shown < rows.length && (
-          <Button onClick={() => setAsked({ filter, most: shown + step })}>
+          <Button onClick={() => showMore(shown + step)}>
             {`Show ${number(Math.min(step, rows.length - shown))} more`}
           </Button>
         )}

@@ -20,5 +20,6 @@ export * from './page.tsx';
 export * from './shown_once.tsx';
 export * from './single_card.tsx';
 export * from './starting_focus.tsx';
+export * from './steps.tsx';
 export * from './table.tsx';
 export * from './toast.tsx';

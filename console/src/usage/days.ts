@@ -1,4 +1,4 @@
-// Days of usage: the spans that can be asked for, and a row for each day, also for those without traffic. All in UTC.
+// Days and hours of usage: the spans that can be asked for, and a row for each, also for those without traffic. All in UTC.
 
 export const day_seconds = 86_400;
 
@@ -35,20 +35,39 @@ export interface Bytes {
   total: number;
 }
 
-export interface UsageOfDay extends Bytes {
-  day: number;
+/** The lengths of the parts that usage is told by. */
+export const part_seconds = { day: day_seconds, hour: 3_600 } as const;
+export type Part = keyof typeof part_seconds;
+
+export interface UsageOfPart extends Bytes {
+  /** Where the day or hour begins. */
+  start: number;
 }
 
-/** One row for each day with a part in `from <= time < to`, in order. */
-export function everyDay(
+/** One row for each day or hour with a part in `from <= time < to`, in order. */
+export function everyPart(
   { from, to }: { from: number; to: number },
-  rows: ReadonlyArray<Bytes & { day?: number | undefined }>,
-): UsageOfDay[] {
-  const known = new Map(rows.map((row) => [row.day, row]));
-  const days: UsageOfDay[] = [];
-  for (let day = startOfDay(from); day < to; day += day_seconds) {
-    const { up = 0, down = 0, total = 0 } = known.get(day) ?? {};
-    days.push({ day, up, down, total });
+  rows: ReadonlyArray<Bytes & { [K in Part]?: number | undefined }>,
+  by: Part,
+): UsageOfPart[] {
+  const seconds = part_seconds[by];
+  const known = new Map(rows.map((row) => [row[by], row]));
+  const parts: UsageOfPart[] = [];
+  for (let start = Math.floor(from / seconds) * seconds; start < to; start += seconds) {
+    const { up = 0, down = 0, total = 0 } = known.get(start) ?? {};
+    parts.push({ start, up, down, total });
   }
-  return days;
+  return parts;
+}
+
+const writtenTime = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+
+/** "Sat, 21 Nov 2026", and of an hour "Sat, 21 Nov 2026, 14:00", in UTC. */
+export function writtenPart(start: number, by: Part): string {
+  const day = writtenDay(start);
+  return by === 'day' ? day : `${day}, ${writtenTime.format(start * 1000)}`;
 }

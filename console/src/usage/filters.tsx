@@ -1,7 +1,8 @@
 // The filters of the page of usage: which days, and whose traffic through which server.
+import { date } from '../format.ts';
 import { optionsIn, optionsOf, SelectField, TextField } from '../ui/ui.ts';
 import { isoDay } from './days.ts';
-import { type Choice, spanNames } from './span.ts';
+import { type Choice, nameOfPeriod, type Period, spanNames } from './span.ts';
 
 export interface Filters {
   choice: Choice;
@@ -16,11 +17,14 @@ interface FilterFieldsProps {
   servers: readonly string[];
   users: readonly string[];
   now: number;
+  /** Billing periods that are over. */
+  earlier: readonly Period[];
   /** Of the contract: nothing was counted before. Undefined until known. */
   start: number | undefined;
 }
 
-export function FilterFields({ filters, onChange, servers, users, now, start }: FilterFieldsProps) {
+export function FilterFields(props: FilterFieldsProps) {
+  const { filters, onChange, servers, users, now, earlier, start } = props;
   const { choice, server, user } = filters;
   const choose = (changes: Partial<Choice>) => onChange({ choice: { ...choice, ...changes } });
   const days = { min: start && isoDay(start), max: isoDay(now) };
@@ -30,8 +34,8 @@ export function FilterFields({ filters, onChange, servers, users, now, start }: 
         label="Days"
         name="days"
         value={choice.name}
-        options={optionsIn(spanNames)}
-        onInput={(name) => choose({ name: name as Choice['name'] })}
+        options={[...optionsIn(spanNames), ...earlier.map(optionOf)]}
+        onInput={(name) => choose({ name })}
       />
       {choice.name === 'own' &&
         (['first', 'last'] as const).map((end) => (
@@ -62,6 +66,11 @@ export function FilterFields({ filters, onChange, servers, users, now, start }: 
     </div>
   );
 }
+
+const optionOf = (period: Period) => ({
+  value: nameOfPeriod(period),
+  text: `${date(period.start)} to ${date(period.end)}`,
+});
 
 /** The chosen one stays among them when the days change to some without its traffic. */
 function withAll(all: string, names: readonly string[], chosen: string) {

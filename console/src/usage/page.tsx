@@ -1,35 +1,30 @@
 // How much traffic was made: by day, server and user, for the days that are asked for.
 import '../style/overview.css';
 import '../style/usage.css';
-import { useState } from 'preact/hooks';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
-import { Card, Loaded, Page, Stat } from '../ui/ui.ts';
-import { day_seconds, everyDay, isoDay, writtenDay } from './days.ts';
-import { DaysCard } from './days_card.tsx';
+import { Card, isOneOf, Loaded, Page, Stat } from '../ui/ui.ts';
+import { AgainstLimit } from './against_limit.tsx';
+import { day_seconds, everyPart, isoDay, writtenDay } from './days.ts';
 import { FilterFields, type Filters } from './filters.tsx';
+import { OverTimeCard } from './over_time.tsx';
 import type { Report } from './report.ts';
 import { SharesCard } from './shares_card.tsx';
-import { type Span, spanOf } from './span.ts';
+import { type Span, spanNames, spanOf } from './span.ts';
 
 export function UsagePage() {
   const scope = useScope();
-  const [filters, setFilters] = useState<Filters>({
-    choice: {
-      name: 'period',
-      first: isoDay(now.value - 6 * day_seconds),
-      last: isoDay(now.value),
-    },
-    server: '',
-    user: '',
-  });
-  const start = useReadIn(scope, 'get_contract', {}).data?.start;
-  const asked = spanOf(filters.choice, now.value, start);
+  const [filters, change] = useFilters();
+  const contract = useReadIn(scope, 'get_contract', {}).data;
+  const { start, earlier_periods: earlier = [] } = contract ?? {};
+  const asked = spanOf(filters.choice, now.value, start, earlier);
   const isWrong = 'wrong' in asked;
   const span: Span = isWrong ? {} : asked;
   const { server, user } = filters;
+  const isWholePeriod = filters.choice.name === 'period' && !server && !user;
   const enabled = { enabled: !isWrong };
   const query = {
     ...span,
@@ -42,7 +37,6 @@ export function UsagePage() {
   // The options do not shrink to the ones that were chosen.
   const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
   const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
-  const change = (changes: Partial<Filters>) => setFilters({ ...filters, ...changes });
   return (
     <Page title="Usage" note="Traffic of the whole account, counted by the hour. Days are UTC.">
       <FilterFields
@@ -51,6 +45,7 @@ export function UsagePage() {
         servers={namesIn(allServers.data, 'server')}
         users={namesIn(allUsers.data, 'user')}
         now={now.value}
+        earlier={earlier}
         start={start}
       />
       <p class="fault" role="alert">
@@ -60,7 +55,8 @@ export function UsagePage() {
         {(report) => (
           <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
             <Totals report={report} />
-            <DaysCard report={report} query={query} servers={bySize(byServer.data)} />
+            {isWholePeriod && contract && <AgainstLimit contract={contract} report={report} />}
+            <OverTimeCard report={report} query={query} servers={bySize(byServer.data)} />
           </div>
         )}
       </Loaded>
@@ -80,6 +76,30 @@ export function UsagePage() {
   );
 }
 
+/** The filters as the address has them; own dates are written there, so that a link shows the same days tomorrow. */
+function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
+  const [{ days, first, last, server, user }, change] = useAddressStates({
+    days: 'period',
+    first: '',
+    last: '',
+    server: '',
+    user: '',
+  });
+  const isKnown = isOneOf(spanNames, days) || days.startsWith('period:');
+  const choice = { name: isKnown ? days : 'period', first, last };
+  const set = ({ choice, ...changes }: Partial<Filters>) => {
+    const { name, ...own } = choice ?? {};
+    const week = { first: isoDay(now.value - 6 * day_seconds), last: isoDay(now.value) };
+    const dates = name === 'own' && !first && !last ? week : own;
+    change({
+      ...changes,
+      ...(name && { days: name }),
+      ...(name === 'own' ? dates : name && { first: '', last: '' }),
+    });
+  };
+  return [{ choice, server, user }, set];
+}
+
 function namesIn(report: Report | undefined, by: 'server' | 'user'): string[] {
   return (report?.rows ?? []).flatMap((row) => row[by] ?? []);
 }
@@ -91,7 +111,7 @@ function bySize(report: Report | undefined): string[] {
 }
 
 function Totals({ report }: { report: Report }) {
-  const days = everyDay(report, report.rows);
+  const days = everyPart(report, report.rows, 'day');
   const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
   return (
     <Card>
@@ -104,7 +124,7 @@ function Totals({ report }: { report: Report }) {
         <Stat name="A day, on average" note={count(days.length, 'day')}>
           {bytes(report.total / days.length)}
         </Stat>
-        <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.day) : undefined}>
+        <Stat name="Busiest day" note={busiest.total > 0 ? writtenDay(busiest.start) : undefined}>
           {bytes(busiest.total)}
         </Stat>
       </dl>

@@ -1,5 +1,5 @@
 // The days that are asked for: a span by its name, or by its first and last day.
-import { day_seconds, daysBack, parseIsoDay, startOfDay, writtenDay } from './days.ts';
+import { day_seconds, daysBack, isoDay, parseIsoDay, startOfDay, writtenDay } from './days.ts';
 
 export const spanNames = {
   period: 'This billing period',
@@ -9,10 +9,9 @@ export const spanNames = {
   own: 'Own dates',
 } as const;
 
-export type SpanName = keyof typeof spanNames;
-
 export interface Choice {
-  name: `${SpanName}`;
+  /** One of the names above, or an earlier billing period by its first day: `period:2026-10-17`. */
+  name: string;
   /** Own dates, as date fields write them. */
   first: string;
   last: string;
@@ -24,14 +23,27 @@ export interface Span {
   to?: number;
 }
 
+/** A billing period, from `start` up to but not including `end`. */
+export interface Period {
+  start: number;
+  end: number;
+}
+
+export const nameOfPeriod = ({ start }: Period) => `period:${isoDay(start)}`;
+
 /** The span of a choice, or what is wrong with it. `start`: of the contract, as nothing was counted before. */
 export function spanOf(
   { name, first, last }: Choice,
   now: number,
   start = 0,
+  earlier: readonly Period[] = [],
 ): Span | { wrong: string } {
   if (name === 'period') return {};
-  if (name !== 'own') return { from: daysBack(now, Number(name)) };
+  if (/^\d+$/.test(name)) return { from: daysBack(now, Number(name)) };
+  if (name !== 'own') {
+    const period = earlier.find((one) => nameOfPeriod(one) === name);
+    return period ? spanOfPeriod(period, start) : { wrong: 'There was no such billing period.' };
+  }
   const from = parseIsoDay(first);
   const to = parseIsoDay(last);
   if (from === undefined || to === undefined) return { wrong: 'Choose a first and a last day.' };
@@ -41,4 +53,9 @@ export function spanOf(
     return { wrong: `Nothing was counted before ${writtenDay(start)}, when the contract began.` };
   }
   return { from, to: to + day_seconds };
+}
+
+/** The hour in which a period begins counts to the one before it, but there is none before the first. */
+function spanOfPeriod({ start, end }: Period, first: number): Span {
+  return { from: start === first ? start : Math.ceil(start / 3600) * 3600, to: end };
 }

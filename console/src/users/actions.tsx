@@ -1,6 +1,6 @@
 // The actions on a user: a button for a new token, and a menu of the others.
 import { useScope } from '../api/scope.ts';
-import type { OpenDialog } from '../forms/form_dialog.tsx';
+import type { OpenDialog, OpenLinked } from '../forms/form_dialog.tsx';
 import { Button, Menu, type MenuItem } from '../ui/ui.ts';
 import {
   EndSessionsDialog,
@@ -8,15 +8,21 @@ import {
   InvalidateTokensDialog,
   ResetSignInDialog,
 } from './endings.tsx';
-import { ChangeUserDialog, type User } from './form.tsx';
+import type { User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
 import { ProxyTokenDialog } from './proxy_token.tsx';
 import { SignInLinkDialog } from './sign_in_link.tsx';
 import { useVpnServers, VpnProfileDialog } from './vpn_profile.tsx';
 
-type UserDialog = typeof ChangeUserDialog;
+type UserDialog = typeof InviteDialog;
 
-export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
+interface UserActionsProps {
+  user: User;
+  open: OpenDialog;
+  openLinked: OpenLinked;
+}
+
+export function UserActions({ user, open, openLinked }: UserActionsProps) {
   const scope = useScope();
   const { flags, isOperator, readOnlyReason } = scope;
   const hasVpn = useVpnServers(scope).length > 0;
@@ -34,7 +40,11 @@ export function UserActions({ user, open }: { user: User; open: OpenDialog }) {
     danger = false,
   ): MenuItem => ({ text, icon, danger, onSelect: show(Shown) });
   const items = [
-    flags.admin && item('Change', 'edit', ChangeUserDialog),
+    flags.admin && {
+      text: 'Change',
+      icon: 'edit' as const,
+      onSelect: () => openLinked('change', name),
+    },
     hasVpn &&
       active &&
       user.flags.proxy &&

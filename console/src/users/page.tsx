@@ -1,9 +1,9 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
-import { useAddressState } from '../address.ts';
+import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
-import { type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
+import { OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/users.css';
 import {
@@ -12,27 +12,41 @@ import {
   Card,
   type Column,
   Empty,
+  isOneOf,
   Loaded,
+  LongTable,
+  optionsIn,
   Page,
   SearchField,
-  Table,
+  SelectField,
 } from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
-import { AddUserDialog, type User } from './form.tsx';
+import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
+import { userGroups } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
 
 export function UsersPage() {
   const scope = useScope();
   const users = useReadIn(scope, 'list_users', {});
-  const [search, setSearch] = useAddressState('search');
   const isAdmin = scope.flags.admin;
-  const { dialog, open, ask } = useDialog(
-    isAdmin
-      ? { add: (close, next) => <AddUserDialog onClose={close} onAdded={inviteBy(next)} /> }
-      : {},
-  );
+  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
+  const { dialog, open, openLinked } = useDialog({
+    add: (close) => {
+      const invite = (user: User) => {
+        close();
+        open((close) => <InviteDialog user={user} isNew onClose={close} />);
+      };
+      return isAdmin && <AddUserDialog onClose={close} onAdded={invite} />;
+    },
+    change: (close, name) =>
+      isAdmin && (
+        <OfRecord list={users.data} is={(user) => user.name === name} name={name} onClose={close}>
+          {(user) => <ChangeUserDialog user={user} onClose={close} />}
+        </OfRecord>
+      ),
+  });
   const add = (
-    <Button kind="primary" icon="plus" onClick={() => ask('add')}>
+    <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
       Add a user
     </Button>
   );
@@ -55,23 +69,34 @@ export function UsersPage() {
               </Empty>
             ) : (
               <>
-                {(list.length > few || search) && (
+                {isAdmin && (
                   <div class="filters">
                     <SearchField
-                      label="Name contains"
+                      label="Name"
                       name="search"
                       value={search}
-                      onInput={setSearch}
+                      onInput={(search) => change({ search })}
+                    />
+                    <SelectField
+                      label="State"
+                      name="state"
+                      value={state}
+                      onInput={(state) => change({ state })}
+                      options={states}
                     />
                   </div>
                 )}
-                <Table
+                <LongTable
                   caption="Users of the account"
                   columns={columnsOf(scope.user)}
-                  rows={list.filter((user) => isNamed(user, search))}
+                  rows={filtered(list, search, state)}
+                  all={list.length}
+                  one="user"
+                  many="users"
+                  filter={`${state} ${search}`}
                   keyOf={({ id }) => id}
                   isFaint={({ active }) => !active}
-                  actions={(user) => <UserActions user={user} open={open} />}
+                  actions={(user) => <UserActions {...{ user, open, openLinked }} />}
                 />
               </>
             )
@@ -91,14 +116,16 @@ export function UsersPage() {
   );
 }
 
-const inviteBy = (open: OpenDialog) => (user: User) =>
-  open((close) => <InviteDialog user={user} isNew onClose={close} />);
+const states = optionsIn({ '': 'Any state', ...userGroups });
 
-/** So many are looked through without a search. */
-const few = 5;
-
-const isNamed = ({ name, display_name }: User, search: string) =>
-  `${name} ${display_name}`.toLowerCase().includes(search.trim().toLowerCase());
+function filtered(users: readonly User[], search: string, state: string): User[] {
+  const wanted = search.trim().toLowerCase();
+  return users.filter(
+    (user) =>
+      `${user.name} ${user.display_name}`.toLowerCase().includes(wanted) &&
+      (!isOneOf(userGroups, state) || userGroups[state].has(user)),
+  );
+}
 
 const first_token_version = 1;
 

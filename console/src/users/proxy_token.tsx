@@ -4,7 +4,7 @@ import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { portsOf } from '../servers/exits.tsx';
+import { portsOf } from '../servers/rows.ts';
 import { Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AdminApi } from './api.ts';
 import { Failure, UsageFault, type Verb } from './command.ts';
 import type { Given } from './given.ts';
-import { type Row, record } from './output.ts';
+import { type Column, type Row, record } from './output.ts';
 import { whole } from './values.ts';
 
 /** The token, from where the options say. Errors: a usage fault; a failure when the file cannot be read. */
@@ -45,6 +45,12 @@ function ask(given: Given, api: AdminApi): Promise<Row> {
   return api.post(given.path('/servers/<server>/explain-login'), body);
 }
 
+const ofExit: Column[] = [
+  ['seen through the exit', 'checked.address'],
+  ['milliseconds', 'checked.milliseconds'],
+  ['no way through the exit', 'checked.fault'],
+];
+
 export const explainVerb: Verb = {
   usage: 'explain',
   summary: 'ask a node what it would do with a connection, and by which rule',
@@ -70,10 +76,12 @@ export const explainVerb: Verb = {
       '--token <token>',
       'proxy access token that it presents; - reads it from standard input, where no other user of this machine sees it',
     ],
+    ['--check-exit', 'the node sends a request of its own through the exit, too', 'check_exit'],
     ['--token-file <file>', 'a file that holds the token; - for standard input'],
   ],
   run: async (given, api) => {
-    return record(await ask(given, api), [
+    const answer = await ask(given, api);
+    return record(answer, [
       'verdict',
       'status',
       'reason',
@@ -83,6 +91,7 @@ export const explainVerb: Verb = {
       'user',
       ['exit', 'exit_ip'],
       'dial',
+      ...(answer.checked ? ofExit : []),
       ['answered by', 'node'],
       ['at revision', 'revision'],
     ]);

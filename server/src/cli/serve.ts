@@ -1,12 +1,23 @@
 // exitward serve: a file of its own, so that the server starts without loading the rest of the command line.
 import type { Environment } from '../config.ts';
+import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
 
-/** Runs the server until it is told to stop, and says on standard error where it listens. */
+/** Each by the command line; the console at the operators' address has the same. */
+const steps = {
+  server: 'add a server, by "exitward server add" or "exitward inventory import"',
+  node: 'let a machine serve one of the servers, by "exitward node invite"',
+  account: 'create an account, by "exitward account create"',
+  user: 'add a user to an account, by "exitward user add", and invite them, by "exitward user invite"',
+  connection: 'put a server on the contract of an account, and open a page through it',
+};
+
+/** Runs the server until it is told to stop, and says on standard error where it listens, and what a new network waits for. */
 export function runServer(env: Environment): Promise<void> {
-  return runUntilStopped(env, async ({ base_url, admin_url, node_url }) => {
-    process.stderr.write(
-      `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.\n`,
-    );
+  return runUntilStopped(env, async ({ ctx, base_url, admin_url, node_url }) => {
+    const next = nextStep(await networkStatus(ctx.db, ctx.clock.now()));
+    const listens = `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.\n`;
+    const waits = next ? `Next: ${steps[next]}; or in the console, at ${admin_url}.\n` : '';
+    process.stderr.write(listens + waits);
   });
 }

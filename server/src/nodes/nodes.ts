@@ -27,10 +27,9 @@ export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer, LoginQuestion, Question } from './questions.ts';
 export {
   answer_seconds,
+  answerOfNodes,
   answerQuestion,
   askNodes,
-  awaitAnswer,
-  forgetQuestion,
   purgeQuestions,
 } from './questions.ts';
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';

@@ -1,9 +1,10 @@
 // Questions to the nodes of a server: how would one of them decide on such a connection, and by which rule?
 import { nextId, recordChange } from '../changes.ts';
+import type { Context } from '../context.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { notFound, unavailable } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
-import type { Server } from '../servers/servers.ts';
+import { requireServer, type Server } from '../servers/servers.ts';
 import * as store from './store.ts';
 import { untilFound } from './waiting.ts';
 
@@ -18,6 +19,8 @@ export interface Question {
   /** The name that the client presents, and what its token says; null when that is not genuine. Never the token. */
   user?: string;
   claims?: TokenClaims | null;
+  /** The node is to send a request through the exit as well, where the connection is let through. */
+  check_exit?: boolean;
 }
 
 /** A login to a VPN, with the right password. */
@@ -36,6 +39,13 @@ export interface TokenClaims {
   expiry: number;
 }
 
+/** A request through an exit: the address that was seen at the other end and how long it took, or why there was none. */
+export interface ExitCheck {
+  address?: string;
+  milliseconds?: number;
+  fault?: string;
+}
+
 /** A node's decision on it. */
 export interface Answer {
   verdict: 'allow' | 'challenge' | 'deny';
@@ -47,11 +57,13 @@ export interface Answer {
   user?: string;
   exit_ip?: string;
   dial?: string;
+  /** A request that it sent through the exit. */
+  checked?: ExitCheck;
   /** The node had applied every change up to this one when it answered. */
   revision: number;
 }
 
-/** How long an operator waits for an answer. */
+/** How long the client waits for an answer. */
 export const answer_seconds = 5;
 const kept_seconds = 60;
 
@@ -125,7 +137,7 @@ export async function answerQuestion(
 }
 
 /** Waits for the answer, and which node gave it; undefined when none came in time. */
-export function awaitAnswer(
+function awaitAnswer(
   db: Database,
   steady: () => number,
   id: number,
@@ -138,9 +150,25 @@ export function awaitAnswer(
   return untilFound(db, look, { steady, wait_seconds: answer_seconds });
 }
 
-/** Removes a question: its asker has the answer, or waits no longer. */
-export function forgetQuestion(tx: Transaction, id: number): Promise<number> {
-  return store.removeQuestion(tx, id);
+/** Runs one transaction, in the name of the client. */
+type Write = <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>;
+
+/** Asks the live nodes of a server, and takes the first answer. Errors: 404 of the server; 503 without a node that answers in time. */
+export async function answerOfNodes(
+  { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
+  write: Write,
+  server: string,
+  question: Question | LoginQuestion,
+): Promise<Answer & { node: string }> {
+  const id = await write(async (tx) =>
+    askNodes(tx, secrets, await requireServer(tx, server), question),
+  );
+  const answered = await awaitAnswer(db, () => clock.steady(), id);
+  await write((tx) => store.removeQuestion(tx, id));
+  if (answered) return { node: answered.node, ...answered.answer };
+  throw unavailable(
+    `No node of ${server} answered within ${answer_seconds} seconds; look at their lag and at the version of their agents.`,
+  );
 }
 
 /** Forgets questions that no process waits for any more, as theirs ended; a batch at a time. */

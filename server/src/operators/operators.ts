@@ -154,7 +154,7 @@ export async function networkStatus(db: Database, now: number) {
   const [
     { epoch, revision, maintenance },
     schema,
-    { nodes, live_nodes, ...counts },
+    { nodes, live_nodes, has_users, has_usage, ...counts },
     lagging_nodes,
   ] = await Promise.all([
     store.network(db),
@@ -169,5 +169,19 @@ export async function networkStatus(db: Database, now: number) {
     database: { engine: db.engine, schema, epoch, revision, answers: true },
     ...counts,
     nodes: { all: nodes, live: live_nodes, lagging: lagging_nodes },
+    has_users: has_users > 0,
+    has_usage: has_usage > 0,
   };
+}
+
+/** The first step that a new network still waits for; undefined once it has carried traffic. */
+export function nextStep(
+  status: Awaited<ReturnType<typeof networkStatus>>,
+): 'server' | 'node' | 'account' | 'user' | 'connection' | undefined {
+  const { servers, nodes, accounts, has_users, has_usage } = status;
+  if (has_usage) return undefined;
+  if (servers === 0) return 'server';
+  if (nodes.all === 0) return 'node';
+  if (accounts === 0) return 'account';
+  return has_users ? 'connection' : 'user';
 }

@@ -67,13 +67,18 @@ export interface Counts {
   servers: number;
   nodes: number;
   live_nodes: number;
+  /** 1 where there is one at all. */
+  has_users: number;
+  has_usage: number;
 }
 
 export async function counts(db: Reader): Promise<Counts> {
   const row = await db.one<Counts>(
     `select (select count(*) from accounts) as accounts, (select count(*) from servers) as servers,
        (select count(*) from nodes where revoked_at is null) as nodes,
-       (select count(*) from nodes where revoked_at is null and live = 1) as live_nodes`,
+       (select count(*) from nodes where revoked_at is null and live = 1) as live_nodes,
+       (select count(*) from (select 1 from users limit 1) as one) as has_users,
+       (select count(*) from (select 1 from usage_periods where bytes > 0 limit 1) as one) as has_usage`,
   );
   return row as Counts;
 }

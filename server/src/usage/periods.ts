@@ -16,6 +16,17 @@ export function periodAt(start: number, now: number): { start: number; end: numb
   return { start: monthsAfter(start, period), end: monthsAfter(start, period + 1) };
 }
 
+/** The billing periods that are over at `now`, newest first, `most` of them at most. */
+export function earlierPeriods(start: number, now: number, most: number) {
+  const periods: Array<{ start: number; end: number }> = [];
+  let period = periodAt(start, now);
+  while (period.start > start && periods.length < most) {
+    period = periodAt(start, period.start - 1);
+    periods.push(period);
+  }
+  return periods;
+}
+
 /** The start of the hour (UTC) that holds this moment; both in epoch seconds. */
 export function hourOf(seconds: number): number {
   return Math.floor(seconds / hourSeconds) * hourSeconds;

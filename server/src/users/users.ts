@@ -250,6 +250,15 @@ export async function createProxyToken(
   return { token, user: user.name, expiry };
 }
 
+/** The claims of a token that a user could present now; whether they open anything is for a node to say. Errors: 409 for one who is unknown. */
+export async function claimsOfUser(tx: Transaction, account_id: number, name: string) {
+  const user = await store.findUserNamed(tx, account_id, name);
+  if (!user) throw unknownUser(name);
+  const { id, token_version } = user;
+  const expiry = tx.now + 60;
+  return { kid: await keyToSign(tx, expiry), account: account_id, user: id, token_version, expiry };
+}
+
 /** A user who may connect. `wanted` as for `createProxyToken`. Errors: 409 for one who is unknown, inactive or without the proxy flag. */
 export async function requireUserOfProxies(
   db: Reader,
@@ -258,14 +267,17 @@ export async function requireUserOfProxies(
 ): Promise<store.UserRow> {
   const user = await findWanted(db, account_id, wanted);
   const shown = JSON.stringify(wanted);
-  if (!user)
-    throw conflict(`${shown} is not a user of the account.`, {
-      code: 'unknown_user',
-      field: 'user',
-    });
+  if (!user) throw unknownUser(wanted);
   if (!user.active) throw conflict(`${shown} is inactive.`, { field: 'user' });
   if (!user.proxy) throw conflict(`${shown} does not have the proxy flag.`, { field: 'user' });
   return user;
+}
+
+function unknownUser(wanted: number | string) {
+  return conflict(`${JSON.stringify(wanted)} is not a user of the account.`, {
+    code: 'unknown_user',
+    field: 'user',
+  });
 }
 
 async function findWanted(

@@ -103,7 +103,7 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
   const odd = vpns.find((one) => !one.exit_ips.includes(one.exit_ip));
   if (!odd) return vpns;
   throw conflict(
-    `exit_ip: ${odd.exit_ip} is no exit of the VPN of ${odd.server}; expected ${odd.exit_ips.join(' or ')}.`,
+    `${odd.exit_ip} is no exit of the VPN of ${odd.server}; expected ${odd.exit_ips.join(' or ')}.`,
     { field: 'exit_ip' },
   );
 }

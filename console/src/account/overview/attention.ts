@@ -1,17 +1,21 @@
 // The things that need the attention of the person who is signed in: each as a sentence, with the page that mends it.
 import { type Item, named, worstFirst } from '../../attention/items.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
-import { paths } from '../../paths.ts';
+import { addressOf, paths } from '../../paths.ts';
+import { tokenGroups } from '../../tokens/groups.ts';
+import { userGroups } from '../../users/groups.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
 import type { Known, User } from './known.ts';
 
 const day_seconds = 86_400;
 const contractEndsSoon_seconds = 30 * day_seconds;
-const tokenEndsSoon_seconds = 7 * day_seconds;
 
 const usage = { path: paths.usage, text: 'Usage' };
-const tokens = { path: paths.tokens, text: 'API tokens' };
-const users = { path: paths.users, text: 'Users' };
+/** Pages with the rows that an item names, and no others. */
+const tokensBy = (state: { state: string; search?: string }) => ({
+  path: addressOf(paths.tokens, state),
+  text: 'API tokens',
+});
 const ownSignIn = { path: paths.signIn, text: 'Your sign-in' };
 
 function ofContract({ contract, now }: Known): Item[] {
@@ -70,7 +74,10 @@ function ofLimit({ contract, forecast, servers: own = [], now }: Known): Item[] 
       key: 'over-server',
       tone: 'bad',
       sentence: `The own limit of ${named(over.map((one) => one.server))} is used up: ${follows} there.`,
-      link: usage,
+      link: {
+        path: addressOf(paths.servers, { chosen: over.map((one) => one.server).join(' ') }),
+        text: 'Servers',
+      },
     });
   }
   return items;
@@ -78,32 +85,30 @@ function ofLimit({ contract, forecast, servers: own = [], now }: Known): Item[] 
 
 function ofTokens({ tokens: list = [], now }: Known): Item[] {
   const items: Item[] = [];
-  const over = list.filter(({ expiry }) => expiry !== null && expiry <= now);
+  const over = list.filter((token) => tokenGroups.expired.has(token, now));
   if (over.length > 0) {
     items.push({
       key: 'tokens-over',
       tone: 'warn',
       sentence: `${count(over.length, 'API token has', 'API tokens have')} expired: ${named(over.map(({ name }) => name))}. Remove or replace ${over.length === 1 ? 'it' : 'them'}.`,
-      link: tokens,
+      link: tokensBy({ state: 'expired' }),
     });
   }
-  for (const { name, expiry } of list) {
-    if (expiry === null || expiry <= now || expiry - now > tokenEndsSoon_seconds) continue;
+  for (const token of list) {
+    const { name, expiry } = token;
+    if (expiry === null || !tokenGroups.ending.has(token, now)) continue;
     items.push({
       key: `token-${name}`,
       tone: 'warn',
       sentence: `The API token ${name} ends ${fromNow(expiry, now)}; what uses it stops working then.`,
-      link: tokens,
+      link: tokensBy({ state: 'ending', search: name }),
     });
   }
   return items;
 }
 
 function ofUsers({ users: list = [], now }: Known): Item[] {
-  const waiting = list.filter(
-    ({ active, sign_in }) =>
-      active && sign_in.invited_until !== null && sign_in.last_sign_in_at === null,
-  );
+  const waiting = list.filter(userGroups.invited.has);
   if (waiting.length === 0) return [];
   const label = ({ name, sign_in }: User) =>
     (sign_in.invited_until ?? 0) > now ? name : `${name}, whose invitation is over`;
@@ -112,7 +117,7 @@ function ofUsers({ users: list = [], now }: Known): Item[] {
       key: 'invited',
       tone: 'note',
       sentence: `${count(waiting.length, 'invited user has', 'invited users have')} not signed in yet: ${named(waiting.map(label))}.`,
-      link: users,
+      link: { path: addressOf(paths.users, { state: 'invited' }), text: 'Users' },
     },
   ];
 }

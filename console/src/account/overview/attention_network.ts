@@ -1,17 +1,24 @@
 // The things that need attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
 import { exitFaults, type Item, named } from '../../attention/items.ts';
+import { entryGroups } from '../../authlist/groups.ts';
 import { awaited } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
-import { paths } from '../../paths.ts';
+import { addressOf, paths } from '../../paths.ts';
+import { isMisplaced } from '../../servers/rows.ts';
 import type { AuthlistEntry, Known } from './known.ts';
 
-const day_seconds = 86_400;
 /** Nodes that are there apply an entry within a second. */
 const pendingLong_seconds = 60;
 
-const servers = { path: paths.servers, text: 'Servers' };
-const authlist = { path: paths.authlist, text: 'IP authlist' };
-const dns = { path: paths.dns, text: 'Custom DNS' };
+/** Pages with the rows that an item names, and no others. */
+const serversBy = (status: string) => ({
+  path: addressOf(paths.servers, { status }),
+  text: 'Servers',
+});
+const authlistBy = (state: { state: string } | { ends: string }) => ({
+  path: addressOf(paths.authlist, state),
+  text: 'IP authlist',
+});
 
 const exitTones = { crit: 'bad', warn: 'warn', unknown: 'note' } as const;
 export function ofServers({ servers: own = [] }: Known): Item[] {
@@ -26,7 +33,7 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
       key: 'dark',
       tone: 'bad',
       sentence: `No node is live on ${named(dark)}: changes do not reach ${dark.length === 1 ? 'this server' : `these ${dark.length} servers`} for now.`,
-      link: servers,
+      link: serversBy('not connected'),
     });
   }
   const bare = namesOf(own.filter(({ nodes }) => nodes.all === 0));
@@ -35,7 +42,7 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
       key: 'bare',
       tone: 'note',
       sentence: `${named(bare)} ${bare.length === 1 ? 'has' : 'have'} no node yet: nothing serves there until your provider adds one.`,
-      link: servers,
+      link: serversBy('no node yet'),
     });
   }
   for (const status of ['crit', 'warn', 'unknown'] as const) {
@@ -47,19 +54,17 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
       key: `exits-${status}`,
       tone: exitTones[status],
       sentence: `${count(found.length, ...exitFaults[status])} (${status}): ${names}.`,
-      link: servers,
+      link: serversBy(status),
     });
   }
-  const misplaced = exits.filter(({ geostatus }) =>
-    Object.values(geostatus).some(({ status }) => status === 'crit'),
-  );
+  const misplaced = exits.filter(isMisplaced);
   if (misplaced.length > 0) {
     const names = named(misplaced.map(({ ip, server }) => `${ip} (${server})`));
     items.push({
       key: 'geo',
       tone: 'warn',
       sentence: `A geo-IP provider sees ${count(misplaced.length, 'exit IP')} in another country (crit): ${names}.`,
-      link: servers,
+      link: serversBy('misplaced'),
     });
   }
   return items;
@@ -68,17 +73,17 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
 export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
   const items: Item[] = [];
   const label = ({ ip, user }: AuthlistEntry) => `${ip} (${user})`;
-  const idle = list.filter((entry) => !entry.user_active);
+  const idle = list.filter(entryGroups.idle.has);
   if (idle.length > 0) {
     items.push({
       key: 'idle',
       tone: 'warn',
       sentence: `${count(idle.length, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.map(label))}.`,
-      link: authlist,
+      link: authlistBy({ state: 'idle' }),
     });
   }
   const ending = list
-    .filter((entry) => entry.user_active && entry.expiry - now <= day_seconds)
+    .filter((entry) => entryGroups.ending.has(entry, now))
     .sort((a, b) => a.expiry - b.expiry);
   const [next] = ending;
   if (next) {
@@ -91,7 +96,7 @@ export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
       key: 'entries-ending',
       tone: 'warn',
       sentence: `${when}: ${named(ending.map(label))}.`,
-      link: authlist,
+      link: authlistBy({ ends: '24h' }),
     });
   }
   return items;
@@ -109,7 +114,10 @@ export function ofOverrides({ overrides = [], pendingSince, now }: Known): Item[
         key: `pending-${id}`,
         tone: 'warn',
         sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${awaited(entry) ?? 'its nodes were not heard of yet'}.`,
-        link: dns,
+        link: {
+          path: addressOf(paths.dns, { search: hostname, server, state: status }),
+          text: 'Custom DNS',
+        },
       },
     ];
   });

@@ -1,4 +1,4 @@
-// From nothing to the first page through a proxy: the steps, with commands for a server of the contract.
+// From nothing to the first page through a proxy: steps that tick themselves off, with commands for a server of the contract.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { change, useRead } from '../../api/reading.ts';
@@ -8,10 +8,10 @@ import { explainListed } from '../../authlist/listed_elsewhere.ts';
 import { dateTime } from '../../format.ts';
 import { undoBy } from '../../forms/undo.ts';
 import { now } from '../../now.ts';
-import { paths } from '../../paths.ts';
+import { addressOf, paths } from '../../paths.ts';
 import { curlThrough } from '../../servers/curl.ts';
-import { portsOf } from '../../servers/exits.tsx';
-import { Button, Card, Copy, Empty, keepFocus, notify, notifyError } from '../../ui/ui.ts';
+import { portsOf } from '../../servers/rows.ts';
+import { Button, Card, Copy, keepFocus, notify, notifyError, Step, Steps } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 const example = 'https://www.example.com/';
@@ -22,26 +22,23 @@ const unservedSentence = 'No machine serves a server of the contract at this mom
 interface ConnectCardProps {
   servers: NonNullable<Overview['servers']>;
   authlist: NonNullable<Overview['authlist']>;
+  /** Whether traffic has passed. */
+  isConnected: boolean;
 }
 
-export function ConnectCard({ servers, authlist }: ConnectCardProps) {
+export function ConnectCard({ servers, authlist, isConnected }: ConnectCardProps) {
   const place = placeToTry(servers);
   const { user } = session.value as Session;
-  if (!place) {
-    return (
-      <Card title="Connect in three steps">
-        <Empty title="There is no server on the contract yet.">
-          An admin adds servers under <Link href={paths.servers}>Servers</Link>.
-        </Empty>
-      </Card>
-    );
-  }
   const credentials = { user: user.flags.proxy ? user.name : 'USER', token: 'TOKEN' };
   return (
     <Card
-      title="Connect in three steps"
+      title="Connect for the first time"
       note={
-        place.isLive ? (
+        isConnected ? (
+          'All of it is done: traffic has passed.'
+        ) : !place ? (
+          'Each step is ticked off by itself.'
+        ) : place.isLive ? (
           <>
             The commands go through <strong>{place.server}</strong>; any of your servers will do.
           </>
@@ -50,29 +47,43 @@ export function ConnectCard({ servers, authlist }: ConnectCardProps) {
         )
       }
     >
-      <ol class="first-steps">
+      <Steps>
+        <Step
+          title="Have a server on the contract"
+          isDone={place !== undefined}
+          note={!place && 'There is none yet. Admins add them from the network.'}
+        >
+          {!place && user.flags.admin && (
+            <div class="actions">
+              <Link class="button primary" href={addressOf(paths.servers, { view: 'others' })}>
+                See the servers of the network
+              </Link>
+            </div>
+          )}
+        </Step>
         <OwnAddress authlist={authlist} />
-        <li>
-          <div>
-            <h3>Fetch a page through the proxy</h3>
-            <p class="note">It then leaves from the exit IP {place.exit}.</p>
-          </div>
-          <Copy text={curlThrough(place, example)} what="the command" />
-        </li>
-        <li>
-          <div>
-            <h3>From anywhere else, use a token</h3>
-            <p class="note">
-              A proxy access token lets a user in from any address: it is the password. Make one
-              under <Link href={paths.users}>Users and tokens</Link>.
-            </p>
-          </div>
+        {place && (
+          <Step
+            title="Fetch a page through the proxy"
+            isDone={isConnected}
+            note={`It then leaves from the exit IP ${place.exit}.`}
+          >
+            <Copy text={curlThrough(place, example)} what="the command" />
+          </Step>
+        )}
+      </Steps>
+      {place && (
+        <div class="stack-tight">
+          <p class="note">
+            From anywhere else, use a token: a proxy access token lets a user in from any address,
+            as the password. Make one under <Link href={paths.users}>Users and tokens</Link>.
+          </p>
           <Copy
             text={curlThrough({ ...place, credentials }, example)}
             what="the command with a token"
           />
-        </li>
-      </ol>
+        </div>
+      )}
     </Card>
   );
 }
@@ -152,23 +163,23 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
     }
   };
   return (
-    <li>
-      <div>
-        <h3>Let your address in</h3>
-        <p class="note">
-          {listed ? (
-            `Your address ${listed.ip} is on the authlist for ${listed.user}, until ${dateTime(listed.expiry)}.`
-          ) : canList ? (
-            `Connections from ${ip ?? 'your address'} are then let in without a password, as ${user.name}.`
-          ) : (
-            <>
-              {ip && `This browser comes from ${ip}. `}
-              Add the address, and the user whom it stands for, to the{' '}
-              <Link href={paths.authlist}>IP authlist</Link>.
-            </>
-          )}
-        </p>
-      </div>
+    <Step
+      title="Let your address in"
+      isDone={authlist.length > 0}
+      note={
+        listed ? (
+          `Your address ${listed.ip} is on the authlist for ${listed.user}, until ${dateTime(listed.expiry)}.`
+        ) : canList ? (
+          `Connections from ${ip ?? 'your address'} are then let in without a password, as ${user.name}.`
+        ) : (
+          <>
+            {ip && `This browser comes from ${ip}. `}
+            Add the address, and the user whom it stands for, to the{' '}
+            <Link href={paths.authlist}>IP authlist</Link>.
+          </>
+        )
+      }
+    >
       {canList && (
         <div class="actions">
           <Button busy={busy} onClick={(event) => void list(event.currentTarget)}>
@@ -176,6 +187,6 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
           </Button>
         </div>
       )}
-    </li>
+    </Step>
   );
 }

@@ -15,16 +15,25 @@ export function OverviewPage() {
   const { user, account } = session.value as Session;
   const { admin, billing, proxy } = flags.value;
   const { contract, servers, authlist, items, isReading, faults } = overview;
-  // The first step fills the authlist; the next ones are still to come then.
+  // The last tick is seen, too.
   const isNew = useRef(false);
-  isNew.current ||= isUnused(overview);
+  isNew.current ||= contract !== undefined && !isConnected(overview);
   return (
     <Page title="Overview">
       {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
       {servers && authlist && isNew.current && (
-        <ConnectCard servers={servers} authlist={authlist} />
+        <ConnectCard servers={servers} authlist={authlist} isConnected={isConnected(overview)} />
       )}
-      <AttentionCard items={items} isReading={isReading} faults={faults} />
+      <AttentionCard
+        items={items}
+        isReading={isReading}
+        faults={faults}
+        nothingYet={
+          servers?.length === 0
+            ? 'No server is on the contract yet: there is nothing to look after.'
+            : undefined
+        }
+      />
       {servers && (admin || proxy) && !isNew.current && <ConnectHint servers={servers} />}
       {contract && (
         <div class="overview-columns">
@@ -49,12 +58,11 @@ export function OverviewPage() {
   );
 }
 
-/** The account was not used so far: no address is listed, no API token was used, and nothing went through. */
-function isUnused({ contract, authlist, tokens }: Overview): boolean {
+/** Whether something went through a proxy lately; who stopped months ago is told how to connect again. */
+function isConnected({ contract, servers }: Overview): boolean {
   return (
-    authlist?.length === 0 &&
-    contract?.period.usage === 0 &&
-    (tokens ?? []).every(({ last_used_at }) => last_used_at === null)
+    (contract?.period.usage ?? 0) > 0 ||
+    (servers ?? []).some(({ usage }) => (usage?.last_30_days ?? 0) > 0)
   );
 }
 

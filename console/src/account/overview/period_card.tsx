@@ -6,7 +6,7 @@ import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Time, Until } from '../../relative_time.tsx';
 import { Card, Meter } from '../../ui/ui.ts';
-import { day_seconds, everyDay, writtenDay } from '../../usage/days.ts';
+import { day_seconds, everyPart, writtenDay } from '../../usage/days.ts';
 import { type Overview, spark_days } from './use_overview.ts';
 
 type Contract = NonNullable<Overview['contract']>;
@@ -86,19 +86,19 @@ function ForecastLines({
 }
 
 function LastDays({ month }: { month: NonNullable<Overview['month']> }) {
-  const days = everyDay(month, month.rows);
+  const days = everyPart(month, month.rows, 'day');
   const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
   const most =
-    busiest.total > 0 ? `; most on ${writtenDay(busiest.day)}: ${bytes(busiest.total)}` : '';
+    busiest.total > 0 ? `; most on ${writtenDay(busiest.start)}: ${bytes(busiest.total)}` : '';
   const text = `${bytes(month.total)} in the last ${spark_days} days${most}.`;
   return (
     <figure class="stack-tight">
       <Spark
         label={`Usage by day. ${text}`}
-        bars={days.map(({ day, total }) => ({
-          key: day,
+        bars={days.map(({ start, total }) => ({
+          key: start,
           value: total,
-          title: `${writtenDay(day)}: ${bytes(total)}`,
+          title: `${writtenDay(start)}: ${bytes(total)}`,
         }))}
       />
       <figcaption class="note">{text}</figcaption>

@@ -58,7 +58,6 @@ export function useOverview() {
     /** Of the last thirty days, by day. */
     month: month.data,
     authlist: authlist.data,
-    tokens: tokens.data,
     forecast: ahead,
     items,
     /** Something that may need attention was not read yet. */

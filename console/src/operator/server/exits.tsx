@@ -2,7 +2,7 @@
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
-import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
+import { FormDialog, OfRecord, useDialog } from '../../forms/form_dialog.tsx';
 import { Since } from '../../relative_time.tsx';
 import { VpnServices } from '../../servers/vpn.tsx';
 import {
@@ -22,14 +22,18 @@ type Exit = Server['exit_ips'][number];
 type Geo = Exit['geostatus'][number];
 
 export function Exits({ server }: { server: Server }) {
-  const { dialog, open } = useDialog();
   const { name, exit_ips } = server;
+  const { dialog, open, openLinked } = useDialog({
+    'add-exit': (close) => <AddExit server={server} onClose={close} />,
+    exit: (close, ip) => (
+      <OfRecord list={exit_ips} is={(one) => one.ip === ip} name={ip} onClose={close}>
+        {(exit) => <ChangeExit server={name} exit={exit} onClose={close} />}
+      </OfRecord>
+    ),
+  });
   const hasVpn = exit_ips.some(({ vpn }) => vpn.length > 0);
   const add = (
-    <Button
-      icon="plus"
-      onClick={() => open((close) => <AddExit server={server} onClose={close} />)}
-    >
+    <Button icon="plus" onClick={() => openLinked('add-exit')}>
       Add an exit IP
     </Button>
   );
@@ -54,9 +58,7 @@ export function Exits({ server }: { server: Server }) {
               <IconButton
                 icon="edit"
                 label={`Port base of ${exit.ip}`}
-                onClick={() =>
-                  open((close) => <ChangeExit server={name} exit={exit} onClose={close} />)
-                }
+                onClick={() => openLinked('exit', exit.ip)}
               />
               <IconButton
                 icon="remove"

@@ -4,7 +4,7 @@ import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
-import { periodAt, periodUsage } from '../../usage/usage.ts';
+import { earlierPeriods, periodAt, periodUsage } from '../../usage/usage.ts';
 import type { Mount } from './mount.ts';
 
 const Contract = Strict({
@@ -27,6 +27,15 @@ const Contract = Strict({
     usage: Integer('Bytes of the whole network in it.'),
     limit: Integer('Bytes that the contract allows in a period.'),
   }),
+  earlier_periods: Type.Array(
+    Strict({
+      start: Timestamp(
+        'Start of the billing period; but in the first, its hour counts to the one before.',
+      ),
+      end: Timestamp('Its end, where the next one started.'),
+    }),
+    { description: 'Billing periods that are over, newest first; two years of them at most.' },
+  ),
   token_lifetime_seconds: Integer('Lifetime of proxy access tokens when none is asked for.'),
   ports: Type.Array(
     Strict({
@@ -37,6 +46,8 @@ const Contract = Strict({
   ),
   override_offset: Integer('How far above a port its override port is.'),
 });
+
+const most_earlier_periods = 24;
 
 async function contractOf(db: Reader, account_id: number, now: number) {
   const account = await requireAccount(db, account_id);
@@ -55,6 +66,7 @@ async function contractOf(db: Reader, account_id: number, now: number) {
     on_limit: account.on_limit,
     detailed_billing: account.detailed_billing === 1,
     period: { start, end, usage: total, limit: account.limit_bytes },
+    earlier_periods: earlierPeriods(account.start, now, most_earlier_periods),
     token_lifetime_seconds: account.token_lifetime_seconds,
     ports: schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [],
     override_offset,

@@ -9,6 +9,7 @@ import { contractRoutes } from './contract.ts';
 import { entryRoutes } from './entries.ts';
 import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
+import { explainRoutes } from './explain.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
@@ -31,6 +32,7 @@ function manageRoutes(mount: Mount): void {
   removalRoutes(mount);
   tokenRoutes(mount);
   contractServerRoutes(mount);
+  explainRoutes(mount);
   userRoutes(mount);
   userSignInRoutes(mount);
   erasureRoutes(mount);

@@ -27,6 +27,7 @@ import {
   type UsageReport,
 } from '../../nodes/nodes.ts';
 import type { HealthStatus } from '../../servers/servers.ts';
+import { ExitCheck } from '../decisions.ts';
 import { actorOf, tags } from './checks.ts';
 
 const UsageBatch = Strict({
@@ -116,6 +117,7 @@ const Answered = Strict({
     user: Type.Optional(Text('Name of its user.')),
     exit_ip: Type.Optional(Text('The address that it would leave from.', 64)),
     dial: Type.Optional(Text('What it would connect to.', 300)),
+    checked: Type.Optional(ExitCheck),
     revision: Integer('What the node has applied.'),
   }),
 });

@@ -80,6 +80,7 @@ const Status = Strict({
     revision: Integer('Number of the last change.'),
     answers: Type.Boolean({ description: 'Always true: else this answer is a 503.' }),
   }),
+  operator: Type.String({ description: 'Who asks: the holder of the operator token.' }),
   accounts: Integer('How many there are.'),
   servers: Integer('How many there are.'),
   nodes: Strict({
@@ -87,6 +88,8 @@ const Status = Strict({
     live: Integer('Those heard of lately.'),
     lagging: Integer('Those that have not applied every change that concerns their server.'),
   }),
+  has_users: Type.Boolean({ description: 'Whether any account has a user.' }),
+  has_usage: Type.Boolean({ description: 'Whether any traffic was ever counted.' }),
   geoip: Type.Array(
     Strict({
       provider: Type.String({ description: 'Third-party geo-IP provider.' }),
@@ -113,10 +116,11 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
   route('GET /admin/status', {
     summary: 'How the network and this server stand',
     answer: Status,
-    handle: async () => {
+    handle: async (request) => {
       const status = await networkStatus(ctx.db, ctx.clock.now());
       return {
         ...status,
+        operator: request.operator.name,
         geoip: ctx.geoip.files(),
         tls: ctx.certificate(),
         backups: ctx.backups?.status() ?? null,

@@ -1,26 +1,29 @@
-// Days as stacked bars, drawn by uPlot; pointer and arrow keys go from day to day, and the day is told in words.
+// Days or hours as stacked bars, drawn by uPlot; pointer and arrow keys go from one to the next, and each is told in words.
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
-import { theme } from '../theme.ts';
-import { day_seconds, writtenDay } from '../usage/days.ts';
+import { day_seconds, type Part, part_seconds, writtenPart } from '../usage/days.ts';
+import { drawnColor, useDarkness } from './drawn.ts';
 
 export interface Series {
   name: string;
-  /** Bytes, one for each day. */
+  /** Bytes, one for each day or hour. */
   values: readonly number[];
+  /** The number of its colour; its place when left out. */
+  color?: number;
 }
 
-interface DaysChartProps {
+interface UsageChartProps {
   label: string;
-  /** Starts of days, UTC. */
-  days: readonly number[];
+  by: Part;
+  /** Where the days or hours begin, UTC. */
+  starts: readonly number[];
   /** From the bottom up. */
   series: readonly Series[];
 }
 
-export function DaysChart({ label, days, series }: DaysChartProps) {
+export function UsageChart({ label, by, starts, series }: UsageChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>();
   const [at, setAt] = useState<number>();
@@ -29,7 +32,11 @@ export function DaysChart({ label, days, series }: DaysChartProps) {
   useEffect(() => {
     const parent = box.current;
     if (!parent) return;
-    const made = new uPlot(options(parent, days, series, setAt), stacked(days, series), parent);
+    const made = new uPlot(
+      options(parent, by, starts, series, setAt),
+      stacked(starts, series),
+      parent,
+    );
     plot.current = made;
     const observer = new ResizeObserver(() => {
       const width = parent.clientWidth;
@@ -41,46 +48,50 @@ export function DaysChart({ label, days, series }: DaysChartProps) {
       made.destroy();
       plot.current = undefined;
     };
-  }, [days, series, darkness]);
+  }, [by, starts, series, darkness]);
 
   const point = (index: number) => {
-    const to = Math.max(0, Math.min(days.length - 1, index));
-    plot.current?.setCursor({ left: plot.current.valToPos(days[to] ?? 0, 'x'), top: 0 });
+    const to = Math.max(0, Math.min(starts.length - 1, index));
+    plot.current?.setCursor({ left: plot.current.valToPos(starts[to] ?? 0, 'x'), top: 0 });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const here = at ?? days.length;
+    const here = at ?? starts.length;
     const steps: Record<string, number> = {
       ArrowLeft: here - 1,
       ArrowDown: here - 1,
       ArrowRight: at === undefined ? 0 : here + 1,
       ArrowUp: at === undefined ? 0 : here + 1,
       Home: 0,
-      End: days.length - 1,
+      End: starts.length - 1,
     };
     const index = steps[event.key];
     if (index === undefined) return;
     event.preventDefault();
     point(index);
   };
-  const shown = at === undefined || days[at] === undefined ? undefined : at;
-  const told = shown === undefined ? undefined : dayInWords(days[shown] ?? 0, series, shown);
+  const shown = at === undefined || starts[at] === undefined ? undefined : at;
+  const told =
+    shown === undefined
+      ? undefined
+      : partInWords(writtenPart(starts[shown] ?? 0, by), series, shown);
   return (
-    <figure class="days-chart">
+    <figure class="usage-chart">
       <Legend series={series} at={shown} />
-      <p class="note days-chart-told" aria-hidden="true">
+      <p class="note usage-chart-told" aria-hidden="true">
         {/* The legend beside it tells the parts. */}
-        {told?.replace(/ \(.*$/, '') ?? 'Point at a day, or use the arrow keys.'}
+        {told?.replace(/ \(.*$/, '') ??
+          `Point at ${by === 'day' ? 'a day' : 'an hour'}, or use the arrow keys.`}
       </p>
       <div
         ref={box}
-        class="days-chart-box"
+        class="usage-chart-box"
         role="slider"
         tabIndex={0}
-        aria-label={`${label}: day`}
+        aria-label={`${label}: ${by}`}
         aria-valuemin={0}
-        aria-valuemax={days.length - 1}
-        aria-valuenow={shown ?? days.length - 1}
-        aria-valuetext={told ?? 'No day chosen; arrow keys go from day to day'}
+        aria-valuemax={starts.length - 1}
+        aria-valuenow={shown ?? starts.length - 1}
+        aria-valuetext={told ?? `No ${by} chosen; arrow keys go from ${by} to ${by}`}
         onKeyDown={onKeyDown}
       />
     </figure>
@@ -89,12 +100,12 @@ export function DaysChart({ label, days, series }: DaysChartProps) {
 
 function Legend({ series, at }: { series: readonly Series[]; at: number | undefined }) {
   return (
-    <ul class="days-legend">
-      {series.map(({ name, values }, index) => (
+    <ul class="usage-legend">
+      {series.map(({ name, values, color }, index) => (
         <li key={name}>
           <span
             class="swatch"
-            style={{ background: `var(${colorOf(index)})` }}
+            style={{ background: `var(${colorOf(color ?? index)})` }}
             aria-hidden="true"
           />
           {name}
@@ -105,12 +116,12 @@ function Legend({ series, at }: { series: readonly Series[]; at: number | undefi
   );
 }
 
-function dayInWords(day: number, series: readonly Series[], at: number): string {
+function partInWords(part: string, series: readonly Series[], at: number): string {
   const total = series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0);
   const parts = series
     .filter(({ values }) => (values[at] ?? 0) > 0)
     .map(({ name, values }) => `${name} ${bytes(values[at] ?? 0)}`);
-  return `${writtenDay(day)}: ${bytes(total)}${parts.length > 1 ? ` (${parts.join(', ')})` : ''}`;
+  return `${part}: ${bytes(total)}${parts.length > 1 ? ` (${parts.join(', ')})` : ''}`;
 }
 
 const height_pixels = 280;
@@ -118,37 +129,26 @@ const height_pixels = 280;
 /** The variable with the colour of a part; after the seventh they come round again. */
 const colorOf = (at: number) => `--series-${at % 7}`;
 
-/**
- * A variable of the style sheet, resolved: a canvas knows neither variables nor light-dark(). Asked of
- * a new element, as one that is there may still be on its way from the colour of the theme before.
- */
-function drawnColor(within: HTMLElement, variable: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(${variable})`;
-  within.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
-}
-
-/** Days, then the height of each stack, the whole first: each is drawn over the one before. */
-function stacked(days: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+/** Starts, then the height of each stack, the whole first: each is drawn over the one before. */
+function stacked(starts: readonly number[], series: readonly Series[]): uPlot.AlignedData {
   const heights: number[][] = [];
-  let below = days.map(() => 0);
+  let below = starts.map(() => 0);
   for (const { values } of series) {
     below = below.map((height, at) => height + (values[at] ?? 0));
     heights.unshift(below);
   }
-  return [[...days], ...heights];
+  return [[...starts], ...heights];
 }
 
 function options(
   box: HTMLElement,
-  days: readonly number[],
+  by: Part,
+  starts: readonly number[],
   series: readonly Series[],
   setAt: (at: number | undefined) => void,
 ): uPlot.Options {
   const { fontSize, fontFamily } = getComputedStyle(box);
+  const part = part_seconds[by];
   const paths = uPlot.paths.bars?.({ size: [0.72, 48] });
   const axis = {
     stroke: drawnColor(box, '--text-soft'),
@@ -156,7 +156,7 @@ function options(
     grid: { stroke: drawnColor(box, '--line'), width: 1 },
     ticks: { show: false },
   };
-  const fills = series.map((_, at) => drawnColor(box, colorOf(at))).reverse();
+  const fills = series.map(({ color }, at) => drawnColor(box, colorOf(color ?? at))).reverse();
   return {
     width: box.clientWidth,
     height: height_pixels,
@@ -166,11 +166,8 @@ function options(
     scales: {
       x: {
         time: false,
-        // Half a day more on each side: a bar stands around its middle.
-        range: [
-          (days[0] ?? 0) - day_seconds * 0.6,
-          (days.at(-1) ?? day_seconds) + day_seconds * 0.6,
-        ],
+        // Half a bar more on each side: it stands around its middle.
+        range: [(starts[0] ?? 0) - part * 0.6, (starts.at(-1) ?? part) + part * 0.6],
       },
       y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.06 : 1] },
     },
@@ -180,8 +177,10 @@ function options(
         grid: { show: false },
         size: 30,
         space: 56,
-        incrs: [1, 2, 3, 4, 7, 14, 28, 56, 112, 224].map((count) => count * day_seconds),
-        values: (_plot, splits) => splits.map((day) => shortDay.format(day * 1000)),
+        incrs: [...(by === 'hour' ? [0.25, 0.5] : []), 1, 2, 3, 4, 7, 14, 28, 56, 112, 224].map(
+          (days) => days * day_seconds,
+        ),
+        values: (_plot, splits) => splits.map(shortTime),
       },
       {
         ...axis,
@@ -209,15 +208,12 @@ const shortDay = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** Changes whenever the page turns light or dark, by the reader's choice or the system's. */
-function useDarkness(): string {
-  const [system, setSystem] = useState(darkSystem.matches);
-  useEffect(() => {
-    const heard = () => setSystem(darkSystem.matches);
-    darkSystem.addEventListener('change', heard);
-    return () => darkSystem.removeEventListener('change', heard);
-  }, []);
-  return `${theme.value} ${system}`;
-}
+/** "21 Nov", and within a day "12:00". */
+const shortTime = (time: number) =>
+  (time % day_seconds === 0 ? shortDay : shortHour).format(time * 1000);
 
-const darkSystem = matchMedia('(prefers-color-scheme: dark)');
+const shortHour = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});

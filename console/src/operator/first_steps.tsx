@@ -1,0 +1,85 @@
+// The first steps of a new network, each with the form that takes it: they tick themselves off until traffic passes.
+import { useRef } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import type { ResponseOf } from '../api/api.ts';
+import { addressOf, paths } from '../paths.ts';
+import { Card, Step, Steps } from '../ui/ui.ts';
+
+const { operator } = paths;
+
+interface FirstStepsProps {
+  status: Pick<
+    ResponseOf<'admin_get_status'>,
+    'servers' | 'nodes' | 'accounts' | 'has_users' | 'has_usage'
+  >;
+  /** The name of an account, if there is one. */
+  account: string | undefined;
+}
+
+export function FirstSteps({ status, account }: FirstStepsProps) {
+  const { servers, nodes, accounts, has_users, has_usage } = status;
+  // The last tick is seen, too.
+  const isNew = useRef(false);
+  isNew.current ||= !has_usage;
+  if (!isNew.current) return null;
+  const add = { dialog: 'add' };
+  const ofAccount = (part: string, state: Record<string, string>) =>
+    addressOf(account ? operator.account(account, part) : operator.accounts, state);
+  const steps = [
+    {
+      title: 'Add a server',
+      isDone: servers > 0,
+      note: 'A place of the network, with its exit IPs. Many come from one file: “Import an inventory” on the same page.',
+      to: addressOf(operator.servers, add),
+    },
+    {
+      title: 'Let a machine serve it',
+      isDone: nodes.all > 0,
+      note: 'An invitation is one line that is run on the machine. It is then a node of the server.',
+      to: addressOf(operator.nodes, { dialog: 'invite' }),
+    },
+    {
+      title: 'Create an account',
+      isDone: accounts > 0,
+      note: 'A customer: a contract with its limit, users, and the servers that they may use.',
+      to: addressOf(operator.accounts, { dialog: 'create' }),
+    },
+    {
+      title: 'Add a user, and invite them',
+      isDone: has_users,
+      note: 'Who has the flag admin runs the account in a console of their own.',
+      to: ofAccount('users', account ? add : {}),
+    },
+    {
+      title: 'See the first connection',
+      isDone: has_usage,
+      note: 'Put a server on the contract of the account. The overview of its people then tells them how to connect; the first bytes are counted within a minute.',
+      to: ofAccount('servers', account ? { view: 'others' } : {}),
+    },
+  ];
+  const next = steps.find(({ isDone }) => !isDone);
+  return (
+    <Card
+      title="First steps"
+      note={
+        next
+          ? 'From an empty network to the first connection; each step is ticked off by itself.'
+          : 'All of them are done: the network carries traffic.'
+      }
+    >
+      <Steps>
+        {steps.map(({ title, isDone, note, to }) => (
+          <Step key={title} title={title} isDone={isDone} note={!isDone && note}>
+            {!isDone && (
+              <div class="actions">
+                <Link class={title === next?.title ? 'button primary' : 'button'} href={to}>
+                  {title}
+                </Link>
+              </div>
+            )}
+          </Step>
+        ))}
+      </Steps>
+    </Card>
+  );
+}

@@ -1,0 +1,121 @@
+// Whether a server would let a connection in, and why not: a node of it decides, and sends a request of its own through the exit.
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import { type AccountGiven, changeIn, useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { Badge, Card, Choice, Form, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { askedFor, type Decision, readDecision } from './decision.ts';
+import { type OwnServer, portsOf } from './rows.ts';
+
+type Body = AccountGiven<'explain_connection'>['body'];
+
+export function AskServer({ server }: { server: OwnServer }) {
+  const scope = useScope();
+  const own = useReadIn(scope, 'get_address', {}).data?.ip;
+  const [by, setBy] = useState<'address' | 'token'>('address');
+  const [decision, setDecision] = useState<Decision>();
+  const ports = server.ips.flatMap((exit) =>
+    portsOf(server, exit).flatMap(({ port, override_port, service }) => [
+      { value: String(port), text: `${port}: ${service}, exit ${exit.ip}` },
+      { value: String(override_port), text: `${override_port}: the same with custom DNS` },
+    ]),
+  );
+  const ask = async (fields: FormData) => {
+    setDecision(undefined);
+    const text = (name: string) => textOf(fields, name).trim();
+    // An address that is none is sent as it is: the server says what is wrong with it.
+    const page = askedFor(text('host')) ?? { host: text('host') };
+    const [from, user, token] = [text('from'), text('user'), text('token')];
+    const body: Body = {
+      ...page,
+      port: Number(text('port')),
+      check_exit: true,
+      ...(from && { from }),
+      ...(by === 'token' && { user, ...(token && { token }) }),
+    };
+    setDecision(
+      await changeIn(scope, 'explain_connection', { path: { server: server.server }, body }),
+    );
+  };
+  return (
+    <Card
+      title="Test it"
+      note="Why was I refused? A machine of this server decides on a connection as on a real one, and sends a request of its own through the exit."
+    >
+      <Form verb="Ask the server" kind="plain" onSubmit={ask}>
+        <div class="fields">
+          <SelectField
+            label="To the port"
+            name="port"
+            initial={ports[0]?.value ?? ''}
+            options={ports}
+          />
+          <TextField
+            label="Page to ask for"
+            name="host"
+            defaultValue="https://www.example.com/"
+            spellcheck={false}
+            required
+          />
+          <TextField
+            label="Connection from"
+            name="from"
+            placeholder={own ?? ''}
+            spellcheck={false}
+            hint={own ? `Your own address, ${own}, when empty.` : 'Your own address when empty.'}
+          />
+        </div>
+        <Choice
+          label="The client signs in"
+          shown
+          value={by}
+          onChoose={setBy}
+          options={[
+            { value: 'address', text: 'By its address' },
+            { value: 'token', text: 'As a user' },
+          ]}
+        />
+        {by === 'token' && <AsUser />}
+      </Form>
+      <div role="status">{decision && <Outcome of={decision} />}</div>
+    </Card>
+  );
+}
+
+function AsUser() {
+  const scope = useScope();
+  const { flags, user: own } = scope;
+  const read = useReadIn(scope, 'list_users', {}, { enabled: flags.admin }).data;
+  const users = flags.admin ? read?.map(({ name }) => name) : own ? [own] : [];
+  return (
+    <div class="fields">
+      <SelectField
+        label="As user"
+        name="user"
+        initial={own ?? ''}
+        options={optionsOf(users ?? [])}
+      />
+      <TextField
+        label="With the token"
+        name="token"
+        type="password"
+        autocomplete="off"
+        hint="A valid one of the user when empty."
+      />
+    </div>
+  );
+}
+
+function Outcome({ of }: { of: Decision }) {
+  const { tone, title, sentences, remedy } = readDecision(of);
+  return (
+    <div class="stack-tight">
+      <p>
+        <Badge tone={tone}>{title}</Badge>
+      </p>
+      <p>
+        {sentences.join(' ')} {remedy && <Link href={remedy.path}>{remedy.text}</Link>}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+// The decision of a node on a connection, in words: how it went, on what ground, and what would change it; pure.
+import type { AccountResponse } from '../api/reading.ts';
+import { paths } from '../paths.ts';
+
+export type Decision = AccountResponse<'explain_connection'>;
+
+export interface ReadDecision {
+  tone: 'good' | 'warn' | 'bad';
+  title: string;
+  /** Each ends with a full stop. */
+  sentences: string[];
+  /** The page where it is mended. */
+  remedy?: { path: string; text: string };
+}
+
+const titles = {
+  allow: ['good', 'Let in'],
+  challenge: ['warn', 'Asked for a user name and a token'],
+  deny: ['bad', 'Turned away'],
+} as const satisfies Record<Decision['verdict'], readonly [string, string]>;
+
+/** By reason: where one goes on. */
+const remedies: Record<string, ReadDecision['remedy']> = {
+  unknown_address: { path: paths.authlist, text: 'IP authlist' },
+  bad_token: { path: paths.users, text: 'Users and tokens' },
+  expired_token: { path: paths.users, text: 'Users and tokens' },
+  old_token_version: { path: paths.users, text: 'Users and tokens' },
+  inactive_user: { path: paths.users, text: 'Users and tokens' },
+  no_proxy_flag: { path: paths.users, text: 'Users and tokens' },
+  server_not_on_contract: { path: paths.servers, text: 'Servers' },
+  over_limit: { path: paths.usage, text: 'Usage' },
+};
+
+const grounds: Record<string, string> = {
+  authlist: 'its address is on the IP authlist',
+  token: 'the user name and the token fit',
+};
+
+export function readDecision(decision: Decision): ReadDecision {
+  const { verdict, reason, message, user, exit_ip, dial, checked } = decision;
+  const [tone, title] = titles[verdict];
+  const remedy = remedies[reason];
+  if (verdict !== 'allow') {
+    const whose = user === undefined ? '' : ` It counts as ${user}.`;
+    return { tone, title, sentences: [`${sentence(message)}${whose}`], ...(remedy && { remedy }) };
+  }
+  const ground = grounds[reason];
+  return {
+    tone: checked && !cameThrough(decision) ? 'warn' : tone,
+    title,
+    sentences: [
+      `It counts as ${user}${ground ? `: ${ground}` : ''}.`,
+      `Websites see ${exit_ip}.`,
+      ...(dial === undefined ? [] : [`By a custom DNS entry it goes to ${dial}.`]),
+      ...(checked ? [ofCheck(decision)] : ['This node is too old to send a request of its own.']),
+    ],
+  };
+}
+
+const cameThrough = ({ checked, exit_ip }: Decision) =>
+  checked?.fault === undefined && checked?.address === exit_ip;
+
+function ofCheck({ checked, exit_ip }: Decision): string {
+  const { fault, address, milliseconds } = checked ?? {};
+  if (fault !== undefined) return `A request of the node through the exit failed: ${fault}.`;
+  const took = `A request of the node through the exit took ${milliseconds} ms`;
+  return address === exit_ip
+    ? `${took} and was seen from there.`
+    : `${took}, but was seen from ${address}.`;
+}
+
+function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
+
+/** The request of a client that opens a page through a proxy: a tunnel for https, else the page itself. Undefined: the text is no such address. */
+export function askedFor(
+  page: string,
+): { host: string; method: string; destination_port: number } | undefined {
+  if (!URL.canParse(page)) return undefined;
+  const { protocol, hostname, port } = new URL(page);
+  if (protocol !== 'https:' && protocol !== 'http:') return undefined;
+  const isTunnel = protocol === 'https:';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const usual = isTunnel ? 443 : 80;
+  return { host, method: isTunnel ? 'CONNECT' : 'GET', destination_port: Number(port) || usual };
+}

@@ -1,0 +1,184 @@
+// Usage by day or hour: the chart, the same numbers as a table, and as a file.
+import { useMemo } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
+import { useReadIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { type Series, UsageChart } from '../charts/usage_chart.tsx';
+import { csv, download } from '../csv.ts';
+import { bytes } from '../format.ts';
+import { now } from '../now.ts';
+import { Button, Card, type Column, optionsIn, SelectField, Table } from '../ui/ui.ts';
+import { color_of_others, colorsOf } from './colors.ts';
+import { day_seconds, everyPart, type Part, type UsageOfPart, writtenPart } from './days.ts';
+import { fileName, type Report, type ReportQuery } from './report.ts';
+
+/** Parts that one can still tell apart in a bar; the rest is one part. */
+const most_servers = 6;
+
+interface OverTimeCardProps {
+  /** By day. */
+  report: Report;
+  query: ReportQuery;
+  /** Names of servers, those with the most traffic first. */
+  servers: readonly string[];
+}
+
+export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProps) {
+  const { account } = useScope();
+  const [split, setSplit] = useAddressState('split', 'direction');
+  const [numbers, setNumbers] = useAddressState('numbers');
+  const bySplit = split === 'server' && servers.length > 1;
+  const [each, setEach] = useAddressState('each', 'day');
+  const hasHours = canTellHours(daily);
+  const by: Part = hasHours && each === 'hour' ? 'hour' : 'day';
+  const asked = { query: { ...query, by: 'hour' as const } };
+  const hourly = useReadIn(useScope(), 'get_usage', asked, { enabled: by === 'hour' }).data;
+  const report = by === 'hour' ? hourly : daily;
+  const parts = useMemo(() => (report ? everyPart(report, report.rows, by) : []), [report, by]);
+  const starts = useMemo(() => parts.map(({ start }) => start), [parts]);
+  const top = bySplit ? servers.slice(0, most_servers) : [];
+  const ofServers = usePartsOfServers(top, query, parts, by);
+  const series = useMemo(
+    () => (bySplit ? withOthers(ofServers, parts) : byDirection(parts)),
+    [bySplit, ofServers, parts],
+  );
+  const save = () => {
+    const header = [by, ...series.map(({ name }) => `${name}_bytes`.toLowerCase()), 'total_bytes'];
+    const rows = parts.map(({ start, total }, at) => [
+      isoPart(start, by),
+      ...series.map(({ values }) => values[at] ?? 0),
+      total,
+    ]);
+    download(fileName(account, daily, by === 'hour' ? 'hour' : ''), csv(header, rows));
+  };
+  return (
+    <Card
+      title={by === 'day' ? 'By day' : 'By hour'}
+      note={by === 'day' ? 'Days are UTC, from midnight to midnight.' : 'Hours are UTC.'}
+      actions={
+        <>
+          {hasHours && (
+            <div class="split">
+              <SelectField
+                label="Each bar"
+                name="each"
+                value={by}
+                options={optionsIn({ day: 'A day', hour: 'An hour' })}
+                onInput={setEach}
+              />
+            </div>
+          )}
+          {servers.length > 1 && (
+            <div class="split">
+              <SelectField
+                label="Split by"
+                name="split"
+                value={split}
+                options={optionsIn({ direction: 'Up and down', server: 'Server' })}
+                onInput={setSplit}
+              />
+            </div>
+          )}
+          <Button icon="download" onClick={save}>
+            Download CSV<span class="visually-hidden"> by {by}</span>
+          </Button>
+        </>
+      }
+    >
+      <UsageChart label={`Usage by ${by}`} by={by} starts={starts} series={series} />
+      <details
+        class="numbers"
+        open={numbers !== ''}
+        onToggle={({ currentTarget }) => setNumbers(currentTarget.open ? 'shown' : '')}
+      >
+        <summary>The same numbers as a table</summary>
+        <Table
+          caption={`Usage by ${by}, UTC`}
+          rows={parts.toReversed()}
+          keyOf={({ start }) => start}
+          columns={columnsOf(series, parts, by)}
+        />
+      </details>
+    </Card>
+  );
+}
+
+/** Hours are kept for a while, and a bar for each hour of a month could not be seen. */
+const most_days_in_hours = 8;
+const hours_kept_seconds = 90 * day_seconds;
+
+function canTellHours({ from, to }: Pick<Report, 'from' | 'to'>): boolean {
+  const isShort = to - from <= most_days_in_hours * day_seconds;
+  return isShort && from > now.value - hours_kept_seconds;
+}
+
+/** "2026-11-21", and of an hour "2026-11-21T14:00Z". */
+function isoPart(start: number, by: Part): string {
+  const iso = new Date(start * 1000).toISOString();
+  return by === 'day' ? iso.slice(0, 10) : `${iso.slice(0, 16)}Z`;
+}
+
+function columnsOf(
+  series: readonly Series[],
+  parts: readonly UsageOfPart[],
+  by: Part,
+): Array<Column<UsageOfPart>> {
+  const positions = new Map(parts.map(({ start }, at) => [start, at]));
+  return [
+    {
+      heading: by === 'day' ? 'Day' : 'Hour',
+      cell: ({ start }) => writtenPart(start, by),
+      names: true,
+    },
+    ...series.map(({ name, values }) => ({
+      heading: name,
+      numeric: true,
+      cell: ({ start }: UsageOfPart) => bytes(values[positions.get(start) ?? 0] ?? 0),
+    })),
+    { heading: 'Total', numeric: true, cell: ({ total }) => bytes(total) },
+  ];
+}
+
+const byDirection = (parts: readonly UsageOfPart[]): Series[] => [
+  { name: 'Down', values: parts.map(({ down }) => down) },
+  { name: 'Up', values: parts.map(({ up }) => up) },
+];
+
+/** The rest, of other servers, is one series more. */
+function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): Series[] {
+  const rest = parts.map(({ total }, at) =>
+    Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
+  );
+  return rest.some((value) => value > 0)
+    ? [...series, { name: 'Others', values: rest, color: color_of_others }]
+    : [...series];
+}
+
+/** Usage of each of these servers by day or hour: one request each, as a report is grouped in one way only. */
+function usePartsOfServers(
+  servers: readonly string[],
+  query: ReportQuery,
+  parts: readonly UsageOfPart[],
+  by: Part,
+): Series[] {
+  const scope = useScope();
+  // Always as many: hooks are told apart by their order.
+  const reads = Array.from({ length: most_servers }, (_, at) => {
+    const server = servers[at];
+    return useReadIn(
+      scope,
+      'get_usage',
+      { query: { ...query, by, server: server ?? '' } },
+      { enabled: server !== undefined },
+    ).data;
+  });
+  const key = reads.slice(0, servers.length);
+  return useMemo(() => {
+    const colors = colorsOf(servers);
+    return servers.map((name, at) => {
+      const totals = new Map(key[at]?.rows.map((row) => [row[by], row.total]));
+      const values = parts.map(({ start }) => totals.get(start) ?? 0);
+      return { name, values, color: colors.get(name) ?? 0 };
+    });
+  }, [parts, by, ...reads, servers.join(' ')]);
+}

@@ -1,0 +1,41 @@
+// The points of a billing period that fills: used up to each day, and at this pace up to its end; pure.
+import type { PeriodPoints } from '../charts/period_chart.tsx';
+import { day_seconds } from './days.ts';
+
+interface Given {
+  period: { start: number; end: number; usage: number; limit: number };
+  /** Usage by UTC day. */
+  days: ReadonlyArray<{ day?: number | undefined; total: number }>;
+  now: number;
+  /** Bytes at the end of the period; undefined while there is too little to go by. */
+  forecast: number | undefined;
+}
+
+/** Times are the start, each midnight of the period, now and the end. */
+export function periodPoints({ period, days, now, forecast }: Given): PeriodPoints {
+  const { start, end, usage, limit } = period;
+  const totals = days
+    .map(({ day = 0, total }) => ({ day, total }))
+    .sort((one, other) => one.day - other.day);
+  const times = [start];
+  const first = Math.floor(start / day_seconds + 1) * day_seconds;
+  for (let midnight = first; midnight < Math.min(now, end); midnight += day_seconds) {
+    times.push(midnight);
+  }
+  const used: Array<number | null> = times.map((time) =>
+    // A day counts when it is over.
+    totals.reduce((sum, { day, total }) => (day + day_seconds <= time ? sum + total : sum), 0),
+  );
+  const projected: Array<number | null> = times.map(() => null);
+  const here = Math.min(now, end);
+  const isOver = now >= end;
+  times.push(here);
+  used.push(usage);
+  projected.push(isOver || forecast === undefined ? null : usage);
+  if (!isOver) {
+    times.push(end);
+    used.push(null);
+    projected.push(forecast ?? null);
+  }
+  return { times, used, projected, limit };
+}

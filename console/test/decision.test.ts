@@ -1,0 +1,94 @@
+// What a node decided, in words; and what a page asks a proxy for.
+import { describe, expect, test } from 'vitest';
+import { askedFor, type Decision, readDecision } from '../src/servers/decision.ts';
+
+const allowed: Decision = {
+  ...{ verdict: 'allow', status: 200, reason: 'authlist', message: 'the connection is allowed' },
+  ...{ rule: 'authlist 7', account: 'acme', user: 'alice', exit_ip: '198.51.100.1' },
+};
+const words = (decision: Partial<Decision>) => {
+  const { tone, title, sentences, remedy } = readDecision({ ...allowed, ...decision });
+  return [tone, title, sentences.join(' '), remedy?.path];
+};
+
+describe('a decision', () => {
+  test.each<[string, Partial<Decision>, unknown[]]>([
+    [
+      'that lets in says whose it is, and what the request through the exit saw',
+      { checked: { address: '198.51.100.1', milliseconds: 41 } },
+      [
+        'good',
+        'Let in',
+        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. A request of the node through the exit took 41 ms and was seen from there.',
+        undefined,
+      ],
+    ],
+    [
+      'with another address than the exit warns',
+      { reason: 'token', checked: { address: '192.0.2.1', milliseconds: 41 } },
+      [
+        'warn',
+        'Let in',
+        'It counts as alice: the user name and the token fit. Websites see 198.51.100.1. A request of the node through the exit took 41 ms, but was seen from 192.0.2.1.',
+        undefined,
+      ],
+    ],
+    [
+      'whose request failed warns, and says why',
+      { dial: '203.0.113.9', checked: { fault: 'no answer within 3 seconds' } },
+      [
+        'warn',
+        'Let in',
+        'It counts as alice: its address is on the IP authlist. Websites see 198.51.100.1. By a custom DNS entry it goes to 203.0.113.9. A request of the node through the exit failed: no answer within 3 seconds.',
+        undefined,
+      ],
+    ],
+    [
+      'that asks for credentials leads to the authlist',
+      {
+        verdict: 'challenge',
+        reason: 'unknown_address',
+        message: 'this address is not on an IP authlist',
+        user: undefined,
+      },
+      [
+        'warn',
+        'Asked for a user name and a token',
+        'This address is not on an IP authlist.',
+        '/authlist',
+      ],
+    ],
+    [
+      'that turns away a known user names the user',
+      {
+        verdict: 'deny',
+        reason: 'over_limit',
+        message: 'the usage limit of the contract is reached',
+      },
+      [
+        'bad',
+        'Turned away',
+        'The usage limit of the contract is reached. It counts as alice.',
+        '/usage',
+      ],
+    ],
+  ])('%s', (_, decision, expected) => {
+    expect(words(decision)).toEqual(expected);
+  });
+});
+
+test.each([
+  [
+    'https://www.example.com/a?b',
+    { host: 'www.example.com', method: 'CONNECT', destination_port: 443 },
+  ],
+  [
+    'https://www.example.com:8443',
+    { host: 'www.example.com', method: 'CONNECT', destination_port: 8443 },
+  ],
+  ['http://[2001:db8::1]/', { host: '2001:db8::1', method: 'GET', destination_port: 80 }],
+  ['ftp://www.example.com/', undefined],
+  ['www.example.com', undefined],
+])('to open %s a client asks for %j', (page, asked) => {
+  expect(askedFor(page)).toEqual(asked);
+});

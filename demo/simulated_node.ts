@@ -1,0 +1,257 @@
+// A simulated node: it speaks the node interface by the agent's own client, decides by its policy, and makes up the rest.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KnownFault } from '../agent/src/faults.ts';
+import type { HealthReport, HealthStatus } from '../agent/src/health/health.ts';
+import type { Identity } from '../agent/src/identity.ts';
+import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
+import type { ControlError } from '../agent/src/link/control_error.ts';
+import { answerOf, requestOf } from '../agent/src/link/questions.ts';
+import { decide, type Rules } from '../agent/src/policy/decide.ts';
+import type { LastUsed } from '../agent/src/policy/last_used.ts';
+import { decideLogin } from '../agent/src/policy/logins.ts';
+import { Policy } from '../agent/src/policy/policy.ts';
+import {
+  isQuestion,
+  type LoginQuestion,
+  type NodeRecord,
+  type Position,
+  type QuestionValue,
+} from '../agent/src/policy/records.ts';
+import type { Batch } from '../agent/src/usage/journal_state.ts';
+import type { Condition } from './life.ts';
+import { Traffic } from './traffic.ts';
+
+export interface Simulated {
+  identity: Identity;
+  /** From 0 to 1. */
+  random: () => number;
+  /** Asked every few seconds. */
+  condition: () => Condition;
+  /** Bytes a second of each of its accounts at the moment, on average. */
+  rate: () => number;
+  /** Hears what is applied: a snapshot's records, in place of all before, or a change's. */
+  heard?: (records: readonly NodeRecord[], isSnapshot: boolean) => void;
+}
+
+/** As the agent does. */
+const report_seconds = 3;
+const health_seconds = 60;
+const acknowledging_pause_seconds = 0.1;
+/** So late a node that is behind applies a change; after 45 seconds without a word it would be lost. */
+const behind_seconds = 24;
+const certificate_seconds = 60 * 86_400;
+const everyPort = [{ first: 1, last: 65_535 }];
+
+const now = () => Math.floor(Date.now() / 1000);
+
+export class SimulatedNode {
+  readonly #options: Simulated;
+  readonly #signal: AbortSignal;
+  readonly #control: HttpControl;
+  readonly #traffic: Traffic;
+  readonly #rules: Rules;
+  #policy = new Policy();
+  #applied: Position | undefined;
+  /** Ends the stream that is open. */
+  #stream = new AbortController();
+  /** Heard, and not applied yet; with the time from which it may be. */
+  readonly #waiting: Array<{ due: number; event: StreamEvent }> = [];
+  #isAcknowledging = false;
+  #condition: Condition = 'well';
+  readonly #boot = randomUUID();
+  #seq = 0;
+  /** Sent until they are taken. */
+  #batch: Batch | undefined;
+  #uses: LastUsed[] = [];
+  #health_due = 0;
+  /** As told last. */
+  #faults: KnownFault[] | undefined;
+  readonly #revoked = new AbortController();
+
+  /** Follows and reports until the signal is aborted, or the node is revoked. */
+  constructor(options: Simulated, signal: AbortSignal) {
+    const { url, token, node } = options.identity;
+    this.#options = options;
+    this.#signal = AbortSignal.any([signal, this.#revoked.signal]);
+    this.#traffic = new Traffic(options.random);
+    const connections = () => this.#traffic.connections;
+    this.#control = new HttpControl({ url, token, signal: this.#signal, connections });
+    this.#rules = {
+      ...{ node, connect_ports: everyPort, http_ports: everyPort, allowed: [] },
+      staleness_seconds: 86_400,
+    };
+    void this.#keepFollowing();
+    void this.#keepReporting();
+  }
+
+  // ---- Changes ------------------------------------------------------------------------------
+
+  async #keepFollowing(): Promise<void> {
+    // Dozens that start together come one after the other.
+    await this.#pause(report_seconds * this.#options.random());
+    while (!this.#signal.aborted) {
+      try {
+        if (this.#condition !== 'down') await this.#follow();
+      } catch (error) {
+        const { code } = error as ControlError;
+        if (code === 'snapshot_needed') this.#applied = undefined;
+        if (code === 'node_token_unknown') this.#revoked.abort();
+      }
+      await this.#pause(1 + 2 * this.#options.random());
+    }
+  }
+
+  async #follow(): Promise<void> {
+    this.#stream = new AbortController();
+    const open = AbortSignal.any([this.#signal, this.#stream.signal]);
+    this.#waiting.length = 0;
+    this.#applied ??= await this.#takeSnapshot(open);
+    for await (const event of this.#control.changes(this.#applied, open)) {
+      const late = this.#condition === 'behind' ? behind_seconds : 0;
+      this.#waiting.push({ due: now() + late, event });
+      this.#applyDue();
+    }
+  }
+
+  async #takeSnapshot(signal: AbortSignal): Promise<Position> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.#control.snapshot(signal)) pieces.push(piece);
+    const lines = Buffer.concat(pieces).toString().trim().split('\n');
+    const [first, ...records] = lines.map((line) => JSON.parse(line));
+    const last = records.pop();
+    if (last?.kind !== 'end' || last.records !== records.length) {
+      throw new Error('the snapshot is not whole');
+    }
+    this.#policy = new Policy();
+    for (const record of records as NodeRecord[]) this.#policy.apply(record);
+    this.#options.heard?.(records, true);
+    return { epoch: first.epoch, revision: first.revision };
+  }
+
+  /** In the order of the history: a change that is late holds back those after it. */
+  #applyDue(): void {
+    const isLate = this.#condition === 'behind';
+    const until = this.#waiting.findIndex(({ due }) => isLate && due > now());
+    const ready = this.#waiting.splice(0, until < 0 ? this.#waiting.length : until);
+    for (const { event } of ready) {
+      for (const record of event.records) {
+        this.#policy.apply(record);
+        if (isQuestion(record) && record.value) void this.#answer(record.id, record.value);
+      }
+      this.#options.heard?.(event.records, false);
+      this.#applied = event.position;
+    }
+    if (ready.length > 0 && !this.#isAcknowledging) void this.#acknowledge();
+  }
+
+  /** One at a time, of the newest: it stands for all before it. */
+  async #acknowledge(): Promise<void> {
+    this.#isAcknowledging = true;
+    for (let told: Position | undefined; told !== this.#applied; ) {
+      told = this.#applied;
+      if (told) await isDone(this.#control.acknowledge(told));
+      await this.#pause(acknowledging_pause_seconds);
+    }
+    this.#isAcknowledging = false;
+  }
+
+  async #answer(id: number, question: QuestionValue | LoginQuestion): Promise<void> {
+    const position = this.#applied;
+    if (!position) return;
+    this.#policy.heard_at = now();
+    const request = requestOf(question);
+    const decision = request.vpn
+      ? decideLogin(this.#policy, this.#rules, { ...request.vpn, proves: () => true }, now())
+      : decide(this.#policy, this.#rules, request, now());
+    await isDone(this.#control.answer(id, answerOf({ decision, position })));
+  }
+
+  // ---- Reports ------------------------------------------------------------------------------
+
+  async #keepReporting(): Promise<void> {
+    while (!this.#signal.aborted) {
+      const condition = this.#options.condition();
+      // A change of health is told at once.
+      if (condition !== this.#condition) this.#health_due = 0;
+      this.#condition = condition;
+      if (condition === 'down') this.#fallSilent();
+      else if (this.#applied) await this.#report();
+      await this.#pause(report_seconds);
+    }
+  }
+
+  #fallSilent(): void {
+    this.#stream.abort();
+    this.#traffic.end();
+  }
+
+  async #report(): Promise<void> {
+    this.#applyDue();
+    this.#traffic.pass(report_seconds, this.#options.rate(), this.#policy, this.#rules, now());
+    await this.#reportUsage();
+    if (now() < this.#health_due) return;
+    await this.#reportHealth();
+    this.#uses.push(...this.#traffic.takeUses());
+    if (this.#uses.length > 0 && (await isDone(this.#control.reportLastUsed(this.#uses)))) {
+      this.#uses = [];
+    }
+  }
+
+  async #reportUsage(): Promise<void> {
+    if (!this.#batch) {
+      const rows = this.#traffic.takeRows();
+      if (rows.length === 0) return;
+      this.#seq += 1;
+      this.#batch = { boot: this.#boot, seq: this.#seq, rows };
+    }
+    if (await isDone(this.#control.reportUsage(this.#batch))) this.#batch = undefined;
+  }
+
+  async #reportHealth(): Promise<void> {
+    const report = this.#healthNow();
+    if (!report) return;
+    const failing = report.exit_ips.filter(({ status }) => status === 'crit');
+    const faults = failing.map(({ ip }): KnownFault => {
+      const known = this.#faults?.find(({ subject }) => subject === ip);
+      const message = `The exit ${ip} fails: no answer within 10 seconds.`;
+      return known ?? { kind: 'exit', subject: ip, message, since: now() };
+    });
+    const isNews = faults.length !== this.#faults?.length;
+    if (isNews && (await isDone(this.#control.reportFaults(faults)))) this.#faults = faults;
+    if (await isDone(this.#control.reportHealth(report))) this.#health_due = now() + health_seconds;
+  }
+
+  #healthNow(): HealthReport | undefined {
+    const { server } = this.#policy;
+    if (!server) return undefined;
+    const checked_at = now();
+    const exit_ips = server.exit_ips.map(({ ip }, at) => ({
+      ...{ ip, checked_at },
+      status: healthOf(this.#condition, at),
+    }));
+    const services = (['vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const)
+      .filter((service) => server.services.includes(service))
+      .flatMap((service) => exit_ips.map((exit) => ({ ...exit, service })));
+    if (services.length === 0) return { exit_ips };
+    return { exit_ips, vpn: { services, certificate_expiry: checked_at + certificate_seconds } };
+  }
+
+  #pause(seconds: number): Promise<void> {
+    return sleep(seconds * 1000, undefined, { signal: this.#signal }).catch(() => {});
+  }
+}
+
+/** Of the exit IPs of a server in trouble some are well. */
+function healthOf(condition: Condition, at: number): HealthStatus {
+  if (condition === 'slow' && at % 2 === 0) return 'warn';
+  return condition === 'failing' && at === 0 ? 'crit' : 'ok';
+}
+
+/** Whether a request was taken; one that was not is made again with the next report. */
+async function isDone(request: Promise<unknown>): Promise<boolean> {
+  return request.then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,131 @@
+// Why a connection of one's own account is let in or rejected: asked in the console, decided by a node.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eachDatabase } from './databases.ts';
+import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+
+const connection = { port: 10_001, host: 'www.example.com' };
+const allowed = {
+  ...{ verdict: 'allow', status: 200, reason: 'authlist', message: 'Let in.', rule: 'authlist 1' },
+  ...{ account: 'acme', user: 'alice', exit_ip: '198.51.100.1', revision: 7 },
+};
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let node: TestNode;
+  const browsers = new Map<string, Browser>();
+  const signedIn = async (person: string) => {
+    const browser = browsers.get(person) ?? (await t.signIn('acme', person));
+    browsers.set(person, browser);
+    return browser;
+  };
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    await t.server('fra1');
+    await t.server('ams1');
+    const acme = await t.account('acme', { servers: ['fra1'] });
+    const users = { boss: 'admin', carol: 'proxy', bob: 'proxy', books: 'billing' };
+    for (const [name, flag] of Object.entries(users)) await t.user(acme, name, { [flag]: true });
+    await t.account('other', { servers: ['fra1'] });
+    node = await t.node('fra1', 'fra1-a');
+    await node.start();
+  });
+  afterAll(async () => {
+    node?.stop();
+    await t?.stop();
+  });
+
+  /** Asks as a person, and answers as a node would. */
+  async function ask(person: string, sent: object, answer: object = allowed) {
+    const browser = await signedIn(person);
+    const questions = () =>
+      ['explain', 'explain_token']
+        .flatMap((kind) => node.heard(kind))
+        .filter(({ value }) => value)
+        .sort((one, other) => Number(one.id) - Number(other.id));
+    const before = questions().length;
+    const asked = browser.post('/servers/fra1/explain', { ...connection, ...sent });
+    const heard = node.until(() => questions().length > before).then(() => questions().at(-1));
+    const first = await Promise.race([asked, heard]);
+    if (first && 'status' in first) return { response: first, question: undefined };
+    await node.send('POST', '/answers', { id: (await heard)?.id, answer });
+    return { response: await asked, question: (await heard)?.value };
+  }
+
+  test('without an address it is about the one that asks', async () => {
+    const { response, question } = await ask('boss', {});
+    expect(question).toEqual({
+      ...{ ...connection, from: '127.0.0.1', method: 'CONNECT', destination_port: 443 },
+    });
+    const { revision: _, ...shown } = allowed;
+    expect([response.status, response.body]).toEqual([200, shown]);
+  });
+
+  test('for a user without a token the node is asked about a valid one', async () => {
+    const { question } = await ask('carol', { user: 'carol', from: '192.0.2.1' });
+    expect(question).toMatchObject({
+      ...{ from: '192.0.2.1', user: 'carol' },
+      claims: { account: expect.any(Number), user: expect.any(Number), token_version: 1 },
+    });
+  });
+
+  test('a token that is not genuine is asked about as such, and never passed on', async () => {
+    const { question } = await ask('boss', { user: 'alice', token: 'ewt_x.y' });
+    expect(question).toMatchObject({ user: 'alice', claims: null });
+    expect(JSON.stringify(question)).not.toContain('ewt_');
+  });
+
+  test.each([
+    ['of another account', 'boss', { account: 'other', user: 'alice' }],
+    ['of a colleague, without the admin flag', 'carol', { user: 'bob' }],
+  ])('of a connection %s nothing is told but that it is not theirs', async (_, person, more) => {
+    const { response } = await ask(person, { from: '192.0.2.7' }, { ...allowed, ...more });
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual({
+      ...{ verdict: 'deny', status: 407, reason: 'not_yours' },
+      message: expect.stringContaining(person === 'boss' ? 'account acme' : 'user carol'),
+    });
+  });
+
+  test('an admin is told of a colleague, and what a request through the exit saw', async () => {
+    const checked = { address: '198.51.100.1', milliseconds: 41 };
+    const { response, question } = await ask(
+      'boss',
+      { check_exit: true },
+      { ...allowed, user: 'bob', checked },
+    );
+    expect(question).toMatchObject({ check_exit: true });
+    expect(response.body).toMatchObject({ user: 'bob', checked });
+  });
+
+  test.each([
+    ['books', {}, 403, 'flag_needed', undefined],
+    ['carol', { user: 'bob' }, 403, 'flag_needed', 'user'],
+    ['boss', { user: 'nobody' }, 409, 'unknown_user', 'user'],
+    ['boss', { token: 'ewt_x' }, 400, 'invalid_field', 'user'],
+    ['boss', { from: 'here' }, 400, 'invalid_field', 'from'],
+    ['boss', { port: 0 }, 400, 'invalid_field', 'port'],
+    ['boss', { host: 'a b' }, 400, 'invalid_field', 'host'],
+    ['boss', { check_exit: 'yes' }, 400, 'invalid_field', 'check_exit'],
+  ])(
+    '%s asking with %j is told %d, with code and field',
+    async (person, sent, status, code, field) => {
+      const { response } = await ask(person, sent);
+      expect(response.status).toBe(status);
+      expect(response.body).toMatchObject({ code, ...(field && { field }) });
+    },
+  );
+
+  test('a server without a live node is told so at once, and one that is none is not there', async () => {
+    const browser = await signedIn('boss');
+    const dark = await browser.post('/servers/ams1/explain', connection);
+    expect([dark.status, dark.body.code]).toEqual([503, 'no_live_node']);
+    expect((await browser.post('/servers/nowhere/explain', connection)).status).toBe(404);
+  });
+
+  test('an operator asks for an account, and must say from where', async () => {
+    const path = '/accounts/acme/servers/fra1/explain';
+    const { status, body } = await t.operator.post(path, connection);
+    expect([status, body.field]).toEqual([400, 'from']);
+  });
+});
