@@ -7,12 +7,11 @@
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
-import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import type { Ids } from '../db/slices.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import type { HourlyCap } from '../hourly.ts';
-import type { Use } from '../last_used.ts';
+import { isOfNote, newNote } from '../notes.ts';
 import { quoted } from '../quoted.ts';
 import { keepEntry } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
@@ -34,11 +33,14 @@ export {
 } from './removal.ts';
 export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
 export { authlistOfAccount, findAuthlistRows } from './store.ts';
+export { lastUses, markEntriesUsed, usesOfEntries } from './uses.ts';
 
 export interface NewEntry {
   ip: string;
   user: string;
   expiry: number;
+  /** What it is for; only people and operators give one, and see it. */
+  note?: string | undefined;
 }
 
 /** `proven`: the operator's word on whose the address is. */
@@ -150,7 +152,8 @@ export async function createEntry(
   }
   const id = await nextId(tx, account_id, 'authlist');
   const proof = newProof(isVouched(ip, rules, asked_from), rules.authlist_proof, tx.now);
-  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof };
+  const noted = newNote(tx, body.note);
+  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof, ...noted };
   const { any_contract } = rules;
   const placed = (await store.insert(tx, row, any_contract)) ?? (await placeAgain(tx, row, rules));
   await countHeld(tx, account_id, 'authlist', 1);
@@ -263,7 +266,7 @@ export async function removeRow(
 }
 
 /**
- * Changes any of ip, user and expiry. Errors: 404; 403; 400 for nothing to change; 409 as on create.
+ * Changes any of ip, user, expiry and note, of which nodes are not told. Errors: 404; 403; 400 for nothing to change; 409 as on create.
  */
 export async function changeEntry(
   tx: Transaction,
@@ -293,10 +296,15 @@ export async function changeEntry(
   const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
   if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at, waits });
   const expiry = changes.expiry ?? before.expiry;
-  const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits };
+  const { note = before.note } = changes;
+  const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits, note };
   await store.update(tx, row);
   const { active, proxy } = user;
-  const entry = await entryChanged(tx, { ...row, user: user.name, active, proxy });
+  const changed = { ...row, user: user.name, active, proxy };
+  const isTold = !isOfNote(changes) || waits !== before.waits;
+  const entry = isTold
+    ? await entryChanged(tx, changed)
+    : { ...changed, revision: await bumpVersion(tx, account_id) };
   await audit(tx, {
     account_id,
     action: 'authlist.change',
@@ -307,9 +315,11 @@ export async function changeEntry(
   return entry;
 }
 
-/** Whether an entry is proven, where the operator's word was about that. */
-const told = ({ proven }: EntryChanges, { proven_at }: store.Proof) =>
-  proven === undefined ? {} : { proven: proven_at !== null };
+/** Whether an entry is proven, where the operator's word was about that; its note, where that changes. */
+const told = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
+  ...(proven === undefined ? {} : { proven: entry.proven_at !== null }),
+  ...(note === undefined ? {} : { note: entry.note }),
+});
 
 function toRow({
   user: _,
@@ -319,6 +329,12 @@ function toRow({
 }: store.AuthlistEntry): store.AuthlistRow {
   return row;
 }
+
+/** An entry that is gone, for the audit log. */
+export const shownInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => ({
+  ...{ ip, user, expiry },
+  ...(note === '' ? {} : { note }),
+});
 
 /** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
 export async function removeEntry(
@@ -336,36 +352,8 @@ export async function removeEntry(
     account_id,
     action: 'authlist.remove',
     target: `authlist/${before.id}`,
-    before: { ip: before.ip, user: before.user, expiry: before.expiry },
+    before: shownInLog(before),
   });
-}
-
-/**
- * Writes when entries last let a connection in, to the minute. A use of no entry is left out. No change:
- * neither nodes nor responses of /v0 show it.
- */
-export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
-  return store.putLastUsed(
-    tx,
-    uses.map(({ account_id, id, at }) => ({ account_id, entry_id: id, used_at: at - (at % 60) })),
-  );
-}
-
-/** Those of the uses whose entry there is: a node may tell of entries that never were. */
-export async function usesOfEntries(db: Reader, uses: readonly Use[]): Promise<Use[]> {
-  const nameOf = ({ account_id, id }: Pick<Use, 'account_id' | 'id'>) => `${account_id} ${id}`;
-  const found = new Set((await store.existing(db, uses)).map(nameOf));
-  return uses.filter((use) => found.has(nameOf(use)));
-}
-
-/** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of these entries of the account. */
-export async function lastUses(
-  db: Reader,
-  account_id: number,
-  ids: Pick<Ids, 'after' | 'to'> = { after: 0, to: Number.MAX_SAFE_INTEGER },
-): Promise<Map<number, number>> {
-  const uses = await store.lastUsedOfAccount(db, account_id, ids);
-  return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 
 /** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */

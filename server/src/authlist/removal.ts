@@ -4,6 +4,7 @@ import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
+import { noteOf } from '../notes.ts';
 import {
   forgetKeptOf,
   keptEntries,
@@ -69,7 +70,7 @@ export async function restoreEntries(
   const putBack = async (some: readonly store.RemovedRow[]) => {
     const wanted = some
       .filter(({ expiry }) => tx.now < expiry)
-      .map((row) => ({ proven_at: null, waits: 0, ...row, port_scheme_id }));
+      .map((row) => ({ proven_at: null, waits: 0, ...row, ...noteOf(row), port_scheme_id }));
     const ips = wanted.map(({ ip }) => ip);
     const claims = ips.length > 0 ? await store.claimsOnAny(tx, port_scheme_id, ips) : [];
     const taken = new Set<string>();

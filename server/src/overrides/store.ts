@@ -3,9 +3,10 @@ import type { Reader, Transaction, Value } from '../db/database.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import type { Ids } from '../db/slices.ts';
+import { type Noted, noteColumns, noteOf } from '../notes.ts';
 import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
 
-export interface OverrideRow {
+export interface OverrideRow extends Noted {
   account_id: number;
   id: number;
   server_id: number;
@@ -31,16 +32,25 @@ export interface Override extends OverrideRow {
   server: string;
   /** Every change up to this revision is applied by every node of the server. */
   applied_revision: number;
+  /** 1 when its last change is applied by every node of its server, which is on the contract. */
+  applied: number;
   /** The change that put the server on the contract; null when it is not on it. */
   contract_revision: number | null;
 }
 
 const removed = isRemoved('overrides', 'o');
 const selectStored = `select o.*, case when ${removed} then 1 else 0 end as removed from overrides o`;
-const select = `select o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
-    ${restoredRevision('overrides', 'o')} as restored_revision
-  from overrides o join servers s on s.id = o.server_id
+const restored = restoredRevision('overrides', 'o');
+/** SQL: the fact beside the expiry that the status of an entry follows from. */
+export const isApplied = `c.revision is not null and s.applied_revision >= c.revision
+  and s.applied_revision >= o.revision and s.applied_revision >= coalesce(${restored}, 0)
+  and (o.removed_revision is null or s.applied_revision < o.removed_revision)`;
+/** SQL: the columns of an entry, and the tables that they come from. */
+export const columns = `o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
+  ${restored} as restored_revision, case when ${isApplied} then 1 else 0 end as applied`;
+export const tables = `overrides o join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
+const select = `select ${columns} from ${tables}`;
 
 /** Which entries: of a canonical address, of servers by name. */
 export interface Filter {
@@ -133,6 +143,7 @@ const changeable = [
   'expiry',
   'revision',
   'removed_revision',
+  ...noteColumns,
 ] as const;
 
 /** False when the account has a wanted entry for this server and hostname. */
@@ -177,7 +188,7 @@ export function removeIn(
 
 /** Puts entries back. Errors: when a hostname is overridden by another. */
 export function putBack(tx: Transaction, entries: readonly OverrideRow[]): Promise<void> {
-  return tx.insertMany('overrides', entries as never);
+  return tx.insertMany('overrides', entries.map((row) => ({ ...row, ...noteOf(row) })) as never);
 }
 
 /** The rows that hold any of these hostnames on a server: not yet ended. */
