@@ -24,6 +24,18 @@ export function noteOf(row: Partial<Noted>): Noted {
   return { note, added_by_kind, added_by, added_at };
 }
 
+/** Somebody in the place of whom, as who added entries, a pseudonym is to stand. */
+export interface ErasedAdder {
+  account_id: number;
+  id: number;
+  /** As the audit log names the user, and the pseudonym. */
+  actor: string;
+  pseudonym: string;
+}
+
+export const isAddedBy = ({ actor }: ErasedAdder, row: Partial<Noted>) =>
+  row.added_by_kind === 'user' && row.added_by === actor;
+
 /** Whether a change is of the note alone. */
 export const isOfNote = ({ note, ...rest }: object & { note?: string | undefined }) =>
   note !== undefined && Object.values(rest).every((value) => value === undefined);

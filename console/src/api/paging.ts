@@ -5,7 +5,7 @@ import type { Given, ResponseOf } from './api.ts';
 import { callAsShown } from './reading.ts';
 
 type Paged = 'admin_list_accounts' | 'admin_list_usage' | 'admin_list_audit' | 'console_list_audit';
-type Query<K extends Paged> = Given<K>['query'];
+type Query<K extends Paged> = NonNullable<Given<K>['query']>;
 type Row<K extends Paged> = ResponseOf<K>[number];
 
 export interface Pages<T> {

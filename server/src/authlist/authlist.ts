@@ -18,6 +18,15 @@ import { findUserNamed, isProxyUser } from '../users/users.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
 
+export { type Asking, changeExpiries, removeEntries } from './many.ts';
+export { type EntrySort, entryPageSlices, entrySorts, entryStates } from './page_store.ts';
+export {
+  addPasted,
+  examinePasted,
+  type LineOutcome,
+  type PastedLine,
+  pastedLines,
+} from './pasted.ts';
 export {
   canProve,
   type ProofSetting,
@@ -187,7 +196,7 @@ async function placeAgain(
   return placed;
 }
 
-function unknownUser(name: string) {
+export function unknownUser(name: string) {
   return conflict(`${JSON.stringify(name)} is not part of the account.`, {
     code: 'unknown_user',
     field: 'user',
@@ -205,12 +214,12 @@ async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promis
  * Ends the claim of an expired entry on an address, and an unproven one of another account for a proven one.
  * Errors: 409 while the claim holds, whoever's it is.
  */
-async function freeClaim(
+export async function freeClaim(
   tx: Transaction,
   { id, port_scheme_id }: Account,
   ip: string,
   rules: AuthlistRules,
-  { proven_at }: store.Proof,
+  { proven_at }: Pick<store.Proof, 'proven_at'>,
 ): Promise<void> {
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
@@ -219,8 +228,7 @@ async function freeClaim(
     return;
   }
   if (tx.now < holder.expiry) {
-    const isWeaker = proven_at !== null && holder.proven_at === null && holder.account_id !== id;
-    if (!isWeaker || rules.authlist_proof === 'off') {
+    if (!isWeaker(holder, id, { proven_at }, rules)) {
       rules.conflicts?.count(id, tx.now);
       throw addressTaken(ip);
     }
@@ -228,6 +236,18 @@ async function freeClaim(
   }
   await removeRow(tx, holder);
 }
+
+/** Whether a claim that holds gives way to one of an account, by its proof. */
+export const isWeaker = (
+  holder: store.AuthlistRow,
+  account_id: number,
+  { proven_at }: Pick<store.Proof, 'proven_at'>,
+  { authlist_proof }: AuthlistRules,
+): boolean =>
+  authlist_proof !== 'off' &&
+  proven_at !== null &&
+  holder.proven_at === null &&
+  holder.account_id !== account_id;
 
 /** Frees the address of an entry that a "remove all" took; an undo knows what became of it. */
 export async function giveWay(
@@ -252,7 +272,7 @@ async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow)
 }
 
 /** One message for an own and a foreign claim: an answer tells nothing about another account. */
-function addressTaken(ip: string) {
+export function addressTaken(ip: string) {
   return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
@@ -294,7 +314,7 @@ export async function changeEntry(
     (isMoved ? isVouched(ip, rules, asked_from) : before.proven_at !== null || asked_from === ip);
   const isKept = !isMoved && isProven === (before.proven_at !== null);
   const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
-  if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at, waits });
+  if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at });
   const expiry = changes.expiry ?? before.expiry;
   const { note = before.note } = changes;
   const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits, note };

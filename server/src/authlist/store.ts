@@ -1,6 +1,6 @@
 // The SQL of the IP authlist.
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import { type Noted, noteColumns, noteOf } from '../notes.ts';
@@ -39,7 +39,7 @@ export interface AuthlistEntry extends AuthlistRow {
 }
 
 const key = ['account_id', 'id'] as const;
-const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits', 'note'] as const;
+const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits', 'note', 'added_by'] as const;
 const removed = isRemoved('authlist', 'a');
 const selectStored = `select a.*, case when ${removed} then 1 else 0 end as removed from authlist a`;
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
@@ -107,6 +107,54 @@ export function find(
   );
 }
 
+/** Those of these entries that hold. */
+export async function findMany(
+  db: Reader,
+  account_id: number,
+  ids: readonly number[],
+  now: number,
+): Promise<(id: number) => AuthlistEntry | undefined> {
+  const keys = ids.map((id): Key => [account_id, id]);
+  const find = await findByKeys<AuthlistEntry>(
+    keys,
+    (row) => [row.account_id, row.id],
+    (some) => {
+      const { list, values } = listOfKeys(some);
+      const isOn = `a.expiry > $${values.length + 1} and not ${removed}`;
+      return db.all(`${select} where (a.account_id, a.id) in ${list} and ${isOn}`, [
+        ...values,
+        now,
+      ]);
+    },
+  );
+  return (id) => find(account_id, id);
+}
+
+/** Sets the expiry of each of these entries, by id. */
+export async function updateExpiries(
+  tx: Transaction,
+  account_id: number,
+  expiries: ReadonlyArray<readonly [id: number, expiry: number]>,
+): Promise<void> {
+  for (let at = 0; at < expiries.length; at += slice) {
+    const { list, values } = listOfKeys(expiries.slice(at, at + slice));
+    await tx.run(
+      `update authlist set expiry = v.column2 from ${list} as v
+       where authlist.account_id = $${values.length + 1} and authlist.id = v.column1`,
+      [...values, account_id],
+    );
+  }
+}
+
+/** Also forgets when they were used. */
+export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += slice) {
+    const { list, values } = listOfKeys(keys.slice(at, at + slice));
+    await tx.run(`delete from authlist where (account_id, id) in ${list}`, values);
+    await tx.run(`delete from authlist_uses where (account_id, entry_id) in ${list}`, values);
+  }
+}
+
 /** The fields of a new entry; the user by name. */
 export interface NewRow extends Proof, Noted {
   account_id: number;
@@ -149,10 +197,12 @@ export async function insert(
 export function putBack(tx: Transaction, rows: readonly AuthlistRow[]): Promise<void> {
   return tx.insertMany(
     'authlist',
-    rows.map(({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits, ...row }) => ({
-      ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
-      ...noteOf(row),
-    })),
+    rows.map(
+      ({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits, ...row }) => ({
+        ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
+        ...noteOf(row),
+      }),
+    ),
   );
 }
 

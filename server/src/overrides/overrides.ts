@@ -13,11 +13,20 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
 import type { HourlyCap } from '../hourly.ts';
+import type { PageAsked, PageSlice } from '../list_pages.ts';
 import { isOfNote, newNote, noteOf } from '../notes.ts';
 import { keepEntry } from '../removals.ts';
+import { type OverrideFilter, type OverrideSort, pageSlicesOf } from './page_store.ts';
 import * as store from './store.ts';
 
-export { purgeRemovedOverrides, removeAllOverrides, restoreOverrides } from './removal.ts';
+export { changeOverrideExpiries, removeOverrides } from './many.ts';
+export { type OverrideSort, overrideSorts, overrideStates } from './page_store.ts';
+export {
+  forgetAdder,
+  purgeRemovedOverrides,
+  removeAllOverrides,
+  restoreOverrides,
+} from './removal.ts';
 export type { Override, OverrideRow, OverrideSlice, ServerNode } from './store.ts';
 export {
   findOverrideRows,
@@ -116,6 +125,17 @@ export function overrideSlices(
   return store.slices(db, account_id, now - retention_seconds, { ip, servers: filter.servers });
 }
 
+/** The slices that a page of them is made of, filtered and sorted. */
+export function overridePageSlices(
+  db: Reader,
+  account_id: number,
+  filter: OverrideFilter,
+  page: PageAsked<OverrideSort>,
+  now: number,
+): AsyncGenerator<PageSlice<store.Override>, void, void> {
+  return pageSlicesOf(db, account_id, filter, page, { since: now - retention_seconds, now });
+}
+
 /** The same in one go, for who holds up nobody by it. */
 export async function listOverrides(
   ...asked: Parameters<typeof overrideSlices>
@@ -207,13 +227,22 @@ async function freeHostname(
     return;
   }
   if (tx.now < holder.expiry) {
-    throw conflict(
-      `${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
-      { code: 'hostname_taken', field: 'hostname' },
-    );
+    throw hostnameTaken(hostname, server, holder.id, otherwise);
   }
   await endOverride(tx, holder);
 }
+
+export const hostnameTaken = (
+  hostname: string,
+  server: string,
+  id: number,
+  otherwise: string,
+  { field } = { field: 'hostname' },
+) =>
+  conflict(`${hostname} is already overridden on ${server}, by entry ${id}.${otherwise}`, {
+    code: 'hostname_taken',
+    field,
+  });
 
 /** Frees the hostname of an entry that a "remove all" took; an undo knows what became of it. */
 export async function giveWay(
@@ -225,7 +254,7 @@ export async function giveWay(
 }
 
 /** Tells the nodes that an entry is no longer wanted. */
-async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
+export async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
   await store.update(tx, { ...row, removed_revision: await overrideChanged(tx, row) });
 }
 
@@ -315,7 +344,7 @@ async function changeNote(
   return { ...before, note };
 }
 
-function toRow(override: store.Override): store.OverrideRow {
+export function toRow(override: store.Override): store.OverrideRow {
   const { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision } = override;
   const row = { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision };
   return { ...row, ...noteOf(override) };

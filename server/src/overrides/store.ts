@@ -1,8 +1,8 @@
 // The SQL of custom DNS entries (hostname overrides).
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
-import type { Ids } from '../db/slices.ts';
+import { type Ids, slice } from '../db/slices.ts';
 import { type Noted, noteColumns, noteOf } from '../notes.ts';
 import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
 
@@ -128,6 +128,55 @@ export function find(db: Reader, account_id: number, id: number, since: number) 
   );
 }
 
+/** Those of these entries that expire after `since`. */
+export async function findMany(
+  db: Reader,
+  account_id: number,
+  ids: readonly number[],
+  since: number,
+): Promise<(id: number) => Override | undefined> {
+  const keys = ids.map((id): Key => [account_id, id]);
+  const find = await findByKeys<Override>(
+    keys,
+    (row) => [row.account_id, row.id],
+    (some) => {
+      const { list, values } = listOfKeys(some);
+      const isOn = `o.expiry > $${values.length + 1} and not ${removed}`;
+      return db.all(`${select} where (o.account_id, o.id) in ${list} and ${isOn}`, [
+        ...values,
+        since,
+      ]);
+    },
+  );
+  return (id) => find(account_id, id);
+}
+
+/** Has these entries be wanted until an expiry, each as of a change. */
+export async function updateExpiries(
+  tx: Transaction,
+  account_id: number,
+  rows: ReadonlyArray<Pick<OverrideRow, 'id' | 'expiry' | 'revision'>>,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += slice) {
+    const some = rows.slice(at, at + slice);
+    for (const column of ['expiry', 'revision'] as const) {
+      const { list, values } = listOfKeys(some.map((row): Key => [row.id, row[column]]));
+      await tx.run(
+        `update overrides set ${column} = v.column2, removed_revision = null from ${list} as v
+         where overrides.account_id = $${values.length + 1} and overrides.id = v.column1`,
+        [...values, account_id],
+      );
+    }
+  }
+}
+
+export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += slice) {
+    const { list, values } = listOfKeys(keys.slice(at, at + slice));
+    await tx.run(`delete from overrides where (account_id, id) in ${list}`, values);
+  }
+}
+
 export function findOverrideRows(db: Reader, keys: readonly Key[]) {
   const { list, values } = listOfKeys(keys);
   return db.all<OverrideRow>(
@@ -183,6 +232,14 @@ export function removeIn(
     `delete from overrides where account_id = $1 and id in
      (select id from overrides where account_id = $1 and id > $2 and id <= $3 order by id limit $4)`,
     [account_id, after_id, up_to, most],
+  );
+}
+
+/** The next rows behind an id, removed or not. */
+export function rowsAfter(db: Reader, account_id: number, after_id: number) {
+  return db.all<OverrideRow>(
+    `select * from overrides where account_id = $1 and id > $2 order by id limit ${slice}`,
+    [account_id, after_id],
   );
 }
 

@@ -8,6 +8,7 @@ import { addConsoleChecks } from './checks.ts';
 import { contractRoutes } from './contract.ts';
 import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
+import { manyRoutes } from './many.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
@@ -36,6 +37,7 @@ function manageRoutes(mount: Mount): void {
   vpnProfileRoutes(mount);
   authlistRoutes(mount);
   overrideRoutes(mount);
+  manyRoutes(mount);
 }
 
 /** /console: for the people of an account. */
