@@ -3,8 +3,8 @@
 import type { Reader, Value } from './db/database.ts';
 import { liveSlices, type RemovableList } from './removed_ranges.ts';
 
-/** Rows of which the first is looked for in one turn of the event loop. */
-const sliceOfPage = 5000;
+/** As many rows are looked at in one turn of the event loop. */
+const sliceOfPage = 10_000;
 
 /** A place in a sorted list: behind the row that has this sort value and id. */
 export interface Place {
@@ -29,13 +29,14 @@ interface Condition {
 /** A list in SQL. `$1` is the account, `$2` and `$3` are ids; the values of the conditions come after them. */
 export interface ListSql {
   list: RemovableList;
-  /** The name of the list's row in all of it. */
+  /** The name of a row of the list's table in all of it. */
   row: string;
-  /** The list's table alone, and with all that is shown, filtered and sorted by. */
-  table: string;
-  tables: string;
+  /** Behind `from`: the list's table, with those that conditions and sort look at. */
+  from: string;
+  /** All that is shown of the few rows of a page, and the tables that are joined for it. */
   columns: string;
-  /** Which rows are on the list, by its own columns. */
+  joins: string;
+  /** Which rows are on the list. */
   shown: Condition;
   /** Which of them are asked for; undefined: all. */
   asked: Condition | undefined;
@@ -45,19 +46,21 @@ export interface ListSql {
 
 export type Sorted<R> = R & { id: number; sort_key: string | number };
 
-/** A part of the list: how many rows are there and how many are asked for (of a first page), and those that come first. */
-export interface PageSlice<R> {
-  isLast: boolean;
+/** How many rows are on the list, and how many of them are asked for; of a first page alone. */
+interface Counts {
   total: number;
   found: number;
+}
+
+/** A part of the list, and of it the rows that come first. */
+export interface PageSlice<R> extends Counts {
+  isLast: boolean;
   rows: Sorted<R>[];
 }
 
-export interface ListPage<R> {
+export interface ListPage<R> extends Counts {
   /** One more than the limit, where there is more. */
   rows: Sorted<R>[];
-  total: number;
-  found: number;
 }
 
 /** The slices that a page is made of. */
@@ -67,29 +70,28 @@ export async function* pageSlices<R>(
   sql: ListSql,
   { after, isDescending, limit }: Omit<PageAsked, 'sort'>,
 ): AsyncGenerator<PageSlice<R>, void, void> {
-  const { list, row, table, tables, columns, shown, asked, sort } = sql;
+  const { list, row, from, columns, joins, shown, asked, sort } = sql;
   const onList = `${row}.account_id = $1 and ${row}.id > $2 and ${row}.id <= $3 and ${shown.sql}`;
   const wanted = asked ? `${onList} and ${asked.sql}` : onList;
-  const place = (at: number) => `$${4 + shown.values.length + (asked?.values.length ?? 0) + at}`;
+  const given = 3 + shown.values.length + (asked?.values.length ?? 0);
   const [direction, beyond] = isDescending ? ['desc', '<'] : ['asc', '>'];
-  const isBeyond = after && `and (${sort}, ${row}.id) ${beyond} (${place(1)}, ${place(2)})`;
-  const rowsStatement = `select ${columns}, ${sort} as sort_key from ${tables} where ${wanted} ${isBeyond ?? ''}
-    order by sort_key ${direction}, ${row}.id ${direction} limit ${place(0)}`;
-  const count = async (from: string, where: string, values: Value[]) => {
-    const counted = `select count(*) as rows from ${from} where ${where}`;
-    return (await db.one<{ rows: number }>(counted, values))?.rows ?? 0;
-  };
-  for await (const ids of liveSlices(db, list, account_id, sliceOfPage)) {
-    const ofList = [account_id, ids.after, ids.to, ...shown.values];
-    const ofWanted = [...ofList, ...(asked?.values ?? [])];
-    const total = after ? 0 : await count(table, onList, ofList);
-    const found = after || !asked ? total : await count(tables, wanted, ofWanted);
+  const isBeyond = after ? `and (${sort}, ${row}.id) ${beyond} ($${given + 2}, $${given + 3})` : '';
+  const inOrder = `order by sort_key ${direction}, ${row}.id ${direction}`;
+  const rowsStatement = `select ${columns} from (select ${row}.*, ${sort} as sort_key from ${from}
+      where ${wanted} ${isBeyond} ${inOrder} limit $${given + 1}) ${row} ${joins} ${inOrder}`;
+  const countStatement = `select count(*) as total, count(case when ${asked?.sql ?? '1 = 1'} then 1 end) as found
+    from ${from} where ${onList}`;
+  for await (const { isLast, ...ids } of liveSlices(db, list, account_id, sliceOfPage)) {
+    const values = [account_id, ids.after, ids.to, ...shown.values, ...(asked?.values ?? [])];
+    // Only a first page tells the numbers: the next ones need not look at all rows for them.
+    const counted = after ? undefined : await db.one<Counts>(countStatement, values);
+    const { total, found } = counted ?? { total: 0, found: 0 };
     const place = after ? [after.value, after.id] : [];
     const rows =
       after || found > 0
-        ? await db.all<Sorted<R>>(rowsStatement, [...ofWanted, limit + 1, ...place])
+        ? await db.all<Sorted<R>>(rowsStatement, [...values, limit + 1, ...place])
         : [];
-    yield { isLast: ids.isLast, total, found, rows };
+    yield { isLast, total, found, rows };
   }
 }
 

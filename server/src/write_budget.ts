@@ -64,7 +64,7 @@ export class WriteBudget {
     const spent = this.#ofToday(account_id, now);
     const reserve = Math.ceil(this.#writes_per_day / 10);
     const ofUser = user_id === undefined ? 0 : (spent.of_users.get(user_id) ?? 0);
-    if (ofUser + amount > reserve * (kind === 'addition' ? 1 : 2)) {
+    if (user_id !== undefined && ofUser + amount > reserve * (kind === 'addition' ? 1 : 2)) {
       throw usedUp(
         now,
         `${amount > 1 ? `With these ${amount} you would have made more than` : 'You have made'} the ${reserve} changes that a user without the admin flag may make on a day.`,

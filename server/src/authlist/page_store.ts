@@ -3,13 +3,16 @@ import type { Reader } from '../db/database.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import type { AuthlistEntry } from './store.ts';
 
-/** What a page may be sorted by. */
+const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
+const uses = 'left join authlist_uses s on s.account_id = a.account_id and s.entry_id = a.id';
+
+/** What a page may be sorted by, and the tables that it takes. */
 const sorts = {
-  id: 'a.id',
-  ip: 'ip_order(a.ip)',
-  user: 'u.name',
-  expiry: 'a.expiry',
-  last_used_at: 'coalesce(s.used_at, 0)',
+  id: ['a.id', ''],
+  ip: ['ip_order(a.ip)', ''],
+  user: ['u.name', users],
+  expiry: ['a.expiry', ''],
+  last_used_at: ['coalesce(s.used_at, 0)', uses],
 } as const;
 
 export type EntrySort = keyof typeof sorts;
@@ -31,9 +34,13 @@ export interface PagedEntry extends AuthlistEntry {
   last_used_at: number | null;
 }
 
-const asked = `($6 = '' or a.ip like $6 escape '\\' or lower(a.note) like $6 escape '\\' or lower(u.name) like $6 escape '\\')
-  and ($7 = '' or u.name = $7)
-  and ($8 = '' or ($8 = 'inactive_user' and (u.active = 0 or u.proxy = 0))
+/** Users are few: they are looked for once, not with each row. */
+const ofUsers = (condition: string) =>
+  `a.user_id in (select id from users where account_id = $1 and ${condition})`;
+const asked = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
+    or ${ofUsers("lower(name) like $6 escape '\\'")})
+  and ($7 = '' or ${ofUsers('name = $7')})
+  and ($8 = '' or ($8 = 'inactive_user' and ${ofUsers('(active = 0 or proxy = 0)')})
     or $8 = case when a.proven_at is not null then 'proven' when a.waits = 1 then 'waits' else 'unproven' end)
   and (cast($9 as bigint) = 0 or a.expiry < cast($9 as bigint))`;
 
@@ -47,12 +54,12 @@ export function entryPageSlices(
   now: number,
 ): AsyncGenerator<PageSlice<PagedEntry>, void, void> {
   const isAsked = search !== '' || user !== '' || state !== undefined || ends_before > 0;
+  const [sort, join] = sorts[page.sort];
   const sql = {
     list: 'authlist' as const,
     row: 'a',
-    table: 'authlist a',
-    tables: `authlist a join users u on u.account_id = a.account_id and u.id = a.user_id
-      left join authlist_uses s on s.account_id = a.account_id and s.entry_id = a.id`,
+    from: `authlist a ${join}`,
+    joins: `${users} ${uses}`,
     columns: 'a.*, u.name as "user", u.active, u.proxy, s.used_at as last_used_at',
     shown: {
       sql: 'a.expiry > $4 and (cast($5 as bigint) = 0 or a.user_id = cast($5 as bigint))',
@@ -61,7 +68,7 @@ export function entryPageSlices(
     asked: isAsked
       ? { sql: asked, values: [containing(search), user, state ?? '', ends_before] }
       : undefined,
-    sort: sorts[page.sort],
+    sort,
   };
   return pageSlices(db, account_id, sql, page);
 }

@@ -1,9 +1,9 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
-import { columns, isApplied, type Override, tables } from './store.ts';
+import { columns, isApplied, joins, type Override } from './store.ts';
 
-/** What a page may be sorted by. */
+/** What a page may be sorted by; `server` takes the joined tables. */
 const sorts = {
   id: 'o.id',
   hostname: 'o.hostname',
@@ -31,10 +31,11 @@ export interface OverrideFilter {
 
 const status = `case when o.expiry > $5 then case when ${isApplied} then 'active' else 'pending' end
   else case when ${isApplied} then 'expiring' else 'expired' end end`;
-const asked = `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\' or lower(o.note) like $6 escape '\\')
-  and ($7 = '' or s.name = $7)
-  and ($8 = '' or ($8 = 'current' and ${status} <> 'expired') or $8 = ${status})
-  and (cast($9 as bigint) = 0 or (o.expiry > $5 and o.expiry < cast($9 as bigint)))`;
+const isAsked = `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\'
+    or (o.note <> '' and lower(o.note) like $6 escape '\\'))
+  and ($7 = '' or o.server_id = (select id from servers where name = $7))
+  and (cast($8 as bigint) = 0 or (o.expiry > $5 and o.expiry < cast($8 as bigint)))`;
+const isInState = `${isAsked} and (($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
 
 /** The entries that expire after `since`, at `now`. */
 export function pageSlicesOf(
@@ -44,18 +45,22 @@ export function pageSlicesOf(
   page: PageAsked<OverrideSort>,
   { since, now }: { since: number; now: number },
 ): AsyncGenerator<PageSlice<Override>, void, void> {
-  const isAsked = search !== '' || server !== '' || state !== undefined || ends_before > 0;
+  const { sort } = page;
+  const values = [now, containing(search), server, ends_before];
+  const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
     list: 'overrides' as const,
     row: 'o',
-    table: 'overrides o',
-    tables,
+    from: `overrides o ${state || sort === 'server' ? joins : ''}`,
     columns,
+    joins,
     shown: { sql: 'o.expiry > $4', values: [since] },
-    asked: isAsked
-      ? { sql: asked, values: [now, containing(search), server, state ?? '', ends_before] }
-      : undefined,
-    sort: sorts[page.sort],
+    asked: state
+      ? { sql: isInState, values: [...values, state] }
+      : asksFor
+        ? { sql: isAsked, values }
+        : undefined,
+    sort: sorts[sort],
   };
   return pageSlices(db, account_id, sql, page);
 }

@@ -45,12 +45,12 @@ const restored = restoredRevision('overrides', 'o');
 export const isApplied = `c.revision is not null and s.applied_revision >= c.revision
   and s.applied_revision >= o.revision and s.applied_revision >= coalesce(${restored}, 0)
   and (o.removed_revision is null or s.applied_revision < o.removed_revision)`;
-/** SQL: the columns of an entry, and the tables that they come from. */
+/** SQL: the columns of an entry, and the tables beside the list that they come from. */
 export const columns = `o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
   ${restored} as restored_revision, case when ${isApplied} then 1 else 0 end as applied`;
-export const tables = `overrides o join servers s on s.id = o.server_id
+export const joins = `join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
-const select = `select ${columns} from ${tables}`;
+const select = `select ${columns} from overrides o ${joins}`;
 
 /** Which entries: of a canonical address, of servers by name. */
 export interface Filter {

@@ -77,7 +77,8 @@ interface Expiring {
 function checkExpiries(entries: readonly Expiring[], now: number): void {
   const seen = new Set<number>();
   for (const [at, { id, expiry }] of entries.entries()) {
-    if (seen.has(id)) throw invalidField(`entries.${at}.id`, 'given twice; expected each entry once.');
+    if (seen.has(id))
+      throw invalidField(`entries.${at}.id`, 'given twice; expected each entry once.');
     seen.add(id);
     checkExpiry(expiry, now, `entries.${at}.expiry`);
   }
