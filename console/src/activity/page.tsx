@@ -9,7 +9,6 @@ export function ActivityPage() {
   const { base } = useScope();
   const pages = usePages('console_list_audit', {
     query: {},
-    after: ({ id }) => ({ before: id }),
     limit: 50,
     base,
   });

@@ -90,8 +90,40 @@ export function showSession(shown: string | undefined): void {
 export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
-  { signal, token, base = '/console' }: CallOptions = {},
+  options?: CallOptions,
 ): Promise<ResponseOf<K>> {
+  return (await send(operation, given, options)).value;
+}
+
+/** A page of a list: its rows, the query of the next one, and, of a first page, how long the list is and how much of it fits. */
+export interface ListPage<T> {
+  rows: T[];
+  next: Record<string, string> | undefined;
+  total: number;
+  found: number;
+}
+
+/** Calls an operation that answers a list in pages. Errors: ApiError. */
+export async function callForPage<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  options?: CallOptions,
+): Promise<ListPage<ResponseOf<K> extends Array<infer Row> ? Row : never>> {
+  const { value, headers } = await send(operation, given, options);
+  const [, search] = /\?([^>]*)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  return {
+    rows: value as never,
+    next: search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)),
+    total: Number(headers.get('exitward-total')),
+    found: Number(headers.get('exitward-found')),
+  };
+}
+
+async function send<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  { signal, token, base = '/console' }: CallOptions = {},
+): Promise<{ value: ResponseOf<K>; headers: Headers }> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
@@ -121,8 +153,8 @@ export async function call<K extends Operation>(
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
-  if (response.ok) return value as ResponseOf<K>;
   const { status, statusText, headers } = response;
+  if (response.ok) return { value: value as ResponseOf<K>, headers };
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }

@@ -86,14 +86,18 @@ function useQueryOf<T>(
 }
 
 /** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
-export async function callAsShown<K extends Operation>(
+export const callAsShown = <K extends Operation>(
   operation: K,
   given: Given<K>,
   base?: string,
   signal?: AbortSignal,
-): Promise<ResponseOf<K>> {
+): Promise<ResponseOf<K>> =>
+  asShown(call(operation, given, { signal, ...(base === undefined ? {} : { base }) }));
+
+/** Waits for a request, and follows what its failure says about the sign-in. Errors: ApiError. */
+export async function asShown<T>(request: Promise<T>): Promise<T> {
   try {
-    return await call(operation, given, { signal, ...(base === undefined ? {} : { base }) });
+    return await request;
   } catch (error) {
     handleAuthError(error);
     throw error;

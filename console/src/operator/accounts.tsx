@@ -28,7 +28,6 @@ export function AccountsPage() {
   const { dialog, open } = useDialog();
   const pages = usePages('admin_list_accounts', {
     query: {},
-    after: ({ name }) => ({ after: name }),
   });
   const create = (
     <Button

@@ -12,7 +12,6 @@ export function AuditPage() {
   const list = useId();
   const known = usePages('admin_list_accounts', {
     query: {},
-    after: ({ name }) => ({ after: name }),
     limit: 1000,
   });
   return (
@@ -45,7 +44,6 @@ export function AuditPage() {
 function NetworkLog({ account }: { account: string }) {
   const pages = usePages('admin_list_audit', {
     query: account ? { account } : {},
-    after: ({ id }) => ({ before: id }),
     limit: 100,
   });
   if (account) return <AuditLog pages={pages} kinds={accountKinds} />;

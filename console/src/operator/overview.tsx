@@ -20,7 +20,6 @@ export function OverviewPage() {
   const geo = useRead('admin_list_geo_statuses', { query: { status: 'crit', limit: 1000 } });
   const accounts = usePages('admin_list_accounts', {
     query: {},
-    after: ({ name }) => ({ after: name }),
     limit: 1000,
     all: true,
   });

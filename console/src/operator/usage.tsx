@@ -25,7 +25,6 @@ type AccountUsage = ResponseOf<'admin_list_usage'>[number];
 export function UsagePage() {
   const pages = usePages('admin_list_usage', {
     query: {},
-    after: ({ account }) => ({ after: account }),
     limit: 1000,
     all: true,
   });
