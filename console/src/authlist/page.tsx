@@ -107,29 +107,32 @@ export function AuthlistPage() {
               </Empty>
             ) : (
               <>
-                <div class="filters">
-                  <SearchField
-                    label="Search"
-                    name="search"
-                    placeholder="Address, user or note"
-                    value={text}
-                    onInput={setText}
-                  />
-                  {flags.admin && <UserFilter user={user} onInput={setUser} />}
-                  <SelectField
-                    label="State"
-                    name="state"
-                    value={state ?? ''}
-                    onInput={setState}
-                    options={stateOptions}
-                  />
-                  <SelectField
-                    label="Ends"
-                    name="ends"
-                    value={ends}
-                    onInput={setEnds}
-                    options={endingOptions}
-                  />
+                <div class="list-head">
+                  <div class="filters">
+                    <SearchField
+                      label="Search"
+                      name="search"
+                      placeholder="Address, user or note"
+                      value={text}
+                      onInput={setText}
+                    />
+                    {flags.admin && <UserFilter user={user} onInput={setUser} />}
+                    <SelectField
+                      label="State"
+                      name="state"
+                      value={state ?? ''}
+                      onInput={setState}
+                      options={stateOptions}
+                    />
+                    <SelectField
+                      label="Ends"
+                      name="ends"
+                      value={ends}
+                      onInput={setEnds}
+                      options={endingOptions}
+                    />
+                  </div>
+                  <ManyBar selection={selection} open={open} />
                 </div>
                 <ProofNote rows={rows} />
                 <AuthlistTable
@@ -149,7 +152,6 @@ export function AuthlistPage() {
                     />
                   }
                 />
-                <ManyBar selection={selection} open={open} />
               </>
             )
           }

@@ -83,7 +83,7 @@ const columns: Column<AuthlistEntry>[] = [
     cell: ({ user, user_active }) => (
       <span class="row authlist-user">
         {user}
-        {!user_active && <Badge tone="warn">not an active proxy user</Badge>}
+        {!user_active && <Badge tone="warn">not active</Badge>}
       </span>
     ),
   },
@@ -105,7 +105,6 @@ const proofWords = { unproven: 'unproven', waits: 'unproven: lets nobody in yet'
 const idColumn: Column<AuthlistEntry> = {
   heading: 'Id',
   numeric: true,
-  sort: 'id',
   cell: ({ id }) => id,
 };
 

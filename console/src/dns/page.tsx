@@ -101,29 +101,32 @@ export function DnsPage() {
               </Empty>
             ) : (
               <>
-                <div class="filters">
-                  <SearchField
-                    label="Search"
-                    name="search"
-                    placeholder="Hostname, address or note"
-                    value={text}
-                    onInput={setText}
-                  />
-                  <ServerFilter server={server} onInput={setServer} />
-                  <SelectField
-                    label="State"
-                    name="state"
-                    value={state ?? ''}
-                    onInput={setState}
-                    options={stateOptions}
-                  />
-                  <SelectField
-                    label="Ends"
-                    name="ends"
-                    value={ends}
-                    onInput={setEnds}
-                    options={endingOptions}
-                  />
+                <div class="list-head">
+                  <div class="filters">
+                    <SearchField
+                      label="Search"
+                      name="search"
+                      placeholder="Hostname, address or note"
+                      value={text}
+                      onInput={setText}
+                    />
+                    <ServerFilter server={server} onInput={setServer} />
+                    <SelectField
+                      label="State"
+                      name="state"
+                      value={state ?? ''}
+                      onInput={setState}
+                      options={stateOptions}
+                    />
+                    <SelectField
+                      label="Ends"
+                      name="ends"
+                      value={ends}
+                      onInput={setEnds}
+                      options={endingOptions}
+                    />
+                  </div>
+                  <ManyBar selection={selection} open={open} />
                 </div>
                 <DnsTable
                   pages={pages}
@@ -142,7 +145,6 @@ export function DnsPage() {
                     />
                   }
                 />
-                <ManyBar selection={selection} open={open} />
               </>
             )
           }

@@ -37,11 +37,13 @@ export const noteColumns = [
   {
     heading: 'Added',
     long: true,
+    // Ids are given in the order in which entries are added.
+    sort: 'id',
     cell: (entry: Noted) =>
       entry.added_at === null ? (
         <None />
       ) : (
-        <span>
+        <span title={adderOf(entry)}>
           <Since at={entry.added_at} />
           <span class="note"> by {adderOf(entry)}</span>
         </span>
