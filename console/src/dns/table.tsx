@@ -60,7 +60,9 @@ const columns: Column<DnsEntry>[] = [
     cell: (entry) => (
       <span class="row dns-state">
         <Status status={entry.status} />
-        <span class="note">{awaited(entry)}</span>
+        <span class="note" title={awaited(entry)}>
+          {awaited(entry)}
+        </span>
       </span>
     ),
   },

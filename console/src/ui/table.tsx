@@ -103,13 +103,13 @@ export function Table<T>(props: TableProps<T>) {
 }
 
 function Head({ column, sorting }: { column: Column<never>; sorting: Sorting | undefined }) {
-  const { heading, numeric, sort } = column;
+  const { heading, numeric, long, sort } = column;
   const isSorted = sort !== undefined && sorting?.by === sort;
   const order = sorting?.isDescending ? 'descending' : 'ascending';
   return (
     <th
       scope="col"
-      class={numeric ? 'numeric' : undefined}
+      class={numeric ? 'numeric' : long ? 'long' : undefined}
       aria-sort={isSorted ? order : undefined}
     >
       {sorting && sort !== undefined ? (
