@@ -288,7 +288,10 @@ function success(
       ? ['Preference-Applied']
       : []),
     ...(!isV0 && lists && method === 'get' ? ['Link'] : []),
-    ...(!isV0 && method === 'get' && /}?\/(authlist|overrides)$/.test(path) && path !== '/admin/authlist'
+    ...(!isV0 &&
+    method === 'get' &&
+    /}?\/(authlist|overrides)$/.test(path) &&
+    path !== '/admin/authlist'
       ? ['Exitward-Total', 'Exitward-Found']
       : []),
     'X-Request-Id',

@@ -13,7 +13,7 @@ type Outcome = AccountResponse<'add_addresses'>;
 
 export function PasteAddresses({ onClose }: { onClose: () => void }) {
   const scope = useScope();
-  /** What would come of the lines as they stand. */
+  /** The outcome of the lines as they stand. */
   const [checked, setChecked] = useState<Outcome>();
   const faults = checked?.lines.filter(({ outcome }) => outcome === 'fault') ?? [];
   const isReady = checked !== undefined && faults.length === 0 && checked.added > 0;
@@ -40,7 +40,7 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="Add many addresses" onClose={onClose} wide>
-      {/* What was said holds for the lines and the user as they were. */}
+      {/* The outcome holds for the lines and the user as they were. */}
       <div onInput={() => setChecked(undefined)}>
         <Form
           verb={isReady ? `Add ${addressesIn(checked.added)}` : 'Check the lines'}

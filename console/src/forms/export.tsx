@@ -1,4 +1,4 @@
-// What a list shows as a file: all pages of the present filter and order, as CSV or as JSON.
+// A list as a file, as it is shown: all pages of the present filter and order, as CSV or as JSON.
 import { useState } from 'preact/hooks';
 import type { ListPage } from '../api/api.ts';
 import { explain } from '../api/sentences.ts';

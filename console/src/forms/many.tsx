@@ -1,4 +1,4 @@
-// What is done to the chosen entries of a list: removed, or given another expiry, all or none; with a way back.
+// The chosen entries of a list are removed, or given another expiry, all or none; with a way back.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count, dateTime } from '../format.ts';
@@ -104,7 +104,7 @@ function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
       await changeIn(scope, changeExpiries, { body: { entries: before } });
       return `${what}: the expiry is as it was.`;
     };
-    // What has expired can be revived, not put back.
+    // An entry that has expired can be revived, not put back.
     const isLate = earliest <= now.value;
     const undo = isLate ? { about } : undoBy(back, { about, until: earliest });
     notify(`${what} until ${dateTime(expiry)}.`, undo);

@@ -23,7 +23,7 @@ export function NoteField({ note = '', hint }: { note?: string | undefined; hint
   );
 }
 
-/** Who added an entry, in words; empty where nobody knows. */
+/** The name of whoever added an entry, in words; empty where it is not known. */
 export const adderOf = ({ added_by_kind, added_by }: Noted): string =>
   added_by === null ? '' : actorName({ actor_kind: added_by_kind ?? '', actor: added_by });
 

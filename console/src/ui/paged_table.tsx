@@ -46,7 +46,7 @@ export function PagedTable<T>({ pages, beside, ...table }: PagedTableProps<T>) {
 
 interface ChosenBarProps {
   selection: Selection;
-  /** What can be done to the chosen rows. */
+  /** Buttons of all that can be done to the chosen rows. */
   children: ComponentChildren;
 }
 

@@ -10,7 +10,7 @@ export interface Selection {
   setAll: (isChosen: boolean) => void;
 }
 
-/** `keys`: those of the rows that are shown, in their order. What is no longer shown is no longer chosen. */
+/** `keys`: those of the rows that are shown, in their order. A row that is no longer shown is no longer chosen. */
 export function useSelection(keys: readonly RowKey[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<RowKey>>(new Set());
   const anchor = useRef<RowKey>();

@@ -19,12 +19,10 @@ import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
 
 export { type Asking, changeExpiries, removeEntries } from './many.ts';
-export { type EntrySort, entryPageSlices, entrySorts, entryStates } from './page_store.ts';
+export { entryPageSlices, entrySorts, entryStates } from './page_store.ts';
 export {
   addPasted,
   examinePasted,
-  type LineOutcome,
-  type PastedLine,
   pastedLines,
 } from './pasted.ts';
 export {
@@ -48,7 +46,7 @@ export interface NewEntry {
   ip: string;
   user: string;
   expiry: number;
-  /** What it is for; only people and operators give one, and see it. */
+  /** Its purpose; only people and operators give one, and see it. */
   note?: string | undefined;
 }
 

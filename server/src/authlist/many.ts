@@ -8,7 +8,7 @@ import { type Removed, recordChosen } from '../removals.ts';
 import { shownInLog } from './authlist.ts';
 import * as store from './store.ts';
 
-/** Who asks: whether also on a contract that takes no changes; and which entries are theirs. */
+/** The client's rights: whether also on a contract that takes no changes; and which entries are theirs. */
 export interface Asking {
   any_contract?: boolean;
   isOwn: (entry: store.AuthlistEntry) => boolean;

@@ -6,7 +6,7 @@ import type { AuthlistEntry } from './store.ts';
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
 const uses = 'left join authlist_uses s on s.account_id = a.account_id and s.entry_id = a.id';
 
-/** What a page may be sorted by, and the tables that it takes. */
+/** The orders of a page, and the tables that they take. */
 const sorts = {
   id: ['a.id', ''],
   ip: ['ip_order(a.ip)', ''],

@@ -28,7 +28,7 @@ const longestNote = 200;
 export interface PastedLine {
   line: number;
   text: string;
-  /** What stands behind # on the line. */
+  /** The text behind # on the line. */
   note: string;
 }
 

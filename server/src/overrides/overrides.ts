@@ -45,7 +45,7 @@ export interface NewOverride {
   hostname: string;
   ip: string;
   expiry: number;
-  /** What it is for; only people and operators give one, and see it. */
+  /** Its purpose; only people and operators give one, and see it. */
   note?: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Reader } from '../db/database.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
-/** What a page may be sorted by; `server` takes the joined tables. */
+/** The orders of a page; `server` takes the joined tables. */
 const sorts = {
   id: 'o.id',
   hostname: 'o.hostname',

@@ -1,7 +1,7 @@
 // The twenty-third schema: entries of the IP authlist and custom DNS have a note, and who added them when.
 import type { Engine } from '../database.ts';
 
-/** Text is compared bytewise, as in the first schema. Nobody knows who added an entry of before: null. */
+/** Text is compared bytewise, as in the first schema. Of an entry of before it is not known who added it: null. */
 export function notes(engine: Engine): string[] {
   const bytewise = engine === 'sqlite' ? '' : 'collate "C"';
   return ['authlist', 'overrides'].flatMap((list) => [
