@@ -215,7 +215,7 @@ function UserFilter({ user, onInput }: { user: string; onInput: (user: string) =
   const names = new Set([...users.map(({ name }) => name), ...(user ? [user] : [])]);
   return (
     <SelectField
-      label="User"
+      label="Listed for"
       name="of"
       value={user}
       onInput={onInput}

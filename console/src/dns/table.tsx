@@ -56,7 +56,6 @@ const columns: Column<DnsEntry>[] = [
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
   {
     heading: 'State',
-    long: true,
     cell: (entry) => (
       <span class="row dns-state">
         <Status status={entry.status} />
