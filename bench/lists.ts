@@ -36,6 +36,7 @@ const server = spawn(
       EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
       EXITWARD_METRICS_LISTEN: 'off',
       EXITWARD_LOG_LEVEL: 'error',
+      EXITWARD_MAX_AUTHLIST_ENTRIES: String(entries + 1000),
     },
   },
 );
@@ -113,6 +114,26 @@ for (const query of [
 }
 const link = /\?([^>]*)>/.exec(first.next ?? '')?.[1] ?? '';
 show('the next page', (await page(link)).milliseconds, 'ms', most_milliseconds);
+
+/** A thousand entries at once. */
+async function many(method: string, path: string, body: object): Promise<number[]> {
+  let answer: { lines?: Array<{ id: number }> } = {};
+  const headers = { ...asOperator.headers, 'content-type': 'application/json' };
+  const took = await timed(async () => {
+    const response = await fetch(list + path, { method, headers, body: JSON.stringify(body) });
+    answer = (await response.json()) as typeof answer;
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  });
+  show(`1000 entries at once: ${method} ${path || '/'}`, took, 'ms', most_milliseconds);
+  return (answer.lines ?? []).map(({ id }) => id);
+}
+const later = Math.floor(Date.now() / 1000) + 86_400;
+const pasted = Array.from({ length: 1000 }, (_, at) => `2001:db8::${at.toString(16)}`).join('\n');
+const addition = { addresses: pasted, user: 'alice', expiry: later, note: 'pasted' };
+await many('POST', '/add', { ...addition, dry_run: true });
+const ids = await many('POST', '/add', addition);
+await many('PATCH', '', { entries: ids.map((id) => ({ id, expiry: later + 60 })) });
+await many('POST', '/remove', { ids });
 
 /** Another account's reads while one asks for filtered pages without a pause. */
 const own = {

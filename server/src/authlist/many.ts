@@ -3,6 +3,7 @@ import { requireWritable } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { countHeld, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
 import { notFound } from '../errors.ts';
 import { type Removed, recordChosen } from '../removals.ts';
 import { shownInLog } from './authlist.ts';
@@ -47,7 +48,7 @@ export async function removeEntries(
     entries.map(({ id }) => [account_id, id]),
   );
   await countHeld(tx, account_id, 'authlist', -entries.length);
-  for (const entry of entries) {
+  for await (const entry of inTurns(entries)) {
     const { id } = entry;
     await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
     await audit(tx, {
@@ -76,14 +77,15 @@ export async function changeExpiries(
     account_id,
     changes.map(({ id, expiry }) => [id, expiry]),
   );
-  for (const [at, { id, ip, user, expiry }] of entries.entries()) {
+  const numbered = entries.map((entry, at) => ({ ...entry, to: changes[at]?.expiry }));
+  for await (const { id, ip, user, expiry, to } of inTurns(numbered)) {
     await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
     await audit(tx, {
       account_id,
       action: 'authlist.change',
       target: `authlist/${id}`,
       before: { ip, user, expiry },
-      after: { ip, user, expiry: changes[at]?.expiry },
+      after: { ip, user, expiry: to },
     });
   }
 }

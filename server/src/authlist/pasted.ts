@@ -4,6 +4,7 @@ import { parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
 import { ApiError, conflict, type ErrorCode, invalidField } from '../errors.ts';
 import { newNote } from '../notes.ts';
 import { findUserNamed } from '../users/users.ts';
@@ -156,7 +157,7 @@ export async function addPasted(
   }
   await store.putBack(tx, rows);
   await countHeld(tx, account_id, 'authlist', rows.length);
-  for (const { id, ip, expiry, note } of rows) {
+  for await (const { id, ip, expiry, note } of inTurns(rows)) {
     await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
     await audit(tx, {
       account_id,

@@ -3,6 +3,7 @@ import { requireWritable } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { countHeld } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
 import { type Removed, recordChosen } from '../removals.ts';
 import {
@@ -47,7 +48,7 @@ export async function removeOverrides(
     entries.map(({ id }) => [account_id, id]),
   );
   await countHeld(tx, account_id, 'overrides', -entries.length);
-  for (const entry of entries) {
+  for await (const entry of inTurns(entries)) {
     await overrideChanged(tx, entry);
     await audit(tx, {
       account_id,
@@ -81,9 +82,10 @@ export async function changeOverrideExpiries(
   }
   await freeHostnames(tx, account_id, entries);
   const rows: Array<Pick<store.OverrideRow, 'id' | 'expiry' | 'revision'>> = [];
-  for (const [at, entry] of entries.entries()) {
+  const numbered = entries.map((entry, at) => ({ entry, to: changes[at]?.expiry }));
+  for await (const { entry, to } of inTurns(numbered)) {
     const { id } = entry;
-    const expiry = changes[at]?.expiry ?? entry.expiry;
+    const expiry = to ?? entry.expiry;
     rows.push({ id, expiry, revision: await overrideChanged(tx, entry) });
     await audit(tx, {
       account_id,
