@@ -6,8 +6,8 @@ import { useScope } from '../api/scope.ts';
 import { ExportButtons } from '../forms/export.tsx';
 import {
   endingOptions,
-  endsBefore,
   useDialogName,
+  useEndsBefore,
   useSorting,
   useTyped,
 } from '../forms/list_state.ts';
@@ -52,7 +52,7 @@ export function AuthlistPage() {
   const state = states.find((one) => one === stateText);
   const query = {
     ...order,
-    ...{ search: search.trim(), user, ends_before: endsBefore(ends) },
+    ...{ search: search.trim(), user, ends_before: useEndsBefore(ends) },
     ...(state ? { state } : {}),
   };
   const pages = usePages('console_list_authlist', { query, limit: rowsOfPage, base });

@@ -7,8 +7,8 @@ import { useScope } from '../api/scope.ts';
 import { ExportButtons } from '../forms/export.tsx';
 import {
   endingOptions,
-  endsBefore,
   useDialogName,
+  useEndsBefore,
   useSorting,
   useTyped,
 } from '../forms/list_state.ts';
@@ -56,7 +56,7 @@ export function DnsPage() {
   const state = states.find((one) => one === stateText);
   const query = {
     ...order,
-    ...{ search: search.trim(), server, ends_before: endsBefore(ends) },
+    ...{ search: search.trim(), server, ends_before: useEndsBefore(ends) },
     ...(state ? { state } : {}),
   };
   const pages = usePages('console_list_overrides', { query, limit: rowsOfPage, base });

@@ -45,7 +45,11 @@ const columns: Column<DnsEntry>[] = [
     heading: 'Hostname',
     names: true,
     sort: 'hostname',
-    cell: ({ hostname }) => <span class="hostname">{hostname}</span>,
+    cell: ({ hostname }) => (
+      <span class="hostname" title={hostname}>
+        {hostname}
+      </span>
+    ),
   },
   {
     heading: 'Resolves to',

@@ -1,5 +1,5 @@
 // The state of a list that the server sorts and filters: all of it in the address of the page.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { now } from '../now.ts';
 import type { Sorting } from '../ui/ui.ts';
@@ -50,10 +50,12 @@ export const endingOptions = [
   { value: '2592000', text: 'Within 30 days' },
 ];
 
-/** The time before which such entries end; to the minute, so that it is not another one each second. Empty: at any time. */
-export function endsBefore(seconds: string): string {
-  if (!/^\d{1,9}$/.test(seconds)) return '';
-  return String(Math.ceil(now.value / 60) * 60 + Number(seconds));
+/** The time before which such entries end, as seen when they were asked for; empty: at any time. */
+export function useEndsBefore(seconds: string): string {
+  return useMemo(
+    () => (/^\d{1,9}$/.test(seconds) ? String(now.peek() + Number(seconds)) : ''),
+    [seconds],
+  );
 }
 
 /** The dialog that is open, by its name in the address, with the id of an entry behind it: `change-12`. */

@@ -1,5 +1,5 @@
 // Rows that are chosen: by a checkbox each, a range with shift, and from row to row by the arrow keys.
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 export type RowKey = string | number;
 
@@ -15,6 +15,9 @@ export function useSelection(keys: readonly RowKey[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<RowKey>>(new Set());
   const anchor = useRef<RowKey>();
   const shown = new Set(keys.filter((key) => chosen.has(key)));
+  useEffect(() => {
+    if (shown.size < chosen.size) setChosen(shown);
+  }, [shown.size, chosen.size]);
   return {
     keys: shown,
     set: (key, isChosen, isRange) => {

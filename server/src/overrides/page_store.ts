@@ -9,7 +9,7 @@ const sorts = {
   hostname: 'o.hostname',
   ip: 'ip_order(o.ip)',
   server: 's.name',
-  expiry: 'o.expiry',
+  expiry: 'o.expiry + 0',
 } as const;
 
 export type OverrideSort = keyof typeof sorts;
