@@ -62,7 +62,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       <AddressField ip={entry?.ip ?? ip} />
       <UserField user={entry?.user} />
       <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
-      <NoteField note={entry?.note} />
+      <NoteField of={entry} />
     </FormDialog>
   );
 }

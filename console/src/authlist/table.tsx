@@ -3,7 +3,7 @@ import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import { noteColumns } from '../forms/note.tsx';
+import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/lists.css';
@@ -37,7 +37,8 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
         ...columns,
         // Where no proof is asked for, nothing is to be said of it.
         ...(list.rows.some(({ proof }) => proof !== null) ? [proofColumn] : []),
-        ...noteColumns,
+        noteColumn,
+        addedColumn,
         ...(isOperator ? [idColumn] : []),
       ]}
       keyOf={({ id }) => id}

@@ -80,7 +80,7 @@ export function DnsForm({ entry, onClose, open }: DnsFormProps) {
       />
       <ServerField server={entry?.server} />
       <ExpiryField {...(entry && !revives ? { current: entry.expiry } : {})} />
-      <NoteField note={entry?.note} />
+      <NoteField of={entry} />
     </FormDialog>
   );
 }

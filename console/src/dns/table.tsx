@@ -2,7 +2,7 @@
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import { noteColumns } from '../forms/note.tsx';
+import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Until } from '../relative_time.tsx';
 import '../style/lists.css';
@@ -69,7 +69,8 @@ const columns: Column<DnsEntry>[] = [
       </span>
     ),
   },
-  ...noteColumns,
+  noteColumn,
+  { ...addedColumn, minor: true },
 ];
 
 function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => void }) {

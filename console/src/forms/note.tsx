@@ -1,7 +1,8 @@
 // The note of an entry, and who added the entry when: in forms, tables and exports.
 import { actorName } from '../activity/sentences.ts';
+import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
-import { TextField } from '../ui/ui.ts';
+import { type Column, TextField } from '../ui/ui.ts';
 
 interface Noted {
   note: string;
@@ -10,15 +11,26 @@ interface Noted {
   added_at: number | null;
 }
 
-export function NoteField({ note = '', hint }: { note?: string | undefined; hint?: string }) {
+interface NoteFieldProps {
+  /** The entry that is changed; none: a new one. */
+  of?: Noted | undefined;
+  hint?: string;
+}
+
+export function NoteField({ of, hint }: NoteFieldProps) {
+  const added = of && of.added_at !== null && (
+    <>
+      Added <Added of={of} at={of.added_at} />.
+    </>
+  );
   return (
     <TextField
       label="Note"
       name="note"
-      defaultValue={note}
+      defaultValue={of?.note ?? ''}
       maxLength={200}
       placeholder="Office Berlin, ticket 4711"
-      hint={hint}
+      hint={hint ?? added}
     />
   );
 }
@@ -28,27 +40,24 @@ export const adderOf = ({ added_by_kind, added_by }: Noted): string =>
   added_by === null ? '' : actorName({ actor_kind: added_by_kind ?? '', actor: added_by });
 
 /** Columns of a table of entries. */
-export const noteColumns = [
-  {
-    heading: 'Note',
-    long: true,
-    cell: ({ note }: Noted) => (note ? <span title={note}>{note}</span> : <None />),
-  },
-  {
-    heading: 'Added',
-    long: true,
-    // Ids are given in the order in which entries are added.
-    sort: 'id',
-    cell: (entry: Noted) =>
-      entry.added_at === null ? (
-        <None />
-      ) : (
-        <span title={adderOf(entry)}>
-          <Since at={entry.added_at} />
-          <span class="note"> by {adderOf(entry)}</span>
-        </span>
-      ),
-  },
-];
+export const noteColumn: Column<Noted> = {
+  heading: 'Note',
+  long: true,
+  cell: ({ note }) => (note ? <span title={note}>{note}</span> : <None />),
+};
+export const addedColumn: Column<Noted> = {
+  heading: 'Added',
+  long: true,
+  // Ids are given in the order in which entries are added.
+  sort: 'id',
+  cell: (entry) => (entry.added_at === null ? <None /> : <Added of={entry} at={entry.added_at} />),
+};
+
+const Added = ({ of, at }: { of: Noted; at: number }) => (
+  <span title={`${dateTime(at)}, by ${adderOf(of)}`}>
+    <Since at={at} />
+    <span class="note"> by {adderOf(of)}</span>
+  </span>
+);
 
 const None = () => <span class="note">–</span>;

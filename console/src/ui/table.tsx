@@ -12,6 +12,8 @@ export interface Column<T> {
   names?: boolean;
   /** Texts that may be long are cut on a wide screen. */
   long?: boolean;
+  /** Shown on very wide screens, and on the cards of a phone. */
+  minor?: boolean;
   /** The name of the order by this column, where the table is sorted by who shows it. */
   sort?: string;
 }
@@ -80,14 +82,15 @@ export function Table<T>(props: TableProps<T>) {
                   <RowCheck selection={selection} of={keyOf(row)} label={`Choose ${nameOf(row)}`} />
                 </td>
               )}
-              {columns.map(({ heading, cell, numeric, names, long }) => {
+              {columns.map((column) => {
+                const { heading, cell, names } = column;
                 const Cell = names ? 'th' : 'td';
                 return (
                   <Cell
                     key={heading}
                     data-heading={heading}
                     scope={names ? 'row' : undefined}
-                    class={numeric ? 'numeric' : long ? 'long' : undefined}
+                    class={classOf(column)}
                   >
                     {cell(row)}
                   </Cell>
@@ -102,16 +105,15 @@ export function Table<T>(props: TableProps<T>) {
   );
 }
 
+const classOf = ({ numeric, long, minor }: Omit<Column<never>, 'cell'>) =>
+  [numeric && 'numeric', long && 'long', minor && 'minor'].filter(Boolean).join(' ') || undefined;
+
 function Head({ column, sorting }: { column: Column<never>; sorting: Sorting | undefined }) {
-  const { heading, numeric, long, sort } = column;
+  const { heading, sort } = column;
   const isSorted = sort !== undefined && sorting?.by === sort;
   const order = sorting?.isDescending ? 'descending' : 'ascending';
   return (
-    <th
-      scope="col"
-      class={numeric ? 'numeric' : long ? 'long' : undefined}
-      aria-sort={isSorted ? order : undefined}
-    >
+    <th scope="col" class={classOf(column)} aria-sort={isSorted ? order : undefined}>
       {sorting && sort !== undefined ? (
         <button type="button" class="sort-button" onClick={() => sorting.onSort(sort)}>
           {heading}
